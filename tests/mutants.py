@@ -1,122 +1,76 @@
-"""Small errors made on purpose in the code that ships, each with the claims or the tests that must notice it.
+"""Small errors made on purpose in the code that ships, each with the claims that must notice it.
 
-`python -m tests.mutants [PATTERN ...]` tries those whose names match, or all; `--jobs 2` at a time. A mutant replaces
-one expression of a module while that is imported, in a process of its own; no file is changed. Claims notice it if they
-come out REFUTED, or INCONCLUSIVE for a stated reason; an exception is no verdict. A file of tests notices it if one of
-its tests fails. The tables are in `tests/mutations/`.
+`python -m tests.mutants [PATTERN ...]` tries those whose names match, or all; `--jobs 2` at a time. The tables are in
+`mutations/` beside this file; a row names a definition and an expression in it, and no file: see `source_index`.
 """
 
 import argparse
-import contextlib
-import dataclasses
+import ast
 import fnmatch
-import importlib.abc
-import importlib.machinery
-import importlib.util
-import io
-import os
+import importlib
 import pkgutil
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-HEAVY = ("jax", "diffrax", "equinox", "optimistix", "scipy.optimize", "scipy.integrate", "scipy.linalg", "pytest")
-"""What a process imports once for all mutants; none of it is mutated."""
-QUIETLY = (
-    "-xq",
-    "-m",
-    "not gpu",
-    "-p",
-    "no:cacheprovider",
-    "-W",
-    "ignore:Module already imported so cannot be rewritten",
-)
-"""Options of pytest for the tests of a mutant."""
-
-
-def file_of(module: str) -> Path:
-    """Return the file of a module of this project."""
-    base = ROOT / module.replace(".", "/")
-    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+from tests.attempts import Attempt, Changed, prepare, run
+from tests.source_index import Index, project
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """An error: in `module`, `old`, which occurs once, becomes `new`; each of `claims`, or one of `tests`, must notice.
+    """An error: in the definition `where`, `old`, which occurs once, becomes `new`; each of `claims` must notice it.
 
-    A mutant has either. `tests` are files of tests, or single ones, as pytest names them; slow ones are run, too.
-    `equivalent` says why nothing can notice it, where nothing can. `quick` mutants are tried by `make test`.
+    `where` is a qualified name without a module, `TokenFlow.velocity`. `old` and `new` are Python: expressions, a
+    keyword argument or default `name=value`, or statements; an empty `new` takes away. They are compared as syntax
+    trees. If `old` occurs in definitions of that name in several modules, `beside` names another definition of the
+    module that is meant. `equivalent` says why nothing can notice it, where nothing can. `quick` mutants are tried by
+    `make test`.
     """
 
     name: str
-    module: str
+    where: str
     old: str
     new: str
     claims: tuple[str, ...] = ()
     equivalent: str = ""
     quick: bool = False
-    tests: tuple[str, ...] = ()
+    beside: str = ""
 
-    @property
-    def path(self) -> Path:
-        """The file of the module."""
-        return file_of(self.module)
-
-    def mutated(self) -> str:
-        """Return the source of the module with the error; raise `ValueError` unless `old` occurs exactly once."""
-        source = self.path.read_text(encoding="utf-8")
-        count = source.count(self.old)
-        if count != 1 or self.old == self.new:
-            raise ValueError(
-                f"mutant `{self.name}`: `{self.old}` must occur once in {self.module}, but does {count} times"
-            )
-        return source.replace(self.old, self.new)
-
-
-@dataclass(frozen=True)
-class Result:
-    """What noticed a mutant of its claims and tests, and what did not, with the verdicts."""
-
-    mutant: Mutant
-    noticed: tuple[str, ...]
-    survived: tuple[str, ...]
-
-    @property
-    def killed(self) -> bool:
-        """Whether every claim and file of tests of the mutant noticed it, and there is one."""
-        return bool(self.noticed) and not self.survived
+    def changed(self, index: Index | None = None) -> Changed:
+        """Make the module with the error; raise `ValueError` unless `old` occurs once and `new` is another thing."""
+        try:
+            found = (index or project()).find(self.where, self.old, self.new, self.beside)
+        except SyntaxError as error:
+            raise ValueError(f"mutant `{self.name}`: `{self.old}` or `{self.new}` is no Python ({error.msg})") from None
+        if len(found) != 1:
+            modules = ", ".join(sorted({place.source.module for place, _ in found}))
+            times = f"{len(found)} times" + (f" ({modules})" if modules else "")
+            raise ValueError(f"mutant `{self.name}`: `{self.old}` must occur once in `{self.where}`, but does {times}")
+        ((place, new),) = found
+        if list(map(ast.dump, place.nodes)) == list(map(ast.dump, new)):
+            raise ValueError(f"mutant `{self.name}`: `{self.old}` becomes itself in `{self.where}`")
+        return Changed(place.source.module, str(place.source.path), place.replaced(new))
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    """Load one module from changed source, without its compiled copy."""
-
-    source: str
-
-    def get_code(self, fullname: str):
-        return compile(self.source, self.path, "exec", dont_inherit=True)
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    def __init__(self, mutant: Mutant):
-        self.module, self.path, self.source = mutant.module, str(mutant.path), mutant.mutated()
-
-    def find_spec(self, fullname, path=None, target=None):
-        if fullname != self.module:
-            return None
-        loader = _Loader(fullname, self.path)
-        loader.source = self.source
-        return importlib.util.spec_from_file_location(fullname, self.path, loader=loader)
+def stale(rows: Iterable[Mutant], index: Index | None = None) -> list[str]:
+    """List the rows whose place is gone, or whose module does not compile with the error, a line for each."""
+    lines = []
+    for row in rows:
+        try:
+            changed = row.changed(index)
+            source = next(s for s in (index or project()).sources if s.module == changed.module)
+            kept = set(map(id, source.tree.body))
+            new = [statement for statement in changed.tree.body if id(statement) not in kept]
+            compile(ast.Module(new, []), changed.path, "exec", dont_inherit=True)
+        except (ValueError, SyntaxError) as error:
+            lines.append(str(error))
+    return lines
 
 
 def mutants() -> tuple[Mutant, ...]:
     """Return all mutants, table by table; raise `ValueError` for a name that occurs twice."""
-    import tests.mutations as tables
-
+    tables = importlib.import_module(f"{__package__}.mutations")
     found: list[Mutant] = []
     for module in pkgutil.iter_modules(tables.__path__):
         found.extend(importlib.import_module(f"{tables.__name__}.{module.name}").MUTANTS)
@@ -127,87 +81,9 @@ def mutants() -> tuple[Mutant, ...]:
     return tuple(found)
 
 
-def try_mutant(mutant: Mutant | None, ids: Sequence[str]) -> dict[str, tuple[bool, str]]:
-    """In a fresh process: check claims with the mutant in place, or with none; return for each whether it noticed."""
-    loaded = [name for name in sys.modules if name.split(".")[0] in ("dynsim", "analysis", "figures")]
-    if loaded:
-        raise RuntimeError(f"a process for mutants must not have imported {loaded[0]}")
-    if mutant is not None:
-        sys.meta_path.insert(0, _Finder(mutant))
-    from analysis.claims import claims
-    from analysis.ledger.check import check
-    from analysis.ledger.verdict import Verdict
-
-    known = {claim.id: claim for claim in claims()}
-    if mutant is not None and mutant.module not in sys.modules:
-        importlib.import_module(mutant.module)
-    found: dict[str, tuple[bool, str]] = {}
-    for id in ids:
-        with contextlib.redirect_stderr(io.StringIO()):
-            c = check(dataclasses.replace(known[id], control=None))  # the trials have to notice it
-        why = c.broken or c.doubt
-        noticed = not c.broken and (c.verdict is Verdict.REFUTED or (c.verdict is Verdict.INCONCLUSIVE and bool(why)))
-        found[id] = (noticed, f"{c.verdict.name} ({why})" if why else c.verdict.name)
-    return found
-
-
-class _Tried:
-    """A plugin of pytest that keeps a mutant in place, and the first test that failed."""
-
-    def __init__(self, finder: _Finder):
-        self.finder, self.failed = finder, ""
-
-    def pytest_collection(self) -> None:
-        """Put the mutant before the finders that other plugins have added since."""
-        sys.meta_path.remove(self.finder)
-        sys.meta_path.insert(0, self.finder)
-
-    def pytest_runtest_logreport(self, report) -> None:
-        """Keep the name of a test that fails."""
-        if report.failed:
-            self.failed = report.nodeid
-
-
-def try_tests(mutant: Mutant) -> dict[str, tuple[bool, str]]:
-    """In a fresh process: run the tests of a mutant with it in place; return whether one failed, and which."""
-    import pytest
-
-    finder = _Finder(mutant)
-    sys.meta_path.insert(0, finder)
-    tried = _Tried(finder)
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        code = pytest.main([*QUIETLY, *mutant.tests], plugins=[tried])
-    words = f"{tried.failed or 'no test'} failed ({pytest.ExitCode(code).name})"
-    return {" ".join(mutant.tests): (code == pytest.ExitCode.TESTS_FAILED and bool(tried.failed), words)}
-
-
-def run(chosen: Sequence[Mutant], *, jobs: int = 1) -> Iterator[Result]:
-    """Try mutants, each in a process of its own that starts with the heavy libraries imported."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload([*HEAVY])
-    with ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool:
-        pending = {
-            pool.submit(try_tests, m) if m.tests else pool.submit(try_mutant, m, m.claims): m
-            for m in chosen if not m.equivalent
-        }  # fmt: skip
-        for future in as_completed(pending):
-            said, mutant = future.result(), pending[future]
-            noticed = tuple(id for id, (saw, _) in said.items() if saw)
-            survived = tuple(f"{id}: {words}" for id, (saw, words) in said.items() if not saw)
-            yield Result(mutant, noticed, survived)
-
-
-@contextlib.contextmanager
-def prepare() -> Iterator[None]:
-    """Set one thread for each process, and a folder for programs that a mutant leaves as they are, compiled once."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
-    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    with tempfile.TemporaryDirectory() as compiled:
-        os.environ["JAX_COMPILATION_CACHE_DIR"] = compiled
-        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-        os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
-        yield
+def attempts(chosen: Iterable[Mutant]) -> list[Attempt]:
+    """Make the modules of mutants that claims must notice."""
+    return [Attempt(m.name, m.changed(), m.claims) for m in chosen if not m.equivalent]
 
 
 def main(words: Sequence[str]) -> int:
@@ -221,13 +97,11 @@ def main(words: Sequence[str]) -> int:
     if not chosen:
         print(f"no mutant is called {' or '.join(patterns)}", file=sys.stderr)
         return 2
-    for mutant in chosen:
-        mutant.mutated()
     survivors = 0
     with prepare():
-        for result in run(chosen, jobs=options.jobs):
+        for result in run(attempts(chosen), jobs=options.jobs):
             survivors += not result.killed
-            print(f"{'killed  ' if result.killed else 'SURVIVED'}  {result.mutant.name}", flush=True)
+            print(f"{'killed  ' if result.killed else 'SURVIVED'}  {result.attempt.name}", flush=True)
             for line in result.survived:
                 print(f"            {line}", flush=True)
     same = sum(bool(m.equivalent) for m in chosen)
