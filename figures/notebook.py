@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from analysis.dynamics.flat_states import flat_states
+from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.lyapunov import LyapunovSpectrum
-from analysis.dynamics.periodic_orbits import PeriodicOrbit
-from analysis.dynamics.phase_plane import PhasePlane
-from analysis.dynamics.sections import OrbitDiagram, Section
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.portraits.plane import PhasePlane
 from dynsim.trajectory import Trajectory
 from figures.panels.exponents import running_exponents
 from figures.panels.maps import orbit_diagram, section

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from analysis.dynamics.basins import Basins
-from analysis.dynamics.equilibrium_families import Family
-from analysis.dynamics.invariant_sets import CURVE, SURFACE
-from analysis.dynamics.phase_plane import PhasePlane
-from analysis.dynamics.portrait import Portrait
+from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.attractors.limit_set import CURVE, SURFACE
+from analysis.dynamics.equilibria.families import Family
+from analysis.dynamics.portraits.curved import Portrait
+from analysis.dynamics.portraits.plane import PhasePlane
 from figures.fitted import fitted
 from figures.panels.basins import basin_background
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PyTree
 
-from analysis.dynamics.flat_states import flat_states
+from analysis.dynamics.flow_maps.flat import flat_states
 from dynsim._types import State
 from dynsim.dense_output import DensePath, dense_path
 from dynsim.errors import IntegrationError

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from matplotlib.figure import Figure
 
-from analysis.dynamics.flat_states import flat_states
+from analysis.dynamics.flow_maps.flat import flat_states
 from dynsim.errors import argument_error
 from dynsim.spaces import Simplex, Sphere
 from dynsim.systems.base import AbstractMap

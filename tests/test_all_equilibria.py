@@ -4,10 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.all_equilibria import PADDING, _Search, all_equilibria, token_permutations
-from analysis.dynamics.equilibria import Comparison, least_speed
+from analysis.dynamics.equilibria.newton import Comparison, least_speed
+from analysis.dynamics.equilibria.search import PADDING, _Search, all_equilibria, token_permutations
 from analysis.dynamics.linearisation import rotations
-from analysis.dynamics.units import made_units
+from analysis.dynamics.scaling.units import made_units
 from dynsim.keys import stream
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow

@@ -7,17 +7,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics import limit_sets, time_maps
-from analysis.dynamics.attraction import extent_of, match, set_distance, stays_on, volume_growth
-from analysis.dynamics.attractor_search import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED
-from analysis.dynamics.attractors import find_attractors
-from analysis.dynamics.edge_tracking import edge_state
-from analysis.dynamics.intervals import adapted, relieved
-from analysis.dynamics.invariant_sets import LimitSet, with_principal_angles
-from analysis.dynamics.limit_sets import Record, _relative_equilibrium
-from analysis.dynamics.map_orbits import periodic_points
-from analysis.dynamics.recurrent_sets import recurrent_set
-from analysis.dynamics.time_maps import TimeMap, Wrapped, principal, state_itself, whole_turns
+from analysis.dynamics.attractors import classification as limit_sets
+from analysis.dynamics.attractors.attractor_search import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED
+from analysis.dynamics.attractors.classification import Record, _relative_equilibrium
+from analysis.dynamics.attractors.distances import extent_of, match, set_distance, stays_on, volume_growth
+from analysis.dynamics.attractors.edge_tracking import edge_state
+from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
+from analysis.dynamics.attractors.recurrent_sets import recurrent_set
+from analysis.dynamics.attractors.sampling import adapted, relieved
+from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.flow_maps import time_map as time_maps
+from analysis.dynamics.flow_maps.time_map import TimeMap, Wrapped, principal, state_itself, whole_turns
+from analysis.dynamics.periodic_orbits.maps import periodic_points
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
@@ -493,7 +494,7 @@ def test_a_forcing_that_a_few_starts_feel_is_refused():
 
 @pytest.mark.slow  # a forced flow is compiled
 def test_the_edge_of_a_forced_flow_is_a_periodic_saddle():
-    from analysis.dynamics.basins import Search
+    from analysis.dynamics.attractors.basins import Search
 
     flow, forced = Duffing(delta=0.2, gamma=0.02), Search(period=2 * np.pi)
     found = edge_state(flow, jnp.asarray([-1.0, 0.3]), jnp.asarray([1.2, 0.1]), options=forced)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from analysis.dynamics.basins import Basins
-from analysis.dynamics.invariant_sets import LimitSet
+from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.attractors.limit_set import LimitSet
 from dynsim.commands.basins import drawn
 from dynsim.io.npz import read_arrays
 from dynsim.systems.named import Components

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.ball_arithmetic import BallFunction, balls
-from analysis.dynamics.ball_operations import ball
-from analysis.dynamics.certified_equilibria import _Problem, _Subdivision, certified_count, certified_equilibrium
+from analysis.dynamics.validated.ball_operations import ball
+from analysis.dynamics.validated.balls import BallFunction, balls
+from analysis.dynamics.validated.equilibria import _Problem, _Subdivision, certified_count, certified_equilibrium
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic

@@ -7,18 +7,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.periodic_orbits import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
 
 flint = pytest.importorskip("flint")
 
-from analysis.dynamics import orbit_equations  # noqa: E402
-from analysis.dynamics.ball_arithmetic import BallFunction  # noqa: E402
-from analysis.dynamics.ball_operations import ball  # noqa: E402
-from analysis.dynamics.certified_orbits import _stability, certified_periodic_orbit  # noqa: E402
-from analysis.dynamics.taylor_steps import TaylorSteps, _terms, arithmetic  # noqa: E402
+from analysis.dynamics.validated import orbit_equations  # noqa: E402
+from analysis.dynamics.validated.ball_operations import ball  # noqa: E402
+from analysis.dynamics.validated.balls import BallFunction  # noqa: E402
+from analysis.dynamics.validated.orbits import _stability, certified_periodic_orbit  # noqa: E402
+from analysis.dynamics.validated.taylor import TaylorSteps, _terms, arithmetic  # noqa: E402
 from tests.test_certified_equilibria import operations  # noqa: E402
 
 VISWANATH = "1.5586522107161747275678702092126960705284805489972"  # Physica D 190 (2004), the orbit AB of Lorenz

@@ -56,11 +56,11 @@ def nothing_runs(tmp_path, monkeypatch):
         "dynsim.commands.simulate.flows.simulate",
         "dynsim.commands.simulate.flows.iterate",
         "dynsim.commands.simulate.ensembles.ensemble",
-        "analysis.dynamics.all_equilibria.all_equilibria",
+        "analysis.dynamics.equilibria.search.all_equilibria",
         "analysis.dynamics.diagrams.bifurcation_diagram",
-        "analysis.dynamics.phase_plane.phase_plane",
-        "analysis.dynamics.sections.orbit_diagram",
-        "analysis.dynamics.sections.poincare_section",
+        "analysis.dynamics.portraits.plane.phase_plane",
+        "analysis.dynamics.poincare.orbit_diagram",
+        "analysis.dynamics.poincare.poincare_section",
     ):
         monkeypatch.setattr(name, lambda *a, **k: pytest.fail("computed before the options were looked at"))
     monkeypatch.chdir(tmp_path)

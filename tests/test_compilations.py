@@ -9,18 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics import periodic_orbits
-from analysis.dynamics.branches import Branch
-from analysis.dynamics.certified_equilibria import certified_equilibrium
-from analysis.dynamics.charts import MapChart, second_derivative
-from analysis.dynamics.compiled import compiled as programs
-from analysis.dynamics.equilibrium_curve import FixedPointCurve
+from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
+from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbits import orbit_ranges
+from analysis.dynamics.flow_maps.compiled import compiled as programs
+from analysis.dynamics.flow_maps.unit_speed import change_in_time, fields, typical_speed
+from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import lyapunov_spectrum
-from analysis.dynamics.orbit_continuation import orbit_ranges
-from analysis.dynamics.orbit_curve import Cycle
-from analysis.dynamics.pace import change_in_time, fields, typical_speed
-from analysis.dynamics.sections import orbit_diagram
-from analysis.dynamics.variations import Linearised
+from analysis.dynamics.normal_forms.charts import MapChart, second_derivative
+from analysis.dynamics.periodic_orbits import shooting as periodic_orbits
+from analysis.dynamics.poincare import orbit_diagram
+from analysis.dynamics.validated.equilibria import certified_equilibrium
 from dynsim.commands.simulate.own import check_function
 from dynsim.dense_output import dense
 from dynsim.ensembles import ensemble

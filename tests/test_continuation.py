@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
-from analysis.dynamics.branches import Bifurcation, Branch
-from analysis.dynamics.continuation import continue_equilibria, extend, switch
-from analysis.dynamics.following import limits
+from analysis.dynamics.continuation.branches import Bifurcation, Branch
+from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
+from analysis.dynamics.continuation.prolonging import _joined
+from analysis.dynamics.continuation.stepping import limits
 from analysis.dynamics.linearisation import rotations
-from analysis.dynamics.prolonging import _joined
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz

@@ -4,18 +4,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.branches import Bifurcation
-from analysis.dynamics.continuation import continue_equilibria
-from analysis.dynamics.critical_equations import Critical
-from analysis.dynamics.critical_kinds import Returning, equations_of
+from analysis.dynamics.codim2.critical_kinds import Returning, equations_of
+from analysis.dynamics.codim2.curves import critical_curve, extended_curve
+from analysis.dynamics.codim2.equilibria import Critical
+from analysis.dynamics.codim2.multipliers import doubled, passed
+from analysis.dynamics.codim2.planes import critical_curves
+from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
-from analysis.dynamics.multipliers import doubled, passed
-from analysis.dynamics.orbit_continuation import continue_orbits
-from analysis.dynamics.orbit_curve import Cycle
-from analysis.dynamics.parameter_planes import critical_curves
-from analysis.dynamics.periodic_orbits import periodic_orbit
-from analysis.dynamics.two_parameters import critical_curve, extended_curve
-from analysis.dynamics.units import made_units
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from analysis.dynamics.scaling.units import made_units
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.dynamics.branches import Branch
-from analysis.dynamics.cycle_phases import phases
+from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.orbits import orbit_ranges
 from analysis.dynamics.diagrams import (
     _Passing,
     bifurcation_diagram,
@@ -17,8 +17,8 @@ from analysis.dynamics.diagrams import (
     save_diagram,
     with_orbits,
 )
-from analysis.dynamics.flat_states import chord_bends, chord_distances, flat_states
-from analysis.dynamics.orbit_continuation import orbit_ranges
+from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
+from analysis.dynamics.periodic_orbits.cycle_phases import phases
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.populations import Brusselator

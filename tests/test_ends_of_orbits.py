@@ -4,12 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.branches import Bifurcation
-from analysis.dynamics.continuation import continue_equilibria
+from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.diagrams import Diagram
-from analysis.dynamics.orbit_continuation import continue_orbits
-from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
-from analysis.dynamics.periodic_orbits import periodic_orbit
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.commands.continue_ends import say_ends
 from dynsim.decimals import printed, size_of
 from dynsim.spaces import Euclidean

@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.all_equilibria import all_equilibria
-from analysis.dynamics.basin_boundary import bisect_outcome
-from analysis.dynamics.equilibria import _displaced, displaced, equilibria, max_speed, newton, random_starts
+from analysis.dynamics.attractors.basin_boundary import bisect_outcome
+from analysis.dynamics.equilibria.newton import _displaced, displaced, equilibria, max_speed, newton, random_starts
+from analysis.dynamics.equilibria.search import all_equilibria
 from analysis.dynamics.linearisation import rotations
-from analysis.dynamics.portrait import circle_portrait, sphere_portrait
+from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
 from dynsim.simulation import simulate
@@ -176,8 +176,8 @@ def test_a_limit_cycle_on_the_sphere_has_a_basin_of_its_own():
 
 def test_points_of_a_portrait_cover_the_space_evenly_and_its_field_is_frozen(monkeypatch):
     no_limits = lambda flow, starts, *_: (np.zeros(len(starts), int), (), {})
-    monkeypatch.setattr("analysis.dynamics.portrait._limits", no_limits)
-    monkeypatch.setattr("analysis.dynamics.portrait.equilibria", lambda *_: [])
+    monkeypatch.setattr("analysis.dynamics.portraits.curved._limits", no_limits)
+    monkeypatch.setattr("analysis.dynamics.portraits.curved.equilibria", lambda *_: [])
     turning = FunctionFlow(lambda t, x: t * jnp.stack([-x[1], x[0] - 1]), Sphere())
     found = circle_portrait(turning, 12, t=3.0)
     turns = np.exp(2j * np.pi * np.arange(12) / 12)

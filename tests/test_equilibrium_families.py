@@ -4,18 +4,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.all_equilibria import all_equilibria
-from analysis.dynamics.attraction import one_curve
-from analysis.dynamics.attractor_search import NOT_ATTRACTING
-from analysis.dynamics.attractors import find_attractors
-from analysis.dynamics.basins import basins
-from analysis.dynamics.equilibria import Equilibrium
-from analysis.dynamics.equilibrium_families import families
-from analysis.dynamics.equilibrium_surfaces import alike, leads_to
-from analysis.dynamics.invariant_sets import CURVE, SURFACE, LimitSet
+from analysis.dynamics.attractors.attractor_search import NOT_ATTRACTING
+from analysis.dynamics.attractors.basins import basins
+from analysis.dynamics.attractors.distances import one_curve
+from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
+from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.attractors.surfaces import alike, leads_to
+from analysis.dynamics.equilibria.families import families
+from analysis.dynamics.equilibria.newton import Equilibrium
+from analysis.dynamics.equilibria.search import all_equilibria
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.linearisation import spectrum
-from analysis.dynamics.phase_plane import phase_plane
-from analysis.dynamics.time_maps import TimeMap, state_itself
+from analysis.dynamics.portraits.plane import phase_plane
 from dynsim import FunctionFlow, Sphere, stream
 
 

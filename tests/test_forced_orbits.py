@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.orbit_continuation import continue_orbits, switch_orbits
-from analysis.dynamics.periodic_orbits import PeriodicOrbit
+from analysis.dynamics.continuation.orbits import continue_orbits, switch_orbits
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.parameters import parameter

@@ -4,12 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.continuation import continue_equilibria
-from analysis.dynamics.critical_equations import HopfCurve
-from analysis.dynamics.hopf_degeneracies import double_hopf_coefficients
+from analysis.dynamics.codim2.curves import _degeneracy, critical_curve
+from analysis.dynamics.codim2.equilibria import HopfCurve
+from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from analysis.dynamics.two_parameters import _degeneracy, critical_curve
-from analysis.dynamics.units import made_units
+from analysis.dynamics.normal_forms.hopf_degeneracies import double_hopf_coefficients
+from analysis.dynamics.scaling.units import made_units
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.named import where
 from dynsim.systems.rescaled import RescaledFlow

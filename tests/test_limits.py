@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.limits import _merging, leads_on, look, settle
+from analysis.dynamics.equilibria.settling import _merging, leads_on, look, settle
 from analysis.tokens.clusters import clusters, drift
 from dynsim.integrators import Scipy
 from dynsim.keys import stream

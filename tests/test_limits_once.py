@@ -4,11 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics import attractor_search
-from analysis.dynamics.attractors import find_attractors
-from analysis.dynamics.basins import Basins, Search, _Run, basins
-from analysis.dynamics.invariant_sets import LimitSet
-from analysis.dynamics.returns import Attraction
+from analysis.dynamics.attractors import attractor_search
+from analysis.dynamics.attractors.basins import Basins, Search, _Run, basins
+from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.perturbation import Attraction
+from analysis.dynamics.attractors.search import find_attractors
 from dynsim.commands.basins import drawn, tell
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.named import Components

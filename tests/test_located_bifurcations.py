@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
-from analysis.dynamics import between, branches
-from analysis.dynamics.branches import Bifurcation, Branch
-from analysis.dynamics.continuation import continue_equilibria, extend, switch
-from analysis.dynamics.curves import CurvePoint
-from analysis.dynamics.equilibrium_curve import EquilibriumCurve
-from analysis.dynamics.orbit_continuation import orbits_from_hopf, switch_orbits
-from analysis.dynamics.orbit_curve import Cycle
-from analysis.dynamics.two_parameters import critical_curve
+from analysis.dynamics.codim2.curves import critical_curve
+from analysis.dynamics.continuation import branches
+from analysis.dynamics.continuation import locating as between
+from analysis.dynamics.continuation.branches import Bifurcation, Branch
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbits import orbits_from_hopf, switch_orbits
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz

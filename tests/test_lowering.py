@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics import saltation, time_maps
-from analysis.dynamics.equilibria import least_speed
+from analysis.dynamics import saltation
+from analysis.dynamics.equilibria.newton import least_speed
+from analysis.dynamics.flow_maps import time_map as time_maps
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
+from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import _advance_flow
-from analysis.dynamics.orbit_charts import ReturnChart
-from analysis.dynamics.time_maps import TimeMap, state_itself
-from analysis.dynamics.variations import Linearised
+from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from dynsim.integrators import RKC2, Diffrax, EulerHeun, Event, InSpan, Scipy
 from dynsim.integrators.diffrax_backend import _dense, _locate
 from dynsim.integrators.save_times import in_order

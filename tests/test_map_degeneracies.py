@@ -7,23 +7,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics import two_parameters
-from analysis.dynamics.branches import Bifurcation
-from analysis.dynamics.charts import MapChart
-from analysis.dynamics.codimension_two import cubic_coefficient, double_coefficients
-from analysis.dynamics.critical_returns import CriticalReturns
-from analysis.dynamics.map_degeneracies import (
+from analysis.dynamics.codim2 import curves as two_parameters
+from analysis.dynamics.codim2.curves import critical_curve
+from analysis.dynamics.codim2.orbits import CriticalReturns
+from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.normal_forms.charts import MapChart
+from analysis.dynamics.normal_forms.codimension_two import cubic_coefficient, double_coefficients
+from analysis.dynamics.normal_forms.flows import Coefficient
+from analysis.dynamics.normal_forms.map_degeneracies import (
     chenciner_coefficient,
     fourth_resonance_coefficient,
     generalised_flip_coefficient,
     normal_form,
     third_resonance_coefficient,
 )
-from analysis.dynamics.normal_forms import Coefficient
-from analysis.dynamics.orbit_continuation import continue_orbits
-from analysis.dynamics.orbit_curve import Cycle
-from analysis.dynamics.periodic_orbits import periodic_orbit
-from analysis.dynamics.two_parameters import critical_curve
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 

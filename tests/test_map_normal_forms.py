@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.charts import MapChart
-from analysis.dynamics.continuation import continue_equilibria, switch
-from analysis.dynamics.map_normal_forms import flip_coefficient, neimark_sacker_coefficient
+from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
+from analysis.dynamics.normal_forms.charts import MapChart
+from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.catalogue.maps import Henon, Logistic

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.critical_equations import FoldCurve
-from analysis.dynamics.equilibrium_curve import EquilibriumCurve, FixedPointCurve
-from analysis.dynamics.orbit_curve import OrbitCurve
+from analysis.dynamics.codim2.equilibria import FoldCurve
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
+from analysis.dynamics.continuation.orbit_curve import OrbitCurve
 from dynsim import (
     FunctionFlow,
     FunctionMap,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.lyapunov import LyapunovSpectrum
-from analysis.dynamics.periodic_orbits import PeriodicOrbit
-from analysis.dynamics.sections import OrbitDiagram, Section
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from analysis.dynamics.poincare import OrbitDiagram, Section
 from dynsim import (
     Event,
     FunctionFlow,

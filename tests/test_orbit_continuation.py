@@ -5,17 +5,17 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from analysis.dynamics.continuation import continue_equilibria
-from analysis.dynamics.curves import CurvePoint
-from analysis.dynamics.orbit_continuation import (
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.continuation.orbits import (
     continue_orbits,
     orbit_of,
     orbit_ranges,
     orbits_from_hopf,
     switch_orbits,
 )
-from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
-from analysis.dynamics.periodic_orbits import periodic_orbit
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz, Roessler

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from analysis.dynamics.charts import second_derivative, third_derivative
-from analysis.dynamics.curves import CurvePoint
-from analysis.dynamics.orbit_charts import ReturnChart
-from analysis.dynamics.orbit_continuation import continue_orbits, switch_orbits
-from analysis.dynamics.orbit_curve import Cycle, OrbitCurve
-from analysis.dynamics.periodic_orbits import periodic_orbit
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.continuation.orbits import continue_orbits, switch_orbits
+from analysis.dynamics.normal_forms.charts import second_derivative, third_derivative
+from analysis.dynamics.normal_forms.return_maps import ReturnChart
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Roessler

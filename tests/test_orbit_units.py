@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.orbit_continuation import continue_orbits, orbit_ranges, orbits_from_hopf, switch_orbits
-from analysis.dynamics.periodic_orbits import periodic_orbit
+from analysis.dynamics.continuation.orbits import continue_orbits, orbit_ranges, orbits_from_hopf, switch_orbits
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.systems.named import where
 from tests.test_curve_units import in_units
 from tests.test_orbit_continuation import Bautin
@@ -17,7 +17,7 @@ SIZES = np.array([1e-9, 1e3])
 @pytest.mark.slow
 def test_cycles_from_a_hopf_point_have_their_fold_and_its_coefficient():
     """Cycles at r^2 = 1 +- sqrt(1 + p) turn at p = -1, where p + 1 = 4 dr^2; all three nodes of them move by dr."""
-    from analysis.dynamics.continuation import continue_equilibria
+    from analysis.dynamics.continuation.equilibria import continue_equilibria
 
     flow = in_units(Bautin(p=-0.5), SIZES, "p", rate=1e6, parameter=1e-9)
     take, bounds = where(flow, "p"), (-1.5e-9, 0.5e-9)

@@ -4,10 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.equilibria import equilibria, random_starts
-from analysis.dynamics.limits import settle
+from analysis.dynamics.equilibria.newton import equilibria, random_starts
+from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.monotone import worst_increase
-from analysis.dynamics.portrait import circle_portrait
+from analysis.dynamics.portraits.curved import circle_portrait
 from analysis.ledger.check import check
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import SOLVER, Trial, at_least, at_most

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import scipy.special
 
-from analysis.dynamics.attractors import find_attractors
-from analysis.dynamics.orbit_continuation import continue_orbits
-from analysis.dynamics.pace import check_period
-from analysis.dynamics.periodic_orbits import PeriodicOrbit, _stability, periodic_orbit
+from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.flow_maps.unit_speed import check_period
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, _stability, periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol

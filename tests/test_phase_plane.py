@@ -8,12 +8,12 @@ import pytest
 from matplotlib.contour import ContourSet
 from PIL import Image
 
-from analysis.dynamics import phase_plane as phase_planes
-from analysis.dynamics.cycles import _first_return, limit_cycles
-from analysis.dynamics.equilibria import equilibria
-from analysis.dynamics.pace import Paced, change_in_time, curves, typical_speed
-from analysis.dynamics.phase_plane import phase_plane
-from analysis.dynamics.poles import beside_poles
+from analysis.dynamics.equilibria.newton import equilibria
+from analysis.dynamics.flow_maps.unit_speed import Paced, change_in_time, curves, typical_speed
+from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, limit_cycles
+from analysis.dynamics.portraits import plane as phase_planes
+from analysis.dynamics.portraits.plane import phase_plane
+from analysis.dynamics.portraits.poles import beside_poles
 from dynsim import FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
 from dynsim.systems.rescaled import RescaledFlow

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.equilibria import newton
+from analysis.dynamics.equilibria.newton import newton
 from analysis.prototypes.bifurcations import branch_in_temperature, branches_in_temperature, pitchfork
 from analysis.prototypes.collapse import collapse_spectrum, critical_temperature
 from analysis.prototypes.lyapunov import lyapunov_candidates, rate_along

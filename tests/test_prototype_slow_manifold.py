@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from analysis.dynamics.rates import observed_order
+from analysis.dynamics.convergence import observed_order
 from analysis.prototypes.bank import bank_along, bank_measures
 from analysis.prototypes.slow_manifold import (
     effective_loss,

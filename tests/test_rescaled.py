@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.continuation import continue_equilibria
-from analysis.dynamics.periodic_orbits import periodic_orbit
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Scipy, Sphere, load, save, simulate
 from dynsim.systems.catalogue.oscillators import VanDerPol
 from dynsim.systems.fast_slow.examples import van_der_pol_flow

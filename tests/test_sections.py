@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.sections import OrbitDiagram, Section, orbit_diagram, poincare_section
+from analysis.dynamics.poincare import OrbitDiagram, Section, orbit_diagram, poincare_section
 from dynsim.integrators import Scipy
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap

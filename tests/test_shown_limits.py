@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from analysis.dynamics.branches import Branch
+from analysis.dynamics.continuation.branches import Branch
 from dynsim import FunctionFlow
 from dynsim.commands.continue_options import Continue
 from dynsim.commands.simulate.ensembles import drawing

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from analysis.dynamics import attractor_search
-from analysis.dynamics.attractor_search import ESCAPED, NOT_SETTLED, Attractors
-from analysis.dynamics.attractors import SHARE, _slow_interval, find_attractors, prepared
-from analysis.dynamics.basin_fractions import FractionCurves, Fractions
-from analysis.dynamics.basins import Basins
-from analysis.dynamics.intervals import LONGER, adapted, hold_back, relieved
-from analysis.dynamics.invariant_sets import LimitSet
-from analysis.dynamics.limit_sets import Record
+from analysis.dynamics.attractors import attractor_search
+from analysis.dynamics.attractors.attractor_search import ESCAPED, NOT_SETTLED, Attractors
+from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.attractors.classification import Record
+from analysis.dynamics.attractors.fractions import FractionCurves, Fractions
+from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.perturbation import RADII, Line, _are_decided
+from analysis.dynamics.attractors.sampling import LONGER, adapted, hold_back, relieved
+from analysis.dynamics.attractors.search import SHARE, _slow_interval, find_attractors, prepared
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
+from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import lyapunov_spectrum
-from analysis.dynamics.returns import RADII, Line, _are_decided
-from analysis.dynamics.time_maps import TimeMap, state_itself
-from analysis.dynamics.variations import Linearised
 from dynsim.commands import basins_against, lyapunov, section
 from dynsim.commands.basins import search_of, tell
 from dynsim.commands.basins_options import BasinsOptions
@@ -203,7 +203,7 @@ def test_a_section_takes_the_stiff_integrator(monkeypatch):
     def located(*given, integrator, **options):
         raise ValueError(f"{integrator.method} {integrator.rtol}")
 
-    monkeypatch.setattr("analysis.dynamics.sections.poincare_section", located)
+    monkeypatch.setattr("analysis.dynamics.poincare.poincare_section", located)
     with pytest.raises(ValueError, match="Radau 1e-05"):
         section.main(["van-der-pol", "--surface", "x=0", "--returns", "y", "--integrator", "stiff", "--rtol", "1e-5"])
     with pytest.raises(ValueError, match="Argument `integrator` must be left out for a map"):

@@ -4,12 +4,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.branches import Bifurcation
-from analysis.dynamics.codimension_two import crossing_pair, cusp_coefficient, fold_hopf_coefficients, turns
-from analysis.dynamics.continuation import continue_equilibria
+from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, extended_curve
+from analysis.dynamics.codim2.planes import _covers, _passes, critical_curves, stability_map
+from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
-from analysis.dynamics.parameter_planes import _covers, _passes, critical_curves, stability_map
-from analysis.dynamics.two_parameters import CriticalCurve, critical_curve, extended_curve
+from analysis.dynamics.normal_forms.codimension_two import (
+    crossing_pair,
+    cusp_coefficient,
+    fold_hopf_coefficients,
+    turns,
+)
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell

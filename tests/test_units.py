@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.sample_sizes import largest, norms, ranges, sample_units
-from analysis.dynamics.units import power_near
+from analysis.dynamics.scaling.samples import largest, norms, ranges, sample_units
+from analysis.dynamics.scaling.units import power_near
 from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Sphere, TokenFlow, stream
 from dynsim.systems.fast_slow.flow import FastSlow
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from jax import lax
 
-from analysis.dynamics.attraction import extent_of, extent_of_paths
-from analysis.dynamics.attractors import find_attractors
-from analysis.dynamics.invariant_sets import LimitSet
-from analysis.dynamics.returns import RADII, Line, _near, attraction_of_orbit, contraction, radius_of
-from analysis.dynamics.time_maps import TimeMap, state_itself
+from analysis.dynamics.attractors.distances import extent_of, extent_of_paths
+from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.perturbation import RADII, Line, _near, attraction_of_orbit, contraction, radius_of
+from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from dynsim.systems.base import FunctionMap
 
 

@@ -10,10 +10,10 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.quiver import Quiver
 
-from analysis.dynamics.basin_fractions import FractionCurves
-from analysis.dynamics.branches import Branch
-from analysis.dynamics.equilibrium_families import Family
-from analysis.dynamics.portrait import Cycle, Portrait
+from analysis.dynamics.attractors.fractions import FractionCurves
+from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.equilibria.families import Family
+from analysis.dynamics.portraits.curved import Cycle, Portrait
 from dynsim import FunctionFlow
 from dynsim.commands.basins_against import _draw as draw_shares
 from dynsim.commands.basins_options import BasinsOptions

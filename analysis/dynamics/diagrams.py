@@ -10,16 +10,16 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.branches import Bifurcation, Branch
-from analysis.dynamics.continuation import continue_equilibria, extend, switch
-from analysis.dynamics.cycle_phases import phases
-from analysis.dynamics.flat_states import chord_bends, chord_distances, flat_states
+from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy
+from analysis.dynamics.codim2.planes import critical_curves
+from analysis.dynamics.continuation.branches import Bifurcation, Branch
+from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
+from analysis.dynamics.continuation.orbits import orbits_from_hopf
+from analysis.dynamics.continuation.scaling import curve_units
+from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.linearisation import SymmetryGenerator
-from analysis.dynamics.orbit_continuation import orbits_from_hopf
-from analysis.dynamics.parameter_planes import critical_curves
-from analysis.dynamics.two_parameters import CriticalCurve, Degeneracy
-from analysis.dynamics.unit_estimates import curve_units
-from analysis.dynamics.units import Units
+from analysis.dynamics.periodic_orbits.cycle_phases import phases
+from analysis.dynamics.scaling.units import Units
 from dynsim._types import State
 from dynsim.conversion import instance, integer
 from dynsim.errors import argument_error, counted, reason

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.compiled import compiled
+from analysis.dynamics.flow_maps.compiled import compiled
 from dynsim._types import State, Time
 from dynsim.arguments import as_state
 from dynsim.errors import argument_error

@@ -12,10 +12,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.component_sizes import trajectory_units
+from analysis.dynamics.flow_maps.component_sizes import trajectory_units
+from analysis.dynamics.flow_maps.variational import Linearised, solver_of, tolerance_of
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.units import Units
-from analysis.dynamics.variations import Linearised, solver_of, tolerance_of
+from analysis.dynamics.scaling.units import Units
 from dynsim._types import State
 from dynsim.arguments import as_state, check_start
 from dynsim.conversion import integer, number

@@ -67,7 +67,7 @@ def _numbers(values: Values) -> str:
 def branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> Branch:
     """Return the branch of the critical manifold through a point, continued along a path of y to a fold or the end.
 
-    By pseudo-arclength continuation in x and the length along the path, see `analysis.dynamics.branches.follow`.
+    By pseudo-arclength continuation in x and the length along the path, see `analysis.dynamics.continuation.branches.follow`.
 
     Args:
         flow: the system.

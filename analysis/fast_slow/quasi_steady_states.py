@@ -8,7 +8,7 @@ import optimistix as optx
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.limits import settle
+from analysis.dynamics.equilibria.settling import settle
 from dynsim.arguments import check_start
 from dynsim.errors import argument_error
 from dynsim.integrators import stiff

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.dynamics.rates import Fit, observed_order
+from analysis.dynamics.convergence import Fit, observed_order
 from analysis.fast_slow.folds import fast_eigenvalues
 from analysis.fast_slow.quasi_steady_states import fast_limit
 from dynsim._types import State

@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.dynamics.between import located
-from analysis.dynamics.branches import branch
-from analysis.dynamics.curves import CurvePoint
-from analysis.dynamics.equilibrium_curve import EquilibriumCurve
-from analysis.dynamics.following import Limits, follow
-from analysis.dynamics.normal_forms import UNKNOWN, Coefficient
+from analysis.dynamics.continuation.branches import branch
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.continuation.locating import located
+from analysis.dynamics.continuation.stepping import Limits, follow
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.fast_slow.folds import Bifurcation, Values, fold_near, root_near
 from dynsim._types import State, Time
 from dynsim.spaces import AbstractSpace

@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.branches import Branch
-from analysis.dynamics.continuation import continue_equilibria
-from analysis.dynamics.equilibria import equilibria
+from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.equilibria.newton import equilibria
 from analysis.prototypes.collapse import collapse, critical_temperature
 from dynsim._types import Key, Scalar
 from dynsim.conversion import integer, number

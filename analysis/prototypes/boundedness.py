@@ -9,7 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.equilibria import newton
+from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.linearisation import spectrum
 from analysis.prototypes.certificates import Flow, bounding_radius, escaping_prototypes
 from dynsim._types import Scalar, State, Time

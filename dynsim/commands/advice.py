@@ -29,7 +29,7 @@ def unsettled(is_stiff: bool, labels: Any, longest: int) -> str:
         labels: labels of the starts, or all labels that occur.
         longest: the number of intervals for which they were followed.
     """
-    from analysis.dynamics.attractor_search import NOT_SETTLED, held_back
+    from analysis.dynamics.attractors.attractor_search import NOT_SETTLED, held_back
 
     if NOT_SETTLED not in labels or is_stiff:
         return held_back(is_stiff, labels, STIFF_OPTION)

@@ -15,8 +15,8 @@ from dynsim.commands.system_options import parse_system
 from dynsim.errors import argument_error, check_at_least, counted
 
 if TYPE_CHECKING:
-    from analysis.dynamics.basins import Basins, Search
-    from analysis.dynamics.invariant_sets import LimitSet
+    from analysis.dynamics.attractors.basins import Basins, Search
+    from analysis.dynamics.attractors.limit_set import LimitSet
     from dynsim.commands.systems import Found
     from dynsim.systems.named import Components
     from figures.panels.limit_marks import Mark
@@ -82,7 +82,7 @@ def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
 
 def search_of(o: BasinsOptions, known: "Components") -> "Search":
     """Return the options of the search."""
-    from analysis.dynamics.basins import Search
+    from analysis.dynamics.attractors.basins import Search
     from dynsim.commands.integrators import of_many
     from dynsim.commands.tables import number
 
@@ -104,7 +104,7 @@ def on_grid(
     o: BasinsOptions, made: "Found", start: Any, known: "Components", which: list[int], ends: np.ndarray
 ) -> int:
     """Label the points of a grid, print the shares of the basins, and draw them."""
-    from analysis.dynamics.basins import basins
+    from analysis.dynamics.attractors.basins import basins
     from figures.files import write_figure
 
     shape = o.shape * len(which) if len(o.shape) == 1 else o.shape
@@ -133,7 +133,7 @@ def on_grid(
 
 def tell(found: "Basins") -> None:
     """Print each attractor with its share, what leads to none, and the caps of the search."""
-    from analysis.dynamics.attractor_search import FATES
+    from analysis.dynamics.attractors.attractor_search import FATES
 
     size = " x ".join(str(n) for n in found.labels.shape)
     say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")
@@ -190,7 +190,7 @@ def mark_of(
     limit: "LimitSet", attracts: bool | None, which: list[int], base: np.ndarray, turns: Mapping[int, float]
 ) -> "Mark":
     """Return the mark of a limit: projected if other components than those of the axes are not those of the slice."""
-    from analysis.dynamics.flat_states import flat_states
+    from analysis.dynamics.flow_maps.flat import flat_states
     from figures.panels.limit_marks import Mark
 
     flat = flat_states(limit.states)
@@ -210,7 +210,7 @@ def sampled(
     import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
 
-    from analysis.dynamics.basin_fractions import basin_fractions
+    from analysis.dynamics.attractors.fractions import basin_fractions
     from dynsim.keys import stream
 
     if not (np.all(np.isfinite(ends)) and np.all(ends[:, 0] < ends[:, 1])):

@@ -11,14 +11,14 @@ from dynsim.commands.options import say
 from dynsim.commands.ranges import parameter_range
 
 if TYPE_CHECKING:
-    from analysis.dynamics.basin_fractions import FractionCurves
-    from analysis.dynamics.basins import Search
+    from analysis.dynamics.attractors.basins import Search
+    from analysis.dynamics.attractors.fractions import FractionCurves
     from dynsim.commands.systems import Found
 
 
 def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:
     """Print and draw the shares of the basins among random starts against a parameter."""
-    from analysis.dynamics.basin_fractions import continued_fractions
+    from analysis.dynamics.attractors.fractions import continued_fractions
     from dynsim.keys import stream
     from dynsim.systems.named import where
 
@@ -38,7 +38,7 @@ def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], option
 
 def _tell(name: str, found: "FractionCurves", count: int, longest: int) -> None:
     """Print the table of shares, one row for each value, and what each label is where it is first met."""
-    from analysis.dynamics.attractor_search import FATES
+    from analysis.dynamics.attractors.attractor_search import FATES
 
     say(f"{count} starts for each value, with 0.95 intervals of Wilson")
     texts = [f"basin {k + 1}" if k >= 0 else FATES[int(k)] for k in found.labels]

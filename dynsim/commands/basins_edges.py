@@ -8,8 +8,8 @@ from dynsim.commands.options import say
 from dynsim.errors import counted
 
 if TYPE_CHECKING:
-    from analysis.dynamics.basins import Basins, Search
-    from analysis.dynamics.edge_tracking import EdgeState
+    from analysis.dynamics.attractors.basins import Basins, Search
+    from analysis.dynamics.attractors.edge_tracking import EdgeState
     from dynsim.commands.systems import Found
 
 
@@ -19,8 +19,8 @@ def edges(
     """Return the edge states between all basins that touch on a grid; print them, and why others are not found."""
     from jax.flatten_util import ravel_pytree
 
-    from analysis.dynamics.basins import touching
-    from analysis.dynamics.edge_tracking import edge_state
+    from analysis.dynamics.attractors.basins import touching
+    from analysis.dynamics.attractors.edge_tracking import edge_state
 
     base, restored = ravel_pytree(start)
     state = lambda place: restored(

@@ -16,7 +16,7 @@ from dynsim.errors import argument_error, renamed
 if TYPE_CHECKING:
     import numpy as np
 
-    from analysis.dynamics.branches import Branch
+    from analysis.dynamics.continuation.branches import Branch
     from analysis.dynamics.diagrams import Diagram
     from dynsim.commands.systems import Found
     from dynsim.systems.named import Components
@@ -109,7 +109,7 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     """Return the diagram, from a file and further, or from the equilibria that are found."""
     import numpy as np
 
-    from analysis.dynamics.continuation import check_autonomous
+    from analysis.dynamics.continuation.equilibria import check_autonomous
     from analysis.dynamics.diagrams import bifurcation_diagram, extended, with_orbits
     from dynsim.systems.base import AbstractFlow
     from dynsim.systems.named import with_parameter
@@ -145,7 +145,7 @@ def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
     import jax.numpy as jnp
     import numpy as np
 
-    from analysis.dynamics.all_equilibria import all_equilibria
+    from analysis.dynamics.equilibria.search import all_equilibria
     from dynsim.keys import stream
     from dynsim.systems.base import AbstractFlow
 
@@ -190,8 +190,8 @@ def _fixed_points(o: Continue, made: "Found", starts: list[Any]) -> list[Any]:
     """Return the fixed points of a map to which Newton's method leads from some starts, told apart in its own units."""
     import numpy as np
 
-    from analysis.dynamics.equilibrium_curve import FixedPointCurve
-    from analysis.dynamics.unit_estimates import curve_units
+    from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
+    from analysis.dynamics.continuation.scaling import curve_units
     from dynsim.systems.named import where
 
     units = curve_units(made.system, (where(made.system, o.parameter),), starts[0], ((o.from_, o.to),))
@@ -303,8 +303,8 @@ def _phase_values(flow: Any, where: Any, one: "Branch", which: int, iterate: int
     import jax
     import numpy as np
 
-    from analysis.dynamics.cycle_phases import phases
     from analysis.dynamics.diagrams import component_of
+    from analysis.dynamics.periodic_orbits.cycle_phases import phases
 
     columns = lambda states, values: np.stack(
         [component_of(x, which) for x in phases(flow, where, states, values, iterate)], axis=1
@@ -320,7 +320,7 @@ def _extremes(flow: Any, where: Any, one: "Branch", which: int) -> tuple["np.nda
     import jax
     import numpy as np
 
-    from analysis.dynamics.orbit_continuation import orbit_ranges
+    from analysis.dynamics.continuation.orbits import orbit_ranges
 
     at = [
         orbit_ranges(

@@ -6,7 +6,7 @@ from dynsim.commands.options import say
 from dynsim.decimals import printed
 
 if TYPE_CHECKING:
-    from analysis.dynamics.branches import Branch
+    from analysis.dynamics.continuation.branches import Branch
     from analysis.dynamics.diagrams import Diagram
 
 ENDS = {

@@ -10,9 +10,9 @@ from dynsim.errors import argument_error
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from analysis.dynamics.codim2.curves import CriticalCurve
+    from analysis.dynamics.codim2.planes import StabilityMap
     from analysis.dynamics.diagrams import Diagram
-    from analysis.dynamics.parameter_planes import StabilityMap
-    from analysis.dynamics.two_parameters import CriticalCurve
 
 MOST = 100  # points of a side of a map
 
@@ -82,7 +82,7 @@ def _counted(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") 
     import jax
     import numpy as np
 
-    from analysis.dynamics.parameter_planes import stability_map
+    from analysis.dynamics.codim2.planes import stability_map
 
     starts = [jax.tree.map(lambda a, k=k: a[k], branch.states) for branch in diagram.branches for k in (0, -1)]
     low, high = o.second_bounds

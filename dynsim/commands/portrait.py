@@ -16,8 +16,8 @@ from dynsim.errors import argument_error, check_at_least, check_positive
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from analysis.dynamics.attraction import Followed
-    from analysis.dynamics.basins import Basins
+    from analysis.dynamics.attractors.basins import Basins
+    from analysis.dynamics.attractors.distances import Followed
     from dynsim.commands.systems import Found
     from figures.portraits import Common
 
@@ -97,7 +97,7 @@ def main(words: Sequence[str]) -> int:
     write_figure(one.draw(ALONE), o.figure, f"phase portrait of {found.name}")
     say(f"figure {o.figure}")
     if o.movie is not None:
-        from analysis.dynamics.attraction import Followed
+        from analysis.dynamics.attractors.distances import Followed
         from dynsim.progress import tracked
         from dynsim.systems.named import changed
         from figures.movie import write_movie
@@ -185,7 +185,7 @@ def in_plane(
     o: Portrait, found: "Found", known: Any, state: np.ndarray, title: str, along: "Followed | None"
 ) -> Computed:
     """Return the portrait of a plane or of a slice."""
-    from analysis.dynamics.phase_plane import phase_plane
+    from analysis.dynamics.portraits.plane import phase_plane
     from figures.panels.labels import axis_labels, rate_label, shared_unit, slice_label
     from figures.portraits import plane
 
@@ -234,9 +234,9 @@ def basins_of(
         return None
     import jax.numpy as jnp
 
-    from analysis.dynamics.basins import basins
-    from analysis.dynamics.flat_states import grid_states
-    from analysis.dynamics.pace import change_in_time
+    from analysis.dynamics.attractors.basins import basins
+    from analysis.dynamics.flow_maps.flat import grid_states
+    from analysis.dynamics.flow_maps.unit_speed import change_in_time
 
     start, sides = jnp.asarray(state), np.reshape(box, (-1, 2))
     points = grid_states([np.linspace(low, high, LOOKED_AT) for low, high in sides], state, which)
@@ -250,7 +250,7 @@ def as_before(regions: "Basins | None", along: "Followed | None") -> "Basins | N
     """Return basins with the labels of the attractors before that theirs continue."""
     if regions is None or along is None:
         return regions
-    from analysis.dynamics.attraction import relabelled
+    from analysis.dynamics.attractors.distances import relabelled
 
     names = along.labels(regions.attractors, regions.extent)
     return regions._replace(labels=relabelled(regions.labels, names))
@@ -261,9 +261,9 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     import jax
     import jax.numpy as jnp
 
-    from analysis.dynamics.equilibria import equilibria, in_box
-    from analysis.dynamics.equilibrium_families import families
-    from analysis.dynamics.phase_plane import window
+    from analysis.dynamics.equilibria.families import families
+    from analysis.dynamics.equilibria.newton import equilibria, in_box
+    from analysis.dynamics.portraits.plane import window
     from figures.panels.attractors import ends
     from figures.panels.labels import axis_label, rate_label, symbol
     from figures.portraits import line
@@ -292,7 +292,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
 
 def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     """Return the portrait of the circle or of the sphere, front and back."""
-    from analysis.dynamics.portrait import circle_portrait, sphere_portrait
+    from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
     from figures.panels.labels import axis_labels
     from figures.panels.tokens import AXES
     from figures.portraits import circle, sphere
@@ -309,9 +309,9 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     """Return the portrait of the simplex of three states."""
     import jax.numpy as jnp
 
-    from analysis.dynamics.equilibria import equilibria
-    from analysis.dynamics.equilibrium_families import families
-    from analysis.dynamics.pace import curves
+    from analysis.dynamics.equilibria.families import families
+    from analysis.dynamics.equilibria.newton import equilibria
+    from analysis.dynamics.flow_maps.unit_speed import curves
     from figures.panels.labels import symbol
     from figures.portraits import simplex
 

@@ -127,7 +127,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     """Return the section or the return map of a flow."""
     import jax.numpy as jnp
 
-    from analysis.dynamics.sections import poincare_section
+    from analysis.dynamics.poincare import poincare_section
     from dynsim.commands.integrators import integrator
     from figures.panels.labels import axis_labels
     from figures.panels.maps import return_map, section
@@ -214,7 +214,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
     labels = axis_labels(known.names, known.units)
     start, warm = jnp.asarray(made.begun()), round(o.warm_up)
     if o.against:
-        from analysis.dynamics.sections import orbit_diagram
+        from analysis.dynamics.poincare import orbit_diagram
         from dynsim.systems.named import where
         from figures.panels import maps
 

@@ -252,7 +252,7 @@ def run_measures(
     import jax
     import numpy as np
 
-    from analysis.dynamics.flat_states import flat_states
+    from analysis.dynamics.flow_maps.flat import flat_states
     from dynsim.commands.integrators import integrator
     from dynsim.commands.simulate.ensembles import measurements
     from dynsim.simulation import iterate, simulate

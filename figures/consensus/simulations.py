@@ -12,7 +12,7 @@ import matplotlib.figure
 import numpy as np
 
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from analysis.dynamics.portrait import circle_portrait, sphere_portrait
+from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
 from analysis.experiments import Size, record
 from analysis.experiments.consensus.simulations import ENSEMBLE
 from analysis.tokens.energies import consensus_potential, hemisphere_lyapunov

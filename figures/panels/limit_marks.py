@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis.dynamics.invariant_sets import SURFACE
-from analysis.dynamics.limit_sets import CURVE as FAMILY
+from analysis.dynamics.attractors.classification import CURVE as FAMILY
+from analysis.dynamics.attractors.limit_set import SURFACE
 from figures.panels.bifurcations import DASHED
 from figures.style import colour
 

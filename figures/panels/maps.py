@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.sections import SETTLED
+from analysis.dynamics.poincare import SETTLED
 from dynsim.errors import argument_error
 from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.equilibrium_families import Family
+from analysis.dynamics.equilibria.families import Family
 from dynsim.errors import argument_error
 from figures.panels.tokens import HIDDEN, View, visible_pieces
 from figures.style import colour, paler

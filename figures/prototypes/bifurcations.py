@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import matplotlib.figure
 import numpy as np
 
-from analysis.dynamics.branches import Branch
+from analysis.dynamics.continuation.branches import Branch
 from analysis.fast_slow.critical_manifold import KINDS
 from analysis.prototypes.bifurcations import branch_in_temperature
 from analysis.prototypes.collapse import critical_temperature

@@ -9,7 +9,7 @@ import matplotlib.figure
 import numpy as np
 from jaxtyping import Array, Float
 
-from analysis.dynamics.equilibria import newton
+from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.linearisation import spectrum
 from dynsim._types import Key
 from dynsim.papers import PROTOTYPES

@@ -3,8 +3,8 @@
 import matplotlib.figure
 import numpy as np
 
-from analysis.dynamics.branches import Branch
-from analysis.dynamics.continuation import continue_equilibria
+from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.fast_slow.critical_manifold import KINDS
 from analysis.prototypes.collapse import critical_temperature
 from dynsim._types import Key

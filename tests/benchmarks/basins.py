@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from analysis.dynamics.basins import Search, basins
-from analysis.dynamics.sections import orbit_diagram
+from analysis.dynamics.attractors.basins import Search, basins
+from analysis.dynamics.poincare import orbit_diagram
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Duffing
 from tests.benchmarks.harness import Contender, Row, race, show

@@ -6,9 +6,9 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.branches import Branch
-from analysis.dynamics.continuation import continue_equilibria
-from analysis.dynamics.equilibria import max_speed
+from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.equilibria.newton import max_speed
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from tests.benchmarks.harness import Row, show

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from scipy.integrate import cumulative_simpson, quad
 from scipy.optimize import root_scalar
 
-from analysis.dynamics.rates import observed_order
+from analysis.dynamics.convergence import observed_order
 from analysis.fast_slow.critical_manifold import branch
 from analysis.fast_slow.folds import fast_eigenvalues
 from analysis.fast_slow.quasi_steady_states import fast_limit, quasi_steady_state

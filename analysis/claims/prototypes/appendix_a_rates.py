@@ -14,7 +14,7 @@ from analysis.claims.prototypes.instances.linearisations import gap_after
 from analysis.claims.prototypes.instances.partly_trained import minimum, random_pair
 from analysis.claims.prototypes.section_4_escape import plane_bank
 from analysis.claims.prototypes.section_4_small_ratios import effective_hessian
-from analysis.dynamics.limits import settle
+from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds

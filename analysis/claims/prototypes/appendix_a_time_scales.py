@@ -13,8 +13,8 @@ from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.lattices import lattice_point
 from analysis.claims.prototypes.instances.partly_trained import Minimum, minimum, random_pair
 from analysis.claims.prototypes.section_4_time_scales import exact_velocities, moving, shipped_field
-from analysis.dynamics.equilibria import newton
-from analysis.dynamics.rates import observed_order
+from analysis.dynamics.convergence import observed_order
+from analysis.dynamics.equilibria.newton import newton
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, equal, holds
 from analysis.prototypes.hessian import hessian_blocks

@@ -9,7 +9,7 @@ import numpy as np
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.claims.prototypes.instances.schedules import Relaxing
-from analysis.dynamics.limits import settle
+from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds

@@ -5,7 +5,7 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.prototypes.instances.clouds import mode_of, random_cloud
-from analysis.dynamics.equilibria import newton
+from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.linearisation import spectrum
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds

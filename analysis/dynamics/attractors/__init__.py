@@ -1,0 +1,1 @@
+"""Attractors, their basins and the boundaries between basins."""

@@ -1,0 +1,326 @@
+"""Basins of attraction: the attractor of every point of a grid."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.ndimage
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from scipy.spatial import KDTree
+
+from analysis.dynamics.attractors.attractor_search import (
+    ESCAPED,
+    FAILED,
+    FATES,
+    NOT_ATTRACTING,
+    NOT_SETTLED,
+    ROUND,
+    UNDECIDED,
+    Attractors,
+    Settings,
+    among_attractors,
+    among_others,
+    search,
+    undecided_set,
+)
+from analysis.dynamics.attractors.distances import reach
+from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
+from analysis.dynamics.attractors.sampling import SOME, suited
+from analysis.dynamics.attractors.search import prepared
+from analysis.dynamics.attractors.surfaces import leads_to
+from analysis.dynamics.convergence import Fit
+from analysis.dynamics.flow_maps.flat import flat_states, grid_states
+from analysis.dynamics.flow_maps.time_map import WINDOW, Features, TimeMap
+from dynsim._types import State
+from dynsim.arguments import as_state
+from dynsim.conversion import integer, reals
+from dynsim.errors import argument_error
+from dynsim.integrators import AbstractIntegrator
+from dynsim.progress import progress
+from dynsim.systems.named import components
+
+if TYPE_CHECKING:
+    import xarray
+
+SAMPLES = 64  # starts from which attractors are looked for first
+MORE = 16  # of those that lead to none of these, from which others are
+LOOKS = 3  # such searches
+OFTEN = 4 * WINDOW  # intervals after which they may become longer or shorter
+ON_LIMIT = 1e-4  # of the extent: the distance from an unstable limit of what stays there
+
+
+class Search(NamedTuple):
+    """Options of a search for attractors and basins, as in `find_attractors`."""
+
+    period: float | None = None
+    interval: float | None = None
+    features: Features | None = None
+    wrapped: Mapping[int, float] | None = None
+    longest: int = 4096
+    longest_period: int = 64
+    escape: float | None = None
+    rtol: float = 1e-6
+    integrator: AbstractIntegrator | None = None
+
+
+class Basins(NamedTuple):
+    """The label of each point of a grid: the index of its attractor, or a negative one of `FATES`.
+
+    `axes` are the values of the components `names`, one axis of `labels` for each. `others` are limits found that do
+    not attract, or of which this is undecided; at most `longest` intervals of the length `interval` were run from each
+    point. Distances were measured in units of `extent`, the size of each component. `is_stiff` is that of `Attractors`.
+    """
+
+    labels: Int[np.ndarray, "..."]
+    axes: tuple[Float[np.ndarray, " points"], ...]
+    names: tuple[str, ...]
+    attractors: tuple[LimitSet, ...]
+    others: tuple[LimitSet, ...]
+    interval: float
+    longest: int
+    extent: Float[np.ndarray, " f"]
+    is_stiff: bool = False
+
+    @property
+    def shares(self) -> dict[int, float]:
+        """The share of the grid of each label."""
+        labels, counts = np.unique(self.labels, return_counts=True)
+        return {int(k): float(count) / self.labels.size for k, count in zip(labels, counts, strict=True)}
+
+    def __repr__(self) -> str:
+        """Return attractors and shares in a line."""
+        size = " x ".join(str(n) for n in self.labels.shape)
+        parts = [f"{self.shares.get(k, 0.0):.4g} {a!r}" for k, a in enumerate(self.attractors)]
+        parts += [f"{share:.4g} {FATES[k]}" for k, share in self.shares.items() if k < 0]
+        return f"basins on {size} points (at most {self.longest} intervals of {self.interval:.4g}): " + "; ".join(parts)
+
+    def to_xarray(self) -> "xarray.DataArray":
+        """Return the labels as an xarray DataArray with named axes; raise `ValueError` if xarray is not installed."""
+        try:
+            import xarray
+        except ImportError:
+            raise argument_error(
+                "basins", "be converted by xarray (`pip install dynsim[io]`)", "it is missing"
+            ) from None
+        words = [f"{k}: {a!r}" for k, a in enumerate(self.attractors)] + [f"{k}: {word}" for k, word in FATES.items()]
+        pairs = dict(zip(self.names, self.axes, strict=True))
+        return xarray.DataArray(self.labels, pairs, self.names, "basin", {"labels": words})
+
+    def uncertainty_exponent(self, most: int = 8) -> Fit:
+        """Return the exponent of the share of points with another label within a distance, for distances up to `most`.
+
+        It is 1 for a smooth boundary, and the dimension of the grid minus that of the boundary for a fractal one.
+
+        Source: C. Grebogi, S. McDonald, E. Ott and J. Yorke, Phys. Lett. A 99 (1983).
+
+        Raises:
+            ValueError: for a grid with one label only.
+        """
+        reach = np.arange(1, integer("most", most, least=3) + 1)
+        spread = lambda k: (
+            scipy.ndimage.maximum_filter(self.labels, 2 * k + 1, mode="nearest")
+            != (scipy.ndimage.minimum_filter(self.labels, 2 * k + 1, mode="nearest"))
+        )
+        shares = np.array([float(np.mean(spread(int(k)))) for k in reach])
+        if not shares[0] > 0:
+            raise argument_error("basins", "have a boundary in the grid", "have one label only")
+        slope, covariance = np.polyfit(np.log(reach), np.log(shares), 1, cov=True)
+        return Fit(float(slope[0]), float(np.sqrt(covariance[0, 0])), "algebraic", len(reach))
+
+
+def basins(
+    system: Any,  # checked here, in one sentence
+    box: ArrayLike,
+    shape: Sequence[int],
+    *,
+    start: State | None = None,
+    varied: Sequence[int] | None = None,
+    options: Search = Search(),
+    shown: bool | None = None,
+) -> Basins:
+    """Return the attractor of every point of a grid in a box.
+
+    Attractors are those of 64 points spread over the grid, and of points that lead to none of these. A point has the
+    label of an attractor once it has stayed, for eight intervals, closer to it than a quarter of the distance from
+    which perturbations came back; so no point is given to a saddle that it passes.
+
+    Args:
+        system: a flow, or a map in JAX; a forced flow is sampled at multiples of its period, from time 0.
+        box: the ends of each axis of the grid, (axes, 2).
+        shape: the number of points of each axis.
+        start: a state with the values of the components that do not vary; without it all vary.
+        varied: the indices in the flat state of the components that vary, by default the first ones.
+        options: see `find_attractors`.
+        shown: a progress bar; None shows it on terminals only.
+
+    Raises:
+        ValueError: for bad input, or a box in which the system is nowhere defined.
+    """
+    ends = np.asarray(reals("box", box), float)
+    sizes = tuple(integer("shape", n, least=2) for n in shape)
+    if ends.ndim != 2 or ends.shape != (len(sizes), 2):
+        raise argument_error("box", f"have shape ({len(sizes)}, 2), two ends for each axis", f"has shape {ends.shape}")
+    if not np.all(np.isfinite(ends)) or not np.all(ends[:, 0] < ends[:, 1]):
+        raise argument_error("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
+    given = as_state("start", np.zeros(len(sizes)) if start is None else start)
+    base = jax.tree.map(lambda y: jnp.asarray(y, float), given)
+    flat, restored = ravel_pytree(base)
+    which = list(range(len(sizes))) if varied is None else [integer("varied", k, least=0) for k in varied]
+    if len(set(which)) != len(sizes) or max(which) >= flat.size:
+        must = f"have {len(sizes)} different indices of the {flat.size} components"
+        raise argument_error("varied", must, f"is {which}")
+    axes = tuple(np.linspace(low, high, n) for (low, high), n in zip(ends, sizes, strict=True))
+    states = grid_states(axes, np.asarray(flat), which)
+    time_map, flat_starts, told = set_up(system, jax.vmap(restored)(jnp.asarray(states)), options)
+    found = labelled(time_map, flat_starts, told, shown)
+    if np.all(found.labels == FAILED):
+        raise argument_error("box", "hold states at which the system is defined", "holds none")
+    names = components(system, base).names
+    return Basins(
+        found.labels.reshape(sizes), axes, tuple(names[k] for k in which), found.attractors, found.others,
+        found.interval, found.longest, found.extent, found.is_stiff,
+    )  # fmt: skip
+
+
+def touching(labels: Int[np.ndarray, "..."]) -> dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return for each two basins that are neighbours on a grid a point of the first beside one of the second.
+
+    It is the middle one of all such pairs of points, in the order of the grid.
+    """
+    places: dict[tuple[int, int], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
+    for axis in range(labels.ndim):
+        for index in np.ndindex(*(n - (k == axis) for k, n in enumerate(labels.shape))):
+            beside = tuple(i + (k == axis) for k, i in enumerate(index))
+            one, other = sorted((index, beside), key=lambda place: int(labels[place]))
+            pair = int(labels[one]), int(labels[other])
+            if 0 <= pair[0] < pair[1]:
+                places.setdefault(pair, []).append((one, other))
+    return {pair: places[pair][len(places[pair]) // 2] for pair in sorted(places)}
+
+
+def set_up(system: Any, starts: State, options: Search) -> tuple[TimeMap, np.ndarray, Settings]:
+    """Return the map over an interval, flat starts and the settings of a search, checked."""
+    longest = integer("longest", options.longest, least=2 * ROUND)
+    told = Settings(
+        options.period is not None, longest, integer("longest_period", options.longest_period, least=1), (), False,
+        options.interval is None,
+    )  # fmt: skip
+    s = options
+    return *prepared(system, starts, s.period, s.interval, s.features, s.wrapped, s.escape, s.rtol, s.integrator), told
+
+
+def labelled(
+    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], told: Settings, shown: bool | None = None
+) -> Attractors:
+    """Return the attractors and the label of each start, by running all starts until they are near an attractor."""
+    order = np.random.default_rng(0).permutation(len(flat))
+    first = search(time_map, flat[order[:SAMPLES]], told)
+    time_map = first.time_map
+    run = _Run(time_map, flat, first)
+    looks, next_look = 0, ROUND
+    with progress(len(flat), "basins", unit="starts", shown=shown) as bar:
+        while run.pending.size and run.begun < told.longest:
+            bar.update(run.window())
+            run.adapt(told)
+            if run.begun >= next_look and run.pending.size and looks < LOOKS:
+                looks, next_look = looks + 1, 4 * next_look
+                some = np.random.default_rng(looks).permutation(run.pending)[:MORE]
+                run.add(search(time_map, run.xs[some], told, run.attractors, run.extent))
+                if not run.attractors:
+                    break
+                run.on_surfaces()
+    run.end()
+    return first._replace(
+        attractors=tuple(run.attractors), others=tuple(run.others), labels=run.labels,
+        other_reached=np.full(len(flat), -1), rates=np.full(len(flat), np.nan),
+        interval=float(run.time_map.interval), is_stiff=first.is_stiff or run.is_stiff,
+    )  # fmt: skip
+
+
+def labels_of(
+    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], known: Attractors, told: Settings
+) -> Int[np.ndarray, " starts"]:
+    """Return the labels of flat starts, if every attractor is known."""
+    run = _Run(time_map, flat, known)
+    while run.pending.size and run.begun < told.longest:
+        run.window()
+        run.adapt(told)
+    run.end()
+    return run.labels
+
+
+class _Run:
+    """All starts on their way, and the labels of those that have arrived."""
+
+    def __init__(self, time_map: TimeMap, flat: np.ndarray, first: Attractors):
+        """Begin with flat starts and the attractors of a first search."""
+        self.time_map, self.xs, self.extent, self.begun = time_map, flat.copy(), first.extent, 0
+        self.late, self.is_stiff = np.empty((0, 0, flat.shape[1])), False
+        self.labels = np.full(len(flat), NOT_SETTLED)
+        self.pending = np.arange(len(flat))
+        self.attractors: list[LimitSet] = []
+        self.others: list[LimitSet] = []
+        self.trees: list[tuple[KDTree, float]] = []
+        self.add(first)
+
+    def add(self, found: Attractors) -> None:
+        """Take over what a search found that is not known yet; what turned out to be an attractor is one only."""
+        self.attractors = list(found.attractors)
+        for other in found.others:
+            if among_others(self.time_map, other, self.others, self.extent) < 0:
+                self.others.append(other)
+        known = lambda limit: undecided_set(limit) and among_attractors(limit, self.attractors, self.extent) >= 0
+        self.others = [other for other in self.others if not known(other)]
+        fine = [reach(a, self.extent, self.attractors) for a in self.attractors]
+        self.trees = [(KDTree(a.features / self.extent), near) for a, near in zip(self.attractors, fine, strict=True)]
+
+    def window(self) -> int:
+        """Move the pending starts on and return how many have arrived."""
+        before = self.xs[self.pending]
+        states = self.time_map.window(before, self.begun)
+        self.xs[self.pending] = states[-1]
+        self.begun += WINDOW
+        some = slice(None, None, -(-len(before) // SOME))
+        self.late = np.concatenate([before[None, some], states[:, some]])
+        escaped, failed = self.time_map.lost(states[-1])
+        states = np.where((escaped | failed)[:, None], 0.0, states)
+        self.labels[self.pending[escaped]], self.labels[self.pending[failed]] = ESCAPED, FAILED
+        gone = escaped | failed
+        for place, (tree, near) in enumerate(self.trees):
+            here = np.flatnonzero(~gone)
+            for state in states[::-1]:  # most are told apart by the last one
+                if here.size:
+                    scaled = self.time_map.features_of(state[here]) / self.extent
+                    here = here[tree.query(scaled, distance_upper_bound=near)[0] <= near]
+            self.labels[self.pending[here]] = place
+            gone[here] = True
+        self.pending = self.pending[~gone]
+        return int(np.sum(gone))
+
+    def adapt(self, told: Settings) -> None:
+        """Take longer or shorter intervals at times, where those of the last window do not suit its states."""
+        if told.may_adapt(self.time_map) and self.pending.size and self.begun % OFTEN == 0:
+            self.time_map, self.is_stiff = suited(self.time_map, self.late, self.xs[self.pending], self.extent)
+
+    def on_surfaces(self, others: bool = False) -> None:
+        """Label those that are at equilibria on known surfaces of them, on those that do not attract at the end."""
+        known = [*enumerate(self.attractors), *((NOT_ATTRACTING, other) for other in self.others if others)]
+        for label, surface in known:
+            if surface.kind == SURFACE and self.pending.size:
+                on = leads_to(self.time_map, flat_states(surface.states)[0], self.xs[self.pending], self.extent)
+                self.labels[self.pending[on]] = label
+                self.pending = self.pending[~on]
+
+    def end(self) -> None:
+        """Label those on surfaces, and those at a limit that does not attract, or of which this is open."""
+        self.on_surfaces(others=True)
+        for other in self.others if self.pending.size else ():
+            scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent
+            is_open = other.stability == "undecided"
+            close = reach(other, self.extent) if other.kind == CURVE or undecided_set(other) else ON_LIMIT
+            near = KDTree(other.features / self.extent).query(scaled)[0] <= close
+            self.labels[self.pending[near]] = UNDECIDED if is_open else NOT_ATTRACTING

@@ -1,0 +1,310 @@
+"""What a long trajectory has come to: an equilibrium, a periodic orbit or another recurrent set, with its stability."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+from scipy.ndimage import maximum_filter1d
+
+from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet, Slow, with_principal_angles
+from analysis.dynamics.attractors.surfaces import can_walk
+from analysis.dynamics.equilibria.families import family_through
+from analysis.dynamics.equilibria.newton import AT_REST, newton
+from analysis.dynamics.equilibria.settling import ESCAPE, look
+from analysis.dynamics.flow_maps.flat import flat_state, flat_states
+from analysis.dynamics.flow_maps.time_map import TimeMap, periods_of, state_of, states_of, whole_turns
+from analysis.dynamics.linearisation import SymmetryGenerator, kind, spectrum
+from analysis.dynamics.periodic_orbits.maps import periodic_points
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.scaling.units import Units
+from dynsim._types import State
+from dynsim.integrators import Diffrax, stiff
+from dynsim.simulation import simulate
+from dynsim.systems.base import AbstractMap
+
+SLOW = 1e-3  # of the extent: a motion in an interval below which an equilibrium is looked for
+NEAR = 1e-2  # of the extent: the distance from a trajectory within which Newton's method must end
+LOST = 10 * NEAR  # of the extent: Newton's method, begun near an orbit, never is so far from where it began
+RETURNED = 1e-5  # of the extent: a recurrence of a map
+EDGE = 1e-3  # the same of a trajectory that is kept on the edge of a basin
+CLOSE = 1e-6  # of the extent: a distance at which a trajectory counts as being on the limit
+SAMPLES = 5040  # of an orbit of a flow: a multiple of 2 to 10
+CLOUD = 1024  # points at equal distances that represent it
+TRIES = 2  # recurrences of a trajectory from which a cycle is looked for
+IN_SHOOTING = 1e-10  # the relative tolerance of the solver there, and
+ON_ORBIT = 1e-8  # by another one: Newton's method in the steps of an implicit one does not reach the first
+UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
+
+
+class Record(NamedTuple):
+    """A trajectory after a transient, sampled at intervals, with the sizes that distances are measured by."""
+
+    time_map: TimeMap
+    states: Float[np.ndarray, "samples n"]
+    features: Float[np.ndarray, "samples f"]
+    extent: Float[np.ndarray, " f"]
+    forced: bool
+    longest_period: int
+    symmetries: Sequence[SymmetryGenerator]
+    edge: bool = False  # kept on the edge of a basin, from which it leaves by itself: unstable sets count at once
+
+    @property
+    def flow_at_rest(self) -> bool:
+        """Whether equilibria of a field are limits of the system."""
+        return not self.time_map.is_map and not self.forced
+
+    def apart(self, features: Any, others: Any) -> Any:
+        """Return the largest difference of features, in extents."""
+        return np.max(np.abs(features - others) / self.extent, axis=-1)
+
+    def scaled(self, flat: np.ndarray) -> np.ndarray:
+        """Return the sizes of the entries of flat states, or of differences of such, in the units of the search."""
+        return np.abs(flat / np.asarray(self.time_map.sizes))
+
+    def state(self, row: int) -> State:
+        """Return the state at a sample."""
+        return state_of(self.time_map, self.states[row])
+
+
+def limit_of(record: Record) -> LimitSet | Slow | None:
+    """Return the limit that a trajectory has reached, the rate at which it still moves, or None if that is open."""
+    found = _limit(record)
+    return with_principal_angles(record.time_map, found) if isinstance(found, LimitSet) else found
+
+
+def _limit(record: Record) -> LimitSet | Slow | None:
+    if record.flow_at_rest:
+        step = record.apart(record.features[-1], record.features[-2])
+        resting = _equilibrium(record) if step < SLOW else None
+        return resting if isinstance(resting, LimitSet) else _cycle(record) or resting
+    period = _recurrence(record)
+    return None if period == 0 else _periodic_points(record, period)
+
+
+def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -> bool:
+    """Return whether a trajectory has stayed on an unstable set for so long that it would have left it otherwise."""
+    if record.edge:
+        return True
+    period = max(1, round(cycle / float(record.time_map.interval)))
+    distances = np.min([record.apart(record.features, point) for point in features], axis=0)
+    stayed = len(distances) - 1 - int(np.max(np.flatnonzero(distances > CLOSE), initial=-1))
+    return stayed > period and rate * stayed * float(record.time_map.interval) > ESCAPE
+
+
+def _equilibrium(record: Record) -> LimitSet | Slow | None:
+    flow: Any = record.time_map.system
+    speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
+    units = record.time_map.units_at(record.states[-1])
+    z, rest = newton(units.system, units.rescaled(record.state(-1)))
+    x = units.restored(z)
+    flat = np.asarray(ravel_pytree(x)[0])[None]
+    features = record.time_map.features_of(flat)
+    distance = float(record.apart(features[0], record.features[-1]))
+    size = float(np.max(record.scaled(record.states)))
+    if not (rest <= AT_REST * (1 + size) and distance <= NEAR and distance <= _distance(record, features[0], 0)):
+        return _relative_equilibrium(record) or Slow(speed)
+    settled = look(flow, x, units=units)
+    if settled.verdict == "metastable" and not _is_linear(units, z, settled.rate):
+        return Slow(settled.rate)  # clusters that merge below rounding
+    found = spectrum(units.system, z, symmetries=units.acting(record.symmetries))
+    values = found.values / units.time
+    if found.kind == "stable":
+        return LimitSet("equilibrium", "stable", states_of(record.time_map, flat), features, 0.0, values)
+    top = float(np.max(np.real(values), initial=0.0))
+    if found.kind == "undecided":
+        if distance > CLOSE:
+            return Slow(speed)
+    elif not _on_limit(record, features, top, 0.0):
+        return Slow(top)
+    alone = LimitSet("equilibrium", found.kind, states_of(record.time_map, flat), features, 0.0, values)
+    return _curve(record, units, x, values) or alone
+
+
+def _curve(record: Record, units: Units, x: State, values: np.ndarray) -> LimitSet | None:
+    """Return the curve of equilibria of one type through one of them, as far as an extent to each side; else None.
+
+    Of a surface of equilibria it is the one that was given, if all other directions decide about its type.
+    """
+    flat, extent = flat_state(x), record.extent
+    sizes = extent if len(extent) == len(flat) else np.full(len(flat), float(np.median(extent)))
+    for k, period in periods_of(record.time_map.features):
+        sizes[k] = period / 2  # to both sides: all of a curve along angles
+    inside = lambda y: bool(np.all(np.abs(y - flat) <= sizes))
+    family = family_through(units, x, ravel_pytree(x)[1](jnp.asarray(sizes)), inside=inside)
+    word, points = ("undecided", flat[None]) if family is None else family.part(flat, sizes)
+    is_surface = family is not None and family.end == "surface" and can_walk(record.time_map)
+    if word == "undecided" or len(points) == 1 and not is_surface:
+        return None
+    if is_surface:
+        whole = states_of(record.time_map, points)
+        return LimitSet(SURFACE, word, whole, record.time_map.features_of(points), 0.0, values)
+    features = record.time_map.features_of(points)
+    gap = float(np.max(np.linalg.norm(np.diff(features, axis=0) / extent, axis=1), initial=0.0))
+    return LimitSet(CURVE, word, states_of(record.time_map, points), features, 0.0, values, spacing=gap / 2)
+
+
+def _relative_equilibrium(record: Record) -> LimitSet | None:
+    """Return the set of a state that moves while its features stay, as along the orbit of a symmetry; else None."""
+    stays = record.apart(record.features[-1], record.features[len(record.features) // 2]) <= CLOSE
+    moved = float(np.max(np.abs(record.states[-1] - record.states[-2])))
+    if not stays or float(np.max(np.abs(record.features[-1] - record.features[-2]))) > 1e-6 * moved:
+        return None
+    states = states_of(record.time_map, record.states[-1:])
+    return LimitSet("relative equilibrium", "undecided", states, record.features[-1:], 0.0, np.empty(0, complex))
+
+
+def _distance(record: Record, features: np.ndarray, row: int) -> float:
+    """Return the distance from a point at a sample, at least that of rounding; none is too large on an edge."""
+    return np.inf if record.edge else max(float(record.apart(features, record.features[row])), CLOSE)
+
+
+def _is_linear(units: Units, z: State, rate: float) -> bool:
+    """Return whether a rate is that of the linearisation."""
+    values, scaled = spectrum(units.system, z).values, rate * units.time
+    return bool(np.any(np.abs(np.real(values) - scaled) <= 1e-6 * (1 + abs(scaled))))
+
+
+@eqx.filter_jit
+def _field(time_map: TimeMap, flat: Array) -> Array:
+    return ravel_pytree(time_map.system.vector_field(jnp.zeros(()), time_map.restored(flat)))[0]  # pyright: ignore
+
+
+def _recurrence(record: Record) -> int:
+    """Return the least period of the last samples, or 0."""
+    f = record.features
+    for period in range(1, min(record.longest_period, len(f) // 3) + 1):
+        last = max(2 * period, 8)
+        if np.all(record.apart(f[-last:], f[-last - period : -period]) <= (EDGE if record.edge else RETURNED)):
+            return period
+    return 0
+
+
+def _periodic_points(record: Record, period: int) -> LimitSet | None:
+    """Return the periodic orbit of a map, or of a forced flow at multiples of its period, near the last samples."""
+    time_map, system = record.time_map, record.time_map.system
+    if isinstance(system, AbstractMap):
+        states, values = periodic_points(time_map, record.states[-1], period)
+        if np.all(np.isfinite(states)) and _recurs(record, states[-1]):
+            duration = period * float(time_map.interval)
+            return _judged(record, states[:-1], values, duration, "fixed point" if duration == 1 else "periodic orbit")
+    else:
+        duration = period * float(time_map.interval)
+        orbit = _polished(record, duration, period, _turns(record, period), forced=True)
+        if orbit is not None:
+            return _judged(
+                record, flat_states(orbit.nodes), orbit.multipliers, duration, "periodic orbit", orbit.stability
+            )
+    last = record.states[-period:]
+    return _judged(record, last, np.empty(0, complex), period * float(time_map.interval), "periodic orbit")
+
+
+def _recurs(record: Record, gap: np.ndarray) -> bool:
+    return bool(np.max(record.scaled(gap)) <= 1e-9 * (1 + np.max(record.scaled(record.states))))
+
+
+def _judged(
+    record: Record, flat: np.ndarray, values: np.ndarray, period: float, word: str, stability: str = ""
+) -> LimitSet | None:
+    """Return a periodic orbit that is where the trajectory is; None for one that it will leave, or has not reached."""
+    features = record.time_map.features_of(flat)
+    distance = np.min([record.apart(point, record.features[-1]) for point in features])
+    if distance > NEAR:
+        return None
+    found = LimitSet(word, "undecided", states_of(record.time_map, flat), features, period, values)
+    if not values.size:
+        return found
+    sizes = np.abs(values)
+    found = found._replace(stability=stability or kind(np.log(np.maximum(sizes, 1e-300)), UNIT))
+    rate = float(np.log(np.maximum(np.max(sizes), 1.0))) / period
+    unstable = found.stability in ("saddle", "unstable")
+    if unstable and not _on_limit(record, features, rate, period):
+        return None
+    return found
+
+
+def _polished(
+    record: Record, duration: float, segments: int, shift: np.ndarray, *, forced: bool
+) -> PeriodicOrbit | None:
+    """Return the orbit to which Newton's method leads from the last sample, or None if it leads nowhere."""
+    flow: Any = record.time_map.system
+    turn = record.time_map.restored(jnp.asarray(shift)) if np.any(shift) else None
+    solver = record.time_map.solver
+    try:
+        return periodic_orbit(
+            flow, record.state(-1), duration, segments=segments, forced=forced, shift=turn,
+            lost=lambda x, period: _is_lost(record, x, period / duration), solver=solver,
+            rtol=IN_SHOOTING if solver is None else ON_ORBIT,
+        )  # fmt: skip
+    except ValueError:
+        return None
+
+
+def _is_lost(record: Record, x: State, ratio: float) -> bool:
+    """Return whether a step of Newton's method is too far from the last sample, or from the period, to end there."""
+    features = record.time_map.features_of(np.asarray(ravel_pytree(x)[0])[None])[0]
+    return not (float(record.apart(features, record.features[-1])) <= LOST and 0.5 < ratio < 1.5)
+
+
+def _turns(record: Record, samples: float) -> np.ndarray:
+    """Return by how many whole turns of angles the last state is ahead of that some samples before, in its entries."""
+    return whole_turns(record.time_map.features, record.states[-1] - record.states[-1 - round(samples)])
+
+
+def _cycle(record: Record) -> LimitSet | None:
+    """Return the limit cycle near the last samples, polished; None if they do not repeat."""
+    f = record.features
+    moves = record.apart(f[1:], f[:-1])
+    moves = np.append(moves[0], moves)  # to each sample
+    local = maximum_filter1d(moves, 5)
+    left, tries = False, 0
+    for k in range(2, len(f) // 2 - 1):
+        gap = record.apart(f[-1], f[-1 - k])
+        left = left or gap > 1.5 * local[-1]
+        if left and gap <= local[-1] and np.all(record.apart(f[-k:], f[-2 * k : -k]) <= local[-k:]):
+            found, tries = _closed(record, k - _ahead(record, k)), tries + 1
+            if found is not None or tries == TRIES:
+                return found
+    return None
+
+
+def _ahead(record: Record, k: int) -> float:
+    """Return by how many intervals the last sample is ahead of the one `k` before it, to first order."""
+    f = record.features / record.extent
+    velocity = (f[-k] - f[-2 - k]) / 2
+    return float((f[-1] - f[-1 - k]) @ velocity / max(float(velocity @ velocity), 1e-300))
+
+
+def _closed(record: Record, samples: float) -> LimitSet | None:
+    """Return the limit cycle whose period is about that many intervals."""
+    duration = samples * float(record.time_map.interval)
+    orbit = _polished(record, duration, 1, _turns(record, samples), forced=False)
+    if orbit is None:
+        return None
+    flat, features = _sampled(record, orbit)
+    for turns in range(10, 1, -1):  # the least period
+        if np.all(record.apart(features[SAMPLES // turns], features[0]) <= CLOSE):
+            shift = whole_turns(record.time_map.features, flat[SAMPLES // turns] - flat[0])
+            orbit = _polished(record, orbit.period / turns, 1, shift, forced=False)
+            if orbit is None:
+                return None
+            flat, features = _sampled(record, orbit)
+            break
+    along = np.append(0, np.cumsum(record.apart(features[1:], features[:-1])))
+    evenly = np.searchsorted(along, np.linspace(0, along[-1], CLOUD, endpoint=False))
+    some = flat[np.unique(evenly)]
+    return _judged(record, some, orbit.multipliers, orbit.period, "periodic orbit", orbit.stability)
+
+
+def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarray]:
+    """Return states over a period, and their features."""
+    flow: Any = record.time_map.system
+    start, ts = jax.tree.map(jnp.asarray, orbit.state), np.linspace(0.0, orbit.period, SAMPLES + 1)
+    integrator = Diffrax() if record.time_map.solver is None else stiff(ON_ORBIT)
+    path = simulate(flow, start, ts, integrator=integrator)
+    flat = flat_states(path.ys)
+    return flat, record.time_map.features_of(flat)

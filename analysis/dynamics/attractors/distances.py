@@ -1,0 +1,226 @@
+"""Distances of invariant sets, whether a trajectory stays on one, volumes, and the matching of attractors."""
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial import KDTree
+
+from analysis.dynamics.attractors.classification import Record
+from analysis.dynamics.attractors.limit_set import ARRIVED, CURVE, LimitSet
+from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap, velocity_of
+from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.scaling.units import power_near
+from dynsim.systems.rescaled import is_flat
+
+COVERED = 0.9  # of the late samples that are as close to a set as its points are to each other
+APART = 0.4  # of the way to another attractor, where this is less
+BLOCKS = 8  # parts of a trajectory, by whose differences the error of its mean growth of volumes is estimated
+KEPT = 1e-8  # of the size of the derivative: a growth that is rounding
+FEW_STARTS = 0.1  # of the starts, whose excursions are none of the size of what is looked for if they are
+WILD = 10  # times as far as those of the others
+PASSAGE = 4  # parts of a trajectory: it goes on and on if it is in each one
+ONWARD = 1.25  # times as far from its start as in the part before
+FOLDS = 3  # e-foldings of volumes, before which perturbations that stay away show nothing
+CLEAR = 3  # such errors: a mean growth above them is not zero
+
+
+def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"]:
+    """Return the range of each feature, by which distances are measured, or the size of one that is constant.
+
+    One that is always zero has a unit near the sizes of the others, which is 1 if these are of order one.
+    """
+    ranges, sizes = np.ptp(features, axis=0), np.max(np.abs(features), axis=0)
+    floor = 1e-6 * np.max(ranges, initial=0.0)
+    rest = max(floor, float(power_near(np.max(sizes, initial=0.0) / 4)))
+    varies = ranges > max(floor, 1e-12 * np.max(sizes, initial=0.0))
+    return np.where(varies, ranges, np.where(sizes > 0, np.maximum(sizes, floor), rest))
+
+
+def extent_of_paths(features: Float[np.ndarray, "samples starts f"]) -> Float[np.ndarray, " f"]:
+    """Return `extent_of` for trajectories, without the excursions of a few of them that are far longer than the others.
+
+    A start beside a pole of a map is sent to wherever, and comes back: no distance is small beside that. Of few starts
+    one may be a third of them: up to half are left out, but only if they come back from there, or go on and on.
+    """
+    whole = extent_of(features.reshape(-1, features.shape[-1]))
+    low, high = _without_passages(features)
+    ends = np.stack([np.quantile(low, FEW_STARTS, axis=0), np.quantile(high, 1 - FEW_STARTS, axis=0)])
+    most = extent_of(ends)
+    return np.where(whole > WILD * most, most, whole)
+
+
+def _without_passages(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest features of each trajectory, (starts, f), of the longest ones without passages.
+
+    These are less than half of the trajectories, of each feature on its own. One that has come back has its late half,
+    and one that goes on and on its start.
+    """
+    low, high = np.min(features, axis=0), np.max(features, axis=0)
+    early, late = np.array_split(features, 2)
+    came_back = np.ptp(early, axis=0) > WILD * np.ptp(late, axis=0)
+    away = np.array([np.max(np.abs(part - features[0]), axis=0) for part in np.array_split(features, PASSAGE)])
+    goes_on = np.all(away[1:] > ONWARD * away[:-1], axis=0)
+    count = features.shape[1]
+    rank = np.argsort(np.argsort(-(high - low), axis=0, kind="stable"), axis=0)
+    longest = rank < (max(1, (count - 1) // 2) if count > 1 else 0)
+    home, begin = longest & came_back, longest & goes_on & ~came_back
+    low = np.where(home, np.min(late, axis=0), np.where(begin, features[0], low))
+    return low, np.where(home, np.max(late, axis=0), np.where(begin, features[0], high))
+
+
+def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> bool:
+    """Return whether the late samples are all on a known attractor, which is one `among` others."""
+    tail = features[-max(WINDOW, len(features) // 4) :]
+    near = KDTree(known.features / extent).query(tail / extent)[0]
+    fine = reach(known, extent, among)
+    return bool(np.quantile(near, COVERED) <= fine and np.max(near) <= max(known.radius, fine))
+
+
+def reach(known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> float:
+    """Return within which distance, in extents, a state counts as having arrived at a set.
+
+    Where no perturbations have come back, this is less than half of the way to the other sets `among` those.
+    """
+    seen = max(known.radius / 4, 2 * resolution(known, extent))
+    if seen >= ARRIVED:
+        return seen
+    tree = KDTree(known.features / extent)
+    gaps = [float(np.min(tree.query(other.features / extent)[0])) for other in among if other is not known]
+    return max(seen, min([ARRIVED, *(APART * gap for gap in gaps if gap > 0)]))
+
+
+def same_set(one: LimitSet, other: LimitSet, extent: np.ndarray) -> bool:
+    """Return whether two sets that are not periodic cover each other as closely as each covers itself."""
+    a, b = one.features / extent, other.features / extent
+    near = 2 * max(resolution(one, extent), resolution(other, extent))
+    return all(np.quantile(KDTree(x).query(y)[0], COVERED) <= near for x, y in ((a, b), (b, a)))
+
+
+def resolution(known: LimitSet, extent: np.ndarray) -> float:
+    """Return how close points of a set are to those that represent it: 0 if it is these points only."""
+    if known.spacing > 0:
+        return known.spacing
+    if known.period == 0 or len(known.features) < 65 or known.kind == "fixed point":
+        return 0.0
+    points = known.features / extent
+    gaps = KDTree(points).query(points, k=2)[0][:, 1]
+    return float(np.quantile(gaps, 0.99))
+
+
+class Growth(NamedTuple):
+    """The mean rate at which volumes grow along a trajectory, its standard error, and the size of the derivative."""
+
+    mean: float
+    error: float
+    size: float
+
+    @property
+    def is_none(self) -> bool:
+        """Whether volumes are kept, as no attractor with a density can."""
+        return abs(self.mean) <= KEPT * max(self.size, 1e-300)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the mean is not zero, beyond its error."""
+        return not self.is_none and bool(abs(self.mean) > CLEAR * self.error)
+
+    def is_brief(self, duration: float) -> bool:
+        """Whether volumes shrink, but by little in a time."""
+        return self.is_clear and -FOLDS < self.mean * duration < 0
+
+
+def volume_growth(record: Record, few: int = 1024) -> Growth:
+    """Return the mean rate at which volumes grow along a trajectory, at so many of its samples."""
+    rows = record.states[:: max(1, len(record.states) // few)]
+    space, restored = record.time_map.system.space, record.time_map.restored
+    some = rows[:1] if is_flat(space) else rows
+    bases = np.array([tangent_basis(space, restored(jnp.asarray(x))) for x in some])
+    bases = np.broadcast_to(bases, (len(rows), *bases.shape[1:]))
+    growth, size = (np.asarray(part) for part in _growth(record.time_map, jnp.asarray(rows), jnp.asarray(bases)))
+    if not np.all(np.isfinite(growth)):  # the derivative of a map is singular somewhere: volumes vanish
+        return Growth(float(np.mean(growth)), 0.0, float(np.mean(size)))
+    means = [float(np.mean(part)) for part in np.array_split(growth, BLOCKS)]
+    return Growth(float(np.mean(growth)), float(np.std(means, ddof=1) / np.sqrt(BLOCKS)), float(np.mean(size)))
+
+
+@eqx.filter_jit
+def _growth(time_map: TimeMap, rows: Array, bases: Array) -> tuple[Array, Array]:
+    """Return the rates at which volumes grow, and sizes of the derivative to compare them with."""
+    velocity = velocity_of(time_map)
+
+    def one(x: Array, basis: Array) -> tuple[Array, Array]:
+        J = basis.T @ jax.jacfwd(lambda y: velocity(jnp.zeros(()), y))(x) @ basis
+        if time_map.is_map:
+            return jnp.linalg.slogdet(J)[1], jnp.asarray(1.0)
+        return jnp.trace(J), jnp.linalg.norm(J)
+
+    return jax.vmap(one)(rows, bases)
+
+
+def set_distance(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> float:
+    """Return the Hausdorff distance of two sets of features, in extents."""
+    a, b = one.features / extent, other.features / extent
+    return float(max(np.max(KDTree(b).query(a)[0]), np.max(KDTree(a).query(b)[0])))
+
+
+def one_curve(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> bool:
+    """Return whether two sets are parts of one curve of equilibria, of which a search sees what is near a start."""
+    if not one.kind == other.kind == CURVE or one.stability != other.stability:
+        return False
+    nearest = np.min(KDTree(one.features / extent).query(other.features / extent)[0])
+    return bool(nearest <= 2 * max(one.spacing, other.spacing))
+
+
+class Followed:
+    """Attractors along a parameter: each has the label of the one that it continues, a new one the next label."""
+
+    def __init__(self, furthest: float = 0.2):
+        """Begin without attractors; those further apart than `furthest` extents are not paired."""
+        self.furthest, self.known = furthest, dict[int, LimitSet]()
+
+    def labels(
+        self, found: Sequence[LimitSet], extent: Float[np.ndarray, " f"], pairs: Sequence[int] | None = None
+    ) -> list[int]:
+        """Return the labels of the attractors at the next value of the parameter, which are known from then on.
+
+        Args:
+            found: the attractors.
+            extent: the size of each feature.
+            pairs: for each the place among the `known` ones of the one that it continues, -1 for none; by default
+                those of `match`.
+        """
+        known = list(self.known)
+        pairs = match(list(self.known.values()), found, extent, furthest=self.furthest) if pairs is None else pairs
+        fresh = itertools.count(len(known))
+        labels = [known[place] if place >= 0 else next(fresh) for place in pairs]
+        self.known |= zip(labels, found, strict=True)
+        return labels
+
+
+def relabelled(labels: Int[np.ndarray, "..."], names: Sequence[int]) -> Int[np.ndarray, "..."]:
+    """Return indices of attractors replaced by their names; negative labels stay."""
+    return np.where(labels >= 0, np.append(np.asarray(names, int), 0)[labels], labels)
+
+
+def match(
+    before: Sequence[LimitSet], after: Sequence[LimitSet], extent: Float[np.ndarray, " f"], *, furthest: float = 0.2
+) -> list[int]:
+    """Return for each attractor of `after` the index of the one of `before` that it continues, -1 for a new one.
+
+    Sets further apart than `furthest` extents are not paired. The pairs have the least sum of distances, where one that
+    is left out counts as `furthest`.
+    """
+    found = [-1] * len(after)
+    if before and after:
+        costs = np.array([[set_distance(a, b, extent) for b in before] for a in after])
+        for row, column in zip(*linear_sum_assignment(np.minimum(costs, furthest)), strict=True):
+            if costs[row, column] <= furthest:
+                found[row] = int(column)
+    return found

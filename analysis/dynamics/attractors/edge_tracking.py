@@ -1,0 +1,285 @@
+"""Edge tracking: the saddle, or the chaotic set, on the boundary between two basins, followed by bisection."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Float, Int
+from scipy.spatial import KDTree
+
+from analysis.dynamics.attractors.attractor_search import NOT_SETTLED, ROUND, Attractors, Settings, search
+from analysis.dynamics.attractors.basin_boundary import divide_outcomes
+from analysis.dynamics.attractors.basins import Search, labels_of, set_up
+from analysis.dynamics.attractors.classification import NEAR, Record, limit_of
+from analysis.dynamics.attractors.edge_exponents import EdgeExponents, divergence, exponents_along
+from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
+from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
+from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from dynsim._types import State
+from dynsim.arguments import as_state
+from dynsim.conversion import integer, number
+from dynsim.errors import argument_error, counted
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+NARROW = 1e-9  # of the extent: the bracket to which a segment is divided
+LEAST = 64  # samples of the edge trajectory before its limit is looked for, and after which it is again
+STAYED = 16  # samples that must all lie near a limit, which a chaotic trajectory leaves again
+WIDER = (0.0, 1.0, 10.0, 100.0)  # lengths of the last pair, beyond its ends, where the boundary is looked for again
+PUSH = 1e-4  # of the extent: the step along the unstable direction, to both sides
+
+
+class EdgeState(NamedTuple):
+    """What a trajectory on the boundary of two basins tends to.
+
+    `limit` is a saddle with one unstable direction, if the two basins meet in a smooth boundary; `unstable` (n,) is its
+    unit vector in the flat state, and `leads_to` are the labels reached by small steps along it, forwards and back,
+    which are those of the two basins. `track` has the states along the edge at intervals, on the first axis, each known
+    up to `width`; `labels` are those of the two starts.
+
+    On a chaotic edge the trajectory comes to no equilibrium or cycle: `limit` is then a `chaotic edge state` that
+    consists of the second half of the track, `unstable` the direction from one side of the boundary to the other at the
+    end, and `exponents` are the Lyapunov exponents along the track. Two or more of them are positive, or one, as on the
+    homoclinic tangle of a plane, and states of the track that come near each other move apart.
+    """
+
+    limit: LimitSet
+    unstable: Float[np.ndarray, " n"]
+    leads_to: tuple[int, int]
+    labels: tuple[int, int]
+    track: State
+    width: float
+    attractors: Attractors
+    exponents: EdgeExponents | None = None
+
+    @property
+    def spread(self) -> Float[np.ndarray, " n"]:
+        """The standard deviation of each entry of the state over the limit: 0 for an equilibrium."""
+        return np.std(flat_states(self.limit.states), axis=0)
+
+    @property
+    def unstable_dimension(self) -> int:
+        """The number of unstable directions: of an edge state that is an equilibrium or a cycle one."""
+        if self.exponents is not None:
+            return self.exponents.positive
+        values = self.limit.values
+        grow = np.real(values) > 0 if self.limit.kind == "equilibrium" else np.abs(values) > 1
+        return int(np.sum(grow))
+
+    def __repr__(self) -> str:
+        """Return the edge state in a line."""
+        a, b = self.labels
+        dimension = counted(self.unstable_dimension, "unstable direction")
+        words = f"between the basins of {a} and {b}: {self.limit!r}, {dimension}, known to {self.width:.1g}"
+        return words if self.exponents is None else f"{words}; exponents {self.exponents}"
+
+
+def edge_state(
+    system: Any,  # checked here, in one sentence
+    one: State,
+    other: State,
+    *,
+    apart: float = 1e-4,
+    longest: int = 2048,
+    options: Search = Search(),
+) -> EdgeState:
+    """Return the edge state between the basins of two starts.
+
+    A point of the boundary on the segment between the starts is bracketed by bisection; both ends of the bracket are
+    followed until they are `apart`, and bracketed again. What the trajectory tends to is found by Newton's method; if
+    it has come to no equilibrium or cycle after the most intervals, it may be chaotic.
+
+    Args:
+        system: a flow, or a map in JAX.
+        one: a start in one basin.
+        other: a start in another.
+        apart: the distance of the two trajectories, in extents, at which they are bracketed again.
+        longest: the most intervals along the edge, which a chaotic edge state takes.
+        options: those of `find_attractors`; `period` for a forced flow.
+
+    Raises:
+        ValueError: if both starts have the same limit, if the boundary is lost, or if the edge trajectory has neither
+            come to an equilibrium or a periodic orbit nor is chaotic beyond doubt, with its exponents.
+    """
+    pair = as_state("one", one), as_state("other", other)
+    if jax.tree.map(jnp.shape, pair[0]) != jax.tree.map(jnp.shape, pair[1]):
+        raise argument_error("other", "have the shape of `one`", "has another")
+    ends = jax.tree.map(lambda a, b: jnp.stack([jnp.asarray(a, float), jnp.asarray(b, float)]), *pair)
+    time_map, flat, told = set_up(system, ends, options)
+    number("apart", apart)
+    most = integer("longest", longest, least=LEAST)
+    known = search(time_map, _between(time_map, flat, np.linspace(0, 1, FEW)), told)
+    time_map = known.time_map
+    labels = labels_of(time_map, flat, known, told)
+    if labels[0] == labels[1]:
+        raise argument_error("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")
+    tracked: list[np.ndarray] = []
+    begun, bracket = 0, _bracketed(time_map, flat, known, told, 0)
+    while True:
+        new, pair = _followed(time_map, bracket.ends, begun, apart, known.extent)
+        tracked += new
+        begun += len(new)
+        if len(tracked) >= LEAST and (len(tracked) // LEAST > (len(tracked) - len(new)) // LEAST):
+            track = np.stack(tracked)
+            limit = _limit(time_map, track[-max(LEAST, len(track) // 2) :], known, told)
+            found = None if limit is None else _found(time_map, limit, labels, track, bracket.width, known, told)
+            if found is not None:
+                return found
+        bracket = _bracketed(time_map, pair, known, told, begun)
+        if len(tracked) >= most:
+            return _chaotic(time_map, bracket, labels, np.stack(tracked), known, apart)
+
+
+def _between(time_map: TimeMap, pair: np.ndarray, shares: Any) -> np.ndarray:
+    """Return points of the space on the segment between two states."""
+    points = pair[0] + np.asarray(shares, float)[:, None] * (pair[1] - pair[0])
+    project = lambda x: ravel_pytree(time_map.system.space.project(time_map.restored(x)))[0]
+    return np.asarray(jax.vmap(project)(jnp.asarray(points)))
+
+
+class Bracketed(NamedTuple):
+    """Two states on either side of the boundary, their distance, and the labels to which they lead."""
+
+    ends: Float[np.ndarray, "two n"]
+    width: float
+    labels: tuple[int, int]
+
+
+def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Settings, begun: int) -> Bracketed:
+    """Return two states on either side of the boundary, no further apart than `NARROW` extents.
+
+    Where both ends have come to the same side, as they may where the boundary is fractal, it is looked for beyond them.
+    """
+    length = float(np.max(np.abs(pair[1] - pair[0]) / np.max(known.extent)))
+    outcomes = lambda shares: labels_of(time_map, _between(time_map, pair, shares), known, told).tolist()
+    for reach in WIDER:
+        shares = np.linspace(-reach, 1 + reach, FEW)
+        labels = outcomes(shares)
+        changes = [k for k in range(1, FEW) if labels[k] != labels[k - 1]]
+        if changes:
+            change = min(changes, key=lambda k: abs(2 * k - FEW))  # not the outermost: on a chaotic set it is periodic
+            width, sides = max(NARROW / max(length, NARROW), 1e-14), (labels[change - 1], labels[change])
+            low, high = shares[change - 1], shares[change]  # solved again with others, one may lead to the other side
+            found = divide_outcomes(outcomes, low, high, parts=FEW, width=width, at_ends=sides)
+            ends = _between(time_map, pair, [found.low, found.high])
+            reached: Any = (found.at_low, found.at_high)
+            return Bracketed(ends, float(np.max(np.abs(ends[1] - ends[0]))), reached)
+    must = "have a boundary between these basins that can be followed"
+    raise argument_error("system", must, f"it is lost after {begun} intervals, where all states nearby lead to one")
+
+
+def _followed(
+    time_map: TimeMap, pair: np.ndarray, begun: int, apart: float, extent: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the middle of two trajectories until they are apart, at least after one interval, and the last pair."""
+    tracked: list[np.ndarray] = []
+    while True:
+        for states in time_map.window(pair, begun + len(tracked)):
+            gap = np.abs(np.diff(time_map.features_of(states), axis=0)) / extent
+            if np.max(gap) > apart and tracked:
+                return tracked, pair
+            pair = states
+            tracked.append(np.mean(states, axis=0))
+            if np.max(gap) > apart or len(tracked) >= ROUND:
+                return tracked, pair
+
+
+def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Settings) -> LimitSet | None:
+    """Return the unstable equilibrium or cycle at which states on the edge have stayed; None if there is none."""
+    features = time_map.features_of(states)
+    record = Record(time_map, states, features, known.extent, told.forced, told.longest_period, (), edge=True)
+    limit = limit_of(record)
+    if not isinstance(limit, LimitSet) or limit.stability not in ("saddle", "unstable"):
+        return None
+    near = KDTree(limit.features / known.extent).query(features[-STAYED:] / known.extent)[0]
+    return limit if np.max(near) <= NEAR else None
+
+
+def _found(
+    time_map: TimeMap,
+    limit: LimitSet,
+    labels: Int[np.ndarray, " two"],
+    track: np.ndarray,
+    width: float,
+    known: Attractors,
+    told: Settings,
+) -> EdgeState | None:
+    """Return the edge state with its unstable direction, and where that leads to on both sides.
+
+    None if a side leads to several attractors: the boundary then has more points close to the limit, as that of a
+    chaotic set has near each orbit in it, and trajectories on the boundary leave the limit again.
+    """
+    x = np.asarray(ravel_pytree(limit.state)[0])
+    direction = _unstable(time_map, limit, x)
+    push = PUSH * float(np.median(known.extent)) * direction
+    shares = np.arange(1, FEW // 2 + 1)[::-1, None] / (FEW // 2)
+    ends = labels_of(time_map, np.concatenate([x + shares * push, x - shares * push]), known, told)
+    if any(np.unique(side[side != NOT_SETTLED]).size > 1 for side in np.split(ends, 2)):
+        return None
+    states = states_of(time_map, track)
+    one, other = (int(k) for k in labels)
+    return EdgeState(limit, direction, (int(ends[0]), int(ends[FEW // 2])), (one, other), states, width, known)
+
+
+def _chaotic(
+    time_map: TimeMap,
+    bracket: Bracketed,
+    labels: Int[np.ndarray, " two"],
+    track: np.ndarray,
+    known: Attractors,
+    apart: float,
+) -> EdgeState:
+    """Return the edge state of a track that has come to no equilibrium or cycle; raise `ValueError` unless chaotic."""
+    features = time_map.features_of(track)
+    rate = divergence(features, known.extent, apart, float(time_map.interval))
+    exponents = exponents_along(time_map, track, 1)._replace(divergence=rate)
+    if not exponents.chaotic:
+        must = "have a boundary whose trajectories tend to an equilibrium or a periodic orbit, or are chaotic"
+        found = f"within {len(track)} intervals they come to none, and the exponents along them are {exponents}"
+        moving = f"states near each other moving apart at the rate {rate[0]:.3g} +- {rate[1]:.1g}"
+        raise argument_error("system", must, f"{found}, {moving}: a torus or a slow approach; raise `longest`")
+    late = track[len(track) // 2 :]
+    limit = LimitSet(
+        "chaotic edge state", "saddle", states_of(time_map, late), time_map.features_of(late), float("nan"),
+        np.empty(0, complex), exponent=float(exponents.values[0]),
+    )  # fmt: skip
+    limit = with_principal_angles(time_map, limit)
+    across, (left, right) = bracket.ends[1] - bracket.ends[0], bracket.labels
+    one, other = (int(k) for k in labels)
+    return EdgeState(
+        limit, across / np.linalg.norm(across), (right, left), (one, other), states_of(time_map, track),
+        bracket.width, known, exponents,
+    )  # fmt: skip
+
+
+def _unstable(time_map: TimeMap, limit: LimitSet, x: np.ndarray) -> np.ndarray:
+    """Return the unit vector that grows fastest near a point of a set, the largest entry positive."""
+    system, state = time_map.system, time_map.restored(jnp.asarray(x))
+    basis = tangent_basis(system.space, state)
+    if limit.kind == "equilibrium":
+        assert isinstance(system, AbstractFlow)
+        matrix = tangent_jacobian(system, state)
+        values, vectors = np.linalg.eig(matrix)
+        best = np.argmax(np.real(values))
+    else:
+        matrix = basis.T @ _derivative(time_map, x, basis, limit.period)
+        values, vectors = np.linalg.eig(matrix)
+        best = np.argmax(np.abs(values))
+    vector = np.real(basis @ vectors[:, best])
+    vector = vector * np.sign(vector[np.argmax(np.abs(vector))])
+    return vector / np.linalg.norm(vector)
+
+
+def _derivative(time_map: TimeMap, x: np.ndarray, basis: np.ndarray, period: float) -> np.ndarray:
+    """Return the derivative of a flow or map over a period along the columns of a basis."""
+    pair = Linearised(time_map.system, time_map.restored(jnp.asarray(x)), time_map.solver)
+    flat, V = jnp.asarray(x), jnp.asarray(basis)
+    if isinstance(time_map.system, AbstractMap):
+        for k in range(round(period)):
+            flat, V = pair.step(k, (flat, V))
+        return np.asarray(V)
+    begin, end = jnp.asarray(0.0), jnp.asarray(period)
+    return np.asarray(pair.over(begin, end, end / 100, flat, V, jnp.asarray(1e-9))[1])

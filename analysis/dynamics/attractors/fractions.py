@@ -1,0 +1,191 @@
+"""Shares of basins of attraction among random starts, with Wilson intervals, at one system or along a parameter."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from scipy.stats import binomtest
+
+from analysis.dynamics.attractors.attractor_search import FATES, Attractors, Settings, held_back, search
+from analysis.dynamics.attractors.basins import Search, labelled, set_up
+from analysis.dynamics.attractors.distances import Followed, relabelled, set_distance
+from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.flow_maps.time_map import TimeMap
+from dynsim._types import Key, State
+from dynsim.conversion import choice, function, integer, random_key, reals
+from dynsim.errors import argument_error
+from dynsim.systems.named import real_parameter, with_parameter
+
+
+class Fractions(NamedTuple):
+    """Shares of basins among random starts: for each label its count, and the Wilson interval of its share.
+
+    Labels are indices of `attractors`, or negative ones of `FATES`. `is_stiff` is that of `Attractors`.
+    """
+
+    labels: Int[np.ndarray, " labels"]
+    counts: Int[np.ndarray, " labels"]
+    total: int
+    low: Float[np.ndarray, " labels"]
+    high: Float[np.ndarray, " labels"]
+    confidence: float
+    attractors: dict[int, LimitSet]
+    is_stiff: bool = False
+
+    @property
+    def shares(self) -> Float[np.ndarray, " labels"]:
+        """The share of each label."""
+        return self.counts / self.total
+
+    def __repr__(self) -> str:
+        """Return the shares with their intervals in a line."""
+        rows = zip(self.labels, self.shares, self.low, self.high, strict=True)
+        parts = [f"{share:.4g} [{a:.4g}, {b:.4g}] {self.named(int(k))}" for k, share, a, b in rows]
+        parts += filter(None, [held_back(self.is_stiff, self.labels)])
+        return f"{self.total} starts, {self.confidence:.3g} intervals: " + "; ".join(parts)
+
+    def named(self, label: int) -> str:
+        """Return an attractor in a line, or what else a label says."""
+        return repr(self.attractors[label]) if label >= 0 else FATES[label]
+
+
+def basin_fractions(
+    system: Any,  # checked here, in one sentence
+    sampler: Callable[[Key], State],
+    count: int,
+    key: Key,
+    *,
+    confidence: float = 0.95,
+    options: Search = Search(),
+    shown: bool | None = None,
+) -> Fractions:
+    """Return the shares of the basins among random starts, with Wilson intervals.
+
+    Args:
+        system: a flow, or a map in JAX.
+        sampler: a function of a random key in JAX that returns a start.
+        count: how many starts.
+        key: the random key of the starts.
+        confidence: that of each interval.
+        options: see `find_attractors`.
+        shown: a progress bar; None shows it on terminals only.
+
+    Raises:
+        ValueError: for bad input.
+    """
+    function("sampler", sampler, "a random key")
+    starts = jax.vmap(sampler)(jax.random.split(random_key("key", key), integer("count", count, least=1)))
+    found = labelled(*set_up(system, starts, options), shown)
+    return _fractions(found.labels, dict(enumerate(found.attractors)), confidence, found.is_stiff)
+
+
+def _fractions(labels: np.ndarray, attractors: dict[int, LimitSet], confidence: float, is_stiff: bool) -> Fractions:
+    if not 0 < confidence < 1:
+        raise argument_error("confidence", "lie between 0 and 1", f"is {confidence}")
+    kinds = np.array([*attractors, *(k for k in FATES if np.any(labels == k))], int)
+    counts = np.array([int(np.sum(labels == k)) for k in kinds], int)
+    ends = [binomtest(int(c), len(labels)).proportion_ci(confidence, method="wilson") for c in counts]
+    low, high = (np.array([float(getattr(end, side)) for end in ends]) for side in ("low", "high"))
+    return Fractions(kinds, counts, len(labels), low, high, confidence, attractors, is_stiff)
+
+
+class FractionCurves(NamedTuple):
+    """Shares of basins against a parameter, (values, labels), with Wilson intervals; NaN where a label is absent.
+
+    A label is one attractor that is followed: `attractors[i][label]` is the one at the value i, None where it does not
+    exist. The last labels are the negative ones of `FATES`. `is_stiff` is that of `Attractors`, at some value.
+    """
+
+    parameters: Float[np.ndarray, " values"]
+    labels: Int[np.ndarray, " labels"]
+    shares: Float[np.ndarray, "values labels"]
+    low: Float[np.ndarray, "values labels"]
+    high: Float[np.ndarray, "values labels"]
+    attractors: tuple[dict[int, LimitSet], ...]
+    is_stiff: bool = False
+
+
+def continued_fractions(
+    system: Any,  # checked here, in one sentence
+    where: Callable[[Any], Any],
+    parameters: ArrayLike,
+    sampler: Callable[[Key], State],
+    count: int,
+    key: Key,
+    *,
+    matching: str = "distance",
+    furthest: float = 0.2,
+    confidence: float = 0.95,
+    options: Search = Search(),
+) -> FractionCurves:
+    """Return the shares of the basins for values of a parameter, each attractor followed from value to value.
+
+    Args:
+        system: a flow, or a map in JAX.
+        where: which leaf of it is the parameter, such as `lambda flow: flow.h`.
+        parameters: the values, in the order in which attractors are followed.
+        sampler: a function of a random key in JAX that returns a start.
+        count: how many starts, the same for every value.
+        key: the random key of the starts.
+        matching: `distance` pairs attractors whose sets are nearest, up to `furthest` extents; `enclosure` gives an
+            attractor the label of the one before whose points it attracts, the most of them.
+        furthest: see `matching`.
+        confidence: that of each interval.
+        options: see `find_attractors`.
+
+    Raises:
+        ValueError: for bad input.
+    """
+    values = np.asarray(reals("parameters", parameters), float)
+    if values.ndim != 1 or not len(values):
+        raise argument_error("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
+    take, _ = real_parameter("where", where, system)
+    choice("matching", matching, ("distance", "enclosure"))
+    function("sampler", sampler, "a random key")
+    starts = jax.vmap(sampler)(jax.random.split(random_key("key", key), integer("count", count, least=1)))
+    rows: list[tuple[dict[int, LimitSet], Fractions]] = []
+    along = Followed(furthest)
+    for value in values:
+        at = with_parameter(take, system, value)
+        time_map, flat, told = set_up(at, starts, options)
+        found = labelled(time_map, flat, told)
+        enclosed = matching == "enclosure"
+        pairs = _enclosed(time_map, list(along.known.values()), found, told) if enclosed else None
+        names = along.labels(found.attractors, found.extent, pairs)
+        followed = dict(zip(names, found.attractors, strict=True))
+        rows.append((followed, _fractions(relabelled(found.labels, names), followed, confidence, found.is_stiff)))
+    return _curves(values, rows)
+
+
+def _enclosed(time_map: TimeMap, before: list[LimitSet], found: Attractors, told: Settings) -> list[int]:
+    """Return for each attractor found the index of that before of which it attracts the most points; -1 for none."""
+    votes = np.zeros((len(found.attractors), len(before)))
+    for column, old in enumerate(before):
+        flat = flat_states(old.states)
+        flat = flat[:: max(1, len(flat) // 32)]
+        ends = search(time_map, flat, told, found.attractors, found.extent).labels
+        for row in range(len(found.attractors)):
+            votes[row, column] = np.mean(ends == row)
+    pairs = [-1] * len(found.attractors)
+    far = {rc: set_distance(found.attractors[rc[0]], before[rc[1]], found.extent) for rc in np.ndindex(votes.shape)}
+    for row, column in sorted(far, key=lambda rc: (-round(float(votes[rc]), 1), far[rc])):
+        if votes[row, column] > 0.5 and pairs[row] < 0 and column not in pairs:
+            pairs[row] = column
+    return pairs
+
+
+def _curves(values: np.ndarray, rows: list[tuple[dict[int, LimitSet], Fractions]]) -> FractionCurves:
+    labels = sorted({int(k) for _, f in rows for k in f.labels}, key=lambda k: (k < 0, abs(k)))
+    tables = {name: np.full((len(values), len(labels)), np.nan) for name in ("shares", "low", "high")}
+    for row, (_, fractions) in enumerate(rows):
+        for place, label in enumerate(fractions.labels):
+            for name, table in tables.items():
+                table[row, labels.index(int(label))] = getattr(fractions, name)[place]
+    followed = tuple(attractors for attractors, _ in rows)
+    shares, low, high = (tables[name] for name in ("shares", "low", "high"))
+    is_stiff = any(fractions.is_stiff for _, fractions in rows)
+    return FractionCurves(values, np.array(labels, int), shares, low, high, followed, is_stiff)

@@ -1,0 +1,110 @@
+"""Surfaces of equilibria: whether steps along one, from a state on it, lead to others, through states of one type."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from analysis.dynamics.attractors.limit_set import ARRIVED, SURFACE, LimitSet
+from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, state_itself, velocity_of
+from analysis.dynamics.linearisation import NEAR_ZERO
+from dynsim.padding import filled
+from dynsim.systems.rescaled import is_flat
+
+STEPS = 96  # at most, each of them
+STRIDE = 1 / 16  # extents long
+CORRECTIONS = 4  # steps of Newton's method back to the surface
+EXACT = 1e-7  # of the extent: the last correction
+
+
+def can_walk(time_map: TimeMap) -> bool:
+    """Return whether surfaces are looked at: those of flows in flat spaces whose states are compared as they are."""
+    return not time_map.is_map and is_flat(time_map.system.space) and time_map.features is state_itself
+
+
+def leads_to(
+    time_map: TimeMap, begin: Float[np.ndarray, " n"], xs: Float[np.ndarray, "members n"], extent: np.ndarray
+) -> Bool[np.ndarray, " members"]:
+    """Return which states lie on the surface of equilibria of another one. NumPy: not for `jit`.
+
+    Newton's method leads from a state to an equilibrium nearby. To this, steps are made from `begin`, each along the
+    null directions of the linearisation, as near to it as they lead, and back to the surface. All of them have to be at
+    equilibria of one type, with as many null and as many unstable directions. Where they do not lead to a state it is
+    not decided whether the surface does on another way: it then counts as another one.
+    """
+    found = [_leads_to(time_map, begin, xs[k : k + FEW], extent) for k in range(0, len(xs), FEW)]
+    return np.concatenate([*found, np.empty(0, bool)])
+
+
+def among_surfaces(time_map: TimeMap, limit: LimitSet, sets: Sequence[LimitSet], extent: np.ndarray) -> int:
+    """Return on which of the surfaces of equilibria among some sets another one lies, -1 for none."""
+    for place, known in enumerate(sets):
+        if known.kind == limit.kind == SURFACE and known.stability == limit.stability:
+            one, other = flat_states(known.states), flat_states(limit.states)
+            if leads_to(time_map, one[0], other[:1], extent)[0]:
+                return place
+    return -1
+
+
+def _leads_to(time_map: TimeMap, begin: np.ndarray, xs: np.ndarray, extent: np.ndarray) -> np.ndarray:
+    some = jnp.asarray(filled(xs, FEW) / extent)
+    off, gap, errors, jacobians = (
+        np.asarray(part)[: len(xs)] for part in _walk(time_map, jnp.asarray(begin / extent), some, jnp.asarray(extent))
+    )
+    near = (off <= ARRIVED) & (gap <= EXACT) & (np.max(errors, axis=1) <= EXACT)
+    sound = np.all(np.isfinite(jacobians), axis=(1, 2, 3)) & near
+    found = np.zeros(len(xs), bool)
+    found[sound] = [alike(J) for J in jacobians[sound]]
+    return found
+
+
+def alike(jacobians: Float[np.ndarray, "states n n"]) -> bool:
+    """Return whether linearisations have as many null directions, two or more, and as many unstable ones.
+
+    Null directions with more zero eigenvalues than these, or pairs on the imaginary axis, decide nothing.
+    """
+    values, sizes = np.linalg.eigvals(jacobians), np.linalg.svd(jacobians, compute_uv=False)
+    least = NEAR_ZERO * np.max(sizes, axis=1)[:, None]
+    null = np.sum(sizes <= least, axis=1)
+    real = np.take_along_axis(np.real(values), np.argsort(-np.abs(values), axis=1, kind="stable"), axis=1)
+    across = real[:, : real.shape[1] - null[0]]
+    unstable = np.sum(across > least, axis=1)
+    decided = np.all(np.abs(across) > least)
+    return bool(null[0] > 1 and np.all(null == null[0]) and np.all(unstable == unstable[0]) and decided)
+
+
+@eqx.filter_jit
+def _walk(time_map: TimeMap, begin: Array, xs: Array, extent: Array) -> tuple[Array, Array, Array, Array]:
+    """Return, in extents, how far states are from equilibria, and the ends of steps from these, with their errors."""
+    velocity = velocity_of(time_map)
+    field = lambda z: velocity(jnp.zeros(()), z * extent) / extent
+    jacobian = jax.jacfwd(field)
+
+    def corrected(z: Array) -> tuple[Array, Array]:
+        def once(z: Array, _: Any) -> tuple[Array, Array]:
+            move = jnp.linalg.pinv(jacobian(z), rtol=NEAR_ZERO) @ field(z)
+            return z - move, jnp.max(jnp.abs(move))
+
+        z, moves = jax.lax.scan(once, z, length=CORRECTIONS)
+        return z, moves[-1]
+
+    def one(x: Array) -> tuple[Array, Array, Array, Array]:
+        target, error = corrected(x)
+
+        def step(z: Array, _: Any) -> tuple[Array, tuple[Array, Array]]:
+            _, sizes, ways = jnp.linalg.svd(jacobian(z))
+            along = ways.T @ jnp.where(sizes <= NEAR_ZERO * sizes[0], ways @ (target - z), 0.0)
+            length = jnp.linalg.norm(along)
+            z, error = corrected(z + along * jnp.minimum(1.0, STRIDE / jnp.maximum(length, STRIDE)))
+            return z, (error, jacobian(z))
+
+        z, (errors, jacobians) = jax.lax.scan(step, begin, length=STEPS)
+        off, gap = jnp.max(jnp.abs(target - x)), jnp.max(jnp.abs(target - z))
+        return off, gap, jnp.append(errors, error), jacobians
+
+    return jax.vmap(one)(xs)

@@ -1,0 +1,114 @@
+"""Coefficients of the normal forms at degenerate points of curves of bifurcations, in given units."""
+
+import numpy as np
+
+from analysis.dynamics.codim2.equilibria import AbstractCritical, CriticalEquations, critical_of
+from analysis.dynamics.codim2.orbits import CriticalReturns
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
+from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
+from analysis.dynamics.normal_forms.codimension_two import (
+    bogdanov_takens_coefficients,
+    crossing_pair,
+    cubic_coefficient,
+    cusp_coefficient,
+    double_coefficients,
+    fold_hopf_coefficients,
+)
+from analysis.dynamics.normal_forms.hopf_degeneracies import (
+    critical_length,
+    double_hopf_coefficients,
+    second_lyapunov_coefficient,
+)
+from analysis.dynamics.normal_forms.map_degeneracies import (
+    chenciner_coefficient,
+    fourth_resonance_coefficient,
+    generalised_flip_coefficient,
+    third_resonance_coefficient,
+)
+from analysis.dynamics.scaling.units import Units
+from dynsim._types import State
+from dynsim.systems.base import AbstractFlow
+
+CRITICAL = {"cusp": 1.0, "1:1 resonance": 1.0, "generalised period doubling": -1.0}
+"""The critical multiplier at degenerate points of orbits."""
+RETURNING = (*CRITICAL, "Chenciner point", "1:3 resonance", "1:4 resonance")
+"""The degenerate points of orbits at which coefficients are found."""
+
+
+def degenerate_coefficients(curve: AbstractCritical, name: str, point: CurvePoint) -> tuple[float, ...]:
+    """Return the coefficients of a kind of degenerate point in the units of the given flow; none for other kinds."""
+    if isinstance(curve, CriticalEquations):
+        return _of_equilibrium(curve, name, point)
+    return _of_return(curve, name, point) if isinstance(curve, CriticalReturns) else ()
+
+
+def _of_return(curve: CriticalReturns, name: str, point: CurvePoint) -> tuple[float, ...]:
+    """Return those of orbits: of cusps, and of fixed points also where terms of the fifth order decide, or resonances.
+
+    Derivatives of return maps of flows are those of variational equations, which are dear beyond the third.
+    """
+    if name not in RETURNING:
+        return ()
+    inner, here = curve.inner_at(point)
+    if not isinstance(inner, FixedPointCurve):
+        return (inner.coefficient("cusp", here, 0.0).value,) if name == "cusp" else ()
+    angle, (chart, A) = float(critical_of(point).frequency), inner.chart(here)
+    if name == "1:3 resonance":  # which has no unit
+        return (third_resonance_coefficient(chart, A),)
+    if name == "1:4 resonance":
+        return fourth_resonance_coefficient(chart, A)
+    length = inner.critical_length(here, {"Chenciner point": np.exp(1j * angle), **CRITICAL}[name])
+    if name == "cusp":
+        return (cubic_coefficient(chart, here.J) / length**2,)
+    if name == "1:1 resonance":
+        return tuple(value / length for value in double_coefficients(chart, here.J))
+    if name == "Chenciner point":
+        return (chenciner_coefficient(chart, A, angle) / length**4,)
+    return (generalised_flip_coefficient(chart, A) / length**4,)
+
+
+def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> tuple[float, ...]:
+    at = critical_of(point)
+    flow, found = curve.moved(float(at.parameter), point.parameter), ()
+    size, time = (1.0, 1.0) if curve.units is None else (_length(curve.units, flow, at.state), curve.units.time)
+    if name == "cusp":
+        found = (cusp_coefficient(flow, at.state)[0] / (time * size**2),)
+    if name == "Bogdanov-Takens point":
+        a, b = bogdanov_takens_coefficients(flow, at.state)
+        found = (a / (time**2 * size), b / (time * size))
+    if name == "fold-Hopf point":  # which has no unit
+        pair = crossing_pair(curve.others(point))[1] if at.frequency == 0 else 1j * float(at.frequency)
+        found = fold_hopf_coefficients(flow, at.state, abs(pair.imag))
+    if name == "Bautin point":
+        length = _critical_length(curve, flow, at.state, float(at.frequency))
+        found = (second_lyapunov_coefficient(flow, at.state, float(at.frequency)) / length**4,)
+    if name == "double Hopf point":
+        found = _double_hopf(
+            curve, flow, at.state, (float(at.frequency), abs(crossing_pair(curve.others(point))[1].imag))
+        )
+    return found
+
+
+def _double_hopf(
+    curve: CriticalEquations, flow: AbstractFlow, state: State, frequencies: tuple[float, float]
+) -> tuple[float, ...]:
+    """Return the coefficients of a double Hopf point in the units of the given flow."""
+    squares = [_critical_length(curve, flow, state, w) ** 2 for w in sorted(frequencies, reverse=True)]
+    sizes = np.array(2 * squares) * (1.0 if curve.units is None else curve.units.time)
+    p = double_hopf_coefficients(flow, state, frequencies)
+    return (*(p[:4] / sizes).tolist(), *p[4:])
+
+
+def _critical_length(curve: CriticalEquations, flow: AbstractFlow, state: State, frequency: float) -> float:
+    """Return the length, in the units of the given flow, of the critical vector that has the length one in these."""
+    if curve.units is None:
+        return 1.0
+    sizes = curve.units.flat(state)[:, None] * tangent_basis(flow.space, state)
+    return critical_length(tangent_jacobian(flow, state), frequency, sizes)
+
+
+def _length(units: Units, flow: AbstractFlow, state: State) -> float:
+    """Return the length, in the units of the given flow, of the null vector that has the length one in these units."""
+    null = tangent_basis(flow.space, state) @ null_vectors(tangent_jacobian(flow, state))[0]
+    return float(np.linalg.norm(units.flat(state) * null))

@@ -1,0 +1,346 @@
+"""Bifurcations of equilibria and of orbits followed in two parameters, with cusps and points of higher degeneracy."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from analysis.dynamics.codim2.coefficients import degenerate_coefficients
+from analysis.dynamics.codim2.critical_kinds import (
+    OF_EQUILIBRIA,
+    Returning,
+    check_kind,
+    check_time,
+    equations_of,
+    units_at,
+)
+from analysis.dynamics.codim2.equilibria import AbstractCritical, critical_of
+from analysis.dynamics.codim2.refined_curves import refined
+from analysis.dynamics.continuation.converted_branches import bifurcation_in_own, moved_states
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.equilibria import Bifurcation
+from analysis.dynamics.continuation.locating import JUMP, hidden_sign, located
+from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbits import RTOL
+from analysis.dynamics.continuation.stepping import can_go_on, follow, limits, two_bounds
+from analysis.dynamics.flow_maps.flat import flat_state, flat_states
+from analysis.dynamics.normal_forms.codimension_two import crossing_pair, turns
+from analysis.dynamics.scaling.units import Units
+from dynsim._types import State
+from dynsim.conversion import integer, number
+from dynsim.decimals import printed, size_of
+from dynsim.errors import argument_error
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import real_parameter, with_parameter
+
+LETTERS = {
+    "cusp": ("c",),
+    "Bogdanov-Takens point": ("a", "b"),
+    "fold-Hopf point": ("s", "theta"),
+    "Bautin point": ("l2",),
+    "double Hopf point": ("p11", "p12", "p21", "p22", "theta", "delta"),
+    "1:1 resonance": ("a", "b"),
+    "1:3 resonance": ("a",),
+    "1:4 resonance": ("Re A", "Im A"),
+    "generalised period doubling": ("e",),
+    "Chenciner point": ("L2",),
+}
+"""The coefficients of degenerate points by kind."""
+END_WORDS = {"bounds": "a bound of the second parameter", "outside": "a bound of the first one"}
+"""What is said of ends of curves at bounds."""
+
+
+class Degeneracy(NamedTuple):
+    """A degenerate point of a curve.
+
+    It is a `cusp`, a `Bogdanov-Takens point`, where a curve of Hopf points begins at one of folds, a `Bautin point`,
+    where the first Lyapunov coefficient of Hopf points changes its sign, a `fold-Hopf point` (zero-Hopf), where a fold
+    is a Hopf point, too, or a `double Hopf point`, with two pairs of imaginary eigenvalues.
+
+    Of orbits it is a `cusp`, a strong resonance, `1:1 resonance` or `1:2 resonance`, where the multiplier 1 or -1 is
+    double and curves of Neimark-Sacker points begin, `1:3 resonance` or `1:4 resonance` on these, a `generalised period
+    doubling` or a `Chenciner point`, where the coefficient of a period doubling or of a Neimark-Sacker point changes
+    its sign and folds of doubled cycles, or of invariant curves, begin, or a point with two bifurcations, `fold-flip
+    point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker point`.
+
+    `coefficients` are those of the normal form, see `codimension_two`, `hopf_degeneracies` and `map_degeneracies`: c of
+    a cusp, a and b of a Bogdanov-Takens point or a 1:1 resonance, s and theta of a fold-Hopf point, the second Lyapunov
+    coefficient of a Bautin point, p11, p12, p21, p22, theta and delta of a double Hopf point, e of a generalised period
+    doubling, L2 of a Chenciner point, a of a 1:3 resonance, the real and the imaginary part of A of a 1:4 resonance.
+    Those that are not defined are NaN. Of periodic orbits of a flow only cusps have one.
+    """
+
+    kind: str
+    state: State
+    first: float
+    second: float
+    coefficients: tuple[float, ...] = ()
+
+    def text(self, sizes: Sequence[float]) -> str:
+        """Return the kind, the parameters, which have these sizes, and the coefficients."""
+        place = ", ".join(printed(v, size) for v, size in zip((self.first, self.second), sizes, strict=True))
+        names = LETTERS.get(self.kind, ())
+        found = ", ".join(f"{n} = {c:.4g}" for n, c in zip(names, self.coefficients, strict=False))
+        return f"{self.kind} at ({place})" + (f" with {found}" if found else "")
+
+
+class CriticalCurve(NamedTuple):
+    """The curve of bifurcations of a kind in the plane of two parameters.
+
+    `kind` is `fold` or `Hopf point`, of orbits `fold`, `period doubling` or `Neimark-Sacker point`; `first` and
+    `second` are the parameters, `states` the equilibria, the points of an `iterate` of a map, or the orbits, `Cycle`s,
+    `frequencies` those of Hopf points and the angles of Neimark-Sacker points. `ends` says at both ends why the curve
+    ends: `bounds` of the second parameter, `outside` those of the first, a `Bogdanov-Takens point`, a `1:1 resonance`
+    or `1:2 resonance`, an `equilibrium` to which orbits shrink, the longest `period`, beside a `homoclinic` orbit, or
+    where a stricter solver does not confirm the orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
+    """
+
+    kind: str
+    first: Float[np.ndarray, " points"]
+    second: Float[np.ndarray, " points"]
+    states: State
+    frequencies: Float[np.ndarray, " points"]
+    degeneracies: tuple[Degeneracy, ...]
+    ends: tuple[str, str]
+    iterate: int = 1
+
+    @property
+    def of_orbits(self) -> bool:
+        """Whether the bifurcations are those of periodic orbits of a flow."""
+        return isinstance(self.states, Cycle)
+
+    @property
+    def of(self) -> str:
+        """Of what the bifurcations are, if it is said: ` of periodic orbits` or ` of iterate 2`."""
+        return " of periodic orbits" if self.of_orbits else f" of iterate {self.iterate}" if self.iterate > 1 else ""
+
+    @property
+    def name(self) -> str:
+        """The kind among all those of a system: `fold of periodic orbits` beside the `fold` of equilibria."""
+        return self.kind + (self.of if self.of_orbits and self.kind in OF_EQUILIBRIA else "")
+
+    def __repr__(self) -> str:
+        """Return the curve in a line: its kind, how many points, and what lies on it."""
+        sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
+        found = ", ".join(d.text(sizes) for d in self.degeneracies) or "no degeneracy"
+        ends = " and ".join(END_WORDS.get(end, end) for end in dict.fromkeys(self.ends))
+        return f"curve of {self.kind}s{self.of}, {len(self.first)} points: {found}; ends: {ends}"
+
+
+def critical_curve(
+    flow: AbstractFlow | AbstractMap,
+    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+    at: Bifurcation,
+    bounds: tuple[tuple[float, float], tuple[float, float]],
+    *,
+    iterate: int = 1,
+    forcing: Callable[[Any], Any] | None = None,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 500,
+    max_period: float | None = None,
+    rtol: float = RTOL,
+) -> CriticalCurve:
+    """Return the curve of bifurcations of a kind through one of them, in the plane of two parameters.
+
+    Of equilibria these are folds and Hopf points, of fixed points of an iterate of a map, and of periodic orbits,
+    folds, period doublings and Neimark-Sacker points.
+
+    Args:
+        flow: the system, or a map; its own second parameter is that of `at`.
+        where: which leaves of the flow are the parameters; the first is that in which `at` was found.
+        at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits.
+        bounds: the least and the largest value of both parameters.
+        iterate: of a map, that of the branch.
+        forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
+        step: the first step along the curve, in the norm of the state, the critical vector and the parameters together,
+            the state and the parameters in units near their sizes; see `continue_equilibria`.
+        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
+        max_points: the cap on points in each direction; a curve that reaches it says so. Points that are added where
+            chords between successive ones would be seen beside the curve do not count.
+        max_period: the period at which a curve of periodic orbits ends; see `continue_orbits`.
+        rtol: the relative tolerance of the solver for periodic orbits.
+
+    Raises:
+        ValueError: for bad input, a bifurcation of another kind, or if no such point is found near it.
+    """
+    check_kind(flow, at)
+    returning = _returning(flow, at.state, iterate, forcing, max_period, rtol)
+    units = units_through(flow, where, at.state, at.parameter, bounds)
+    check_time(flow, where, at.state, at.parameter, bounds, returning)
+    within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
+    low, high = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
+    at = bifurcation_in_own(units, at)
+    curve = equations_of(units, at.kind, at.state, (low, high), returning)
+    first = curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
+    if first is None:
+        raise argument_error("at", f"be near a {at.kind} of this flow", "leads to none")
+    forward, end = follow(curve, first, first.tangent, within)
+    backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
+    points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
+    points = refined(curve, points, np.array([high - low, within.bounds[1] - within.bounds[0]]))
+    return _in_given(units, _found(curve, points, (begin, end), at.kind))._replace(iterate=returning.iterate)
+
+
+def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: Any, rtol: Any) -> Returning:
+    """Return how orbits return; raise `ValueError` for what does not fit the system."""
+    times = integer("iterate", iterate, least=1)
+    if times != 1 and not isinstance(flow, AbstractMap):
+        raise argument_error("iterate", "be 1 for a flow", f"is {times}")
+    if forcing is not None and not isinstance(state, Cycle):
+        raise argument_error("forcing", "be left out but for periodic orbits", "is given")
+    return Returning(times, forcing, max_period, number("rtol", rtol))
+
+
+def units_through(flow: Any, where: Any, state: Any, first: float, bounds: Any) -> Units:
+    """Return the units of a curve through a state and a value of the first parameter; see `critical_curve`."""
+    if not isinstance(where, tuple) or len(where) != 2:
+        raise argument_error("where", "be two functions of the flow", "is not")
+    _, second = real_parameter("where", where[1], flow)
+    return units_at(flow, where, state, (first, second), [two_bounds(pair) for pair in bounds])
+
+
+def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCurve:
+    """Return a curve in the units of the given flow, or, with the power -1, one of the given flow in these units.
+
+    Coefficients of normal forms are those of the given flow, always.
+    """
+    if units.are_given:
+        return found
+    first, second = (unit**power for unit in units.parameters)
+    places = tuple(
+        d._replace(state=moved_states(units, d.state, power), first=d.first * first, second=d.second * second)
+        for d in found.degeneracies
+    )
+    return found._replace(
+        first=found.first * first,
+        second=found.second * second,
+        states=moved_states(units, found.states, power),
+        frequencies=found.frequencies / (units.time**power if found.kind == "Hopf point" else 1.0),
+        degeneracies=places,
+    )
+
+
+def extended_curve(
+    flow: AbstractFlow | AbstractMap,
+    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+    known: CriticalCurve,
+    bounds: tuple[tuple[float, float], tuple[float, float]],
+    *,
+    forcing: Callable[[Any], Any] | None = None,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 500,
+    max_period: float | None = None,
+    rtol: float = RTOL,
+) -> CriticalCurve:
+    """Return a curve, such as one read from a file, with what follows at those of its ends that can be continued.
+
+    These are the ends at bounds, where the new ones lie further out, and at the cap on points. The arguments are those
+    of `critical_curve`.
+
+    Raises:
+        ValueError: for bad input, or if the last states are no such bifurcations of this flow.
+    """
+    last: Any = jax.tree.map(lambda a: a[-1], known.states)
+    returning = _returning(flow, last, known.iterate, forcing, max_period, rtol)
+    moved = with_parameter(real_parameter("where", where[1], flow)[0], flow, jnp.asarray(float(known.second[-1])))
+    units = units_through(flow, where, last, float(known.first[-1]), bounds)
+    check_time(moved, where, last, float(known.first[-1]), bounds, returning)
+    within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
+    inside = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
+    known = _in_given(units, known, -1)
+    for side in (1, 0):
+        last, end = -side, known.ends[side]
+        inner = zip((known.first, known.second), (inside, within.bounds), strict=True)
+        if len(known.second) > 1 and all(can_go_on(end, float(values[last]), ends) for values, ends in inner):
+            curve, begin, direction = _end(units, known, inside, side, returning)
+            points, end = follow(curve, begin, direction, within)
+            widths = np.array([ends[1] - ends[0] for ends in (inside, within.bounds)])
+            points = refined(curve, [begin._replace(tangent=direction), *points], widths)
+            known = _joined(known, _found(curve, points, ("", end), known.kind), side)
+    return _in_given(units, known)
+
+
+def _end(
+    units: Units, known: CriticalCurve, inside: tuple[float, float], side: int, returning: Returning
+) -> tuple[AbstractCritical, CurvePoint, np.ndarray]:
+    """Return the equations of a known curve, its point at one end, and the tangent that leads away from it."""
+    last, before = (0, 1) if side == 0 else (-1, -2)
+    state: Any = jax.tree.map(lambda a: a[last], known.states)
+    first, second, frequency = (float(a[last]) for a in (known.first, known.second, known.frequencies))
+    take, _ = real_parameter("where", units.where[1], units.system)
+    units = units._replace(system=with_parameter(take, units.system, jnp.asarray(second)))
+    curve = equations_of(units, known.kind, state, inside, returning)
+    begin = curve.at(curve.begin(state, first, frequency), second)
+    rows = np.column_stack([flat_states(known.states), known.first, known.second])
+    if begin is None or np.max(np.abs(_place(begin) - rows[last])) > 1e-6 * (1 + np.max(np.abs(rows[last]))):
+        raise argument_error("known", f"be a curve of {known.kind}s of this flow", "ends at a state that is none")
+    ahead = np.append(begin.basis @ begin.tangent[:-1], begin.tangent[-1])[[*range(rows.shape[1] - 2), -2, -1]]
+    return curve, begin, begin.tangent if ahead @ (rows[last] - rows[before]) >= 0 else -begin.tangent
+
+
+def _place(point: CurvePoint) -> np.ndarray:
+    """Return the state and both parameters of a point of a curve, flat."""
+    at = critical_of(point)
+    return np.concatenate([flat_state(at.state), [float(at.parameter), point.parameter]])
+
+
+def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCurve:
+    """Return a curve with another one behind it (side 1), or, reversed, before it; they share a point."""
+    join = lambda a, b: np.concatenate([a, b[1:]] if side else [b[:0:-1], a])
+    found = (known.degeneracies + more.degeneracies) if side else (more.degeneracies[::-1] + known.degeneracies)
+    return CriticalCurve(
+        known.kind, join(known.first, more.first), join(known.second, more.second),
+        jax.tree.map(join, known.states, more.states), join(known.frequencies, more.frequencies), found,
+        (known.ends[0], more.ends[1]) if side else (more.ends[1], known.ends[1]), known.iterate,
+    )  # fmt: skip
+
+
+def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
+    """Return the curve of points that follow each other, with the degeneracies between them."""
+    tests = curve.tests()
+    values = {kind: [test(point) for point in points] for kind, test in tests.items()}
+    degenerate: list[Degeneracy] = []
+    for k in range(len(points) - 1):
+        for kind, test in tests.items():
+            for begin, end in _changes(curve, points, values[kind], k, test):
+                place, _ = located(curve, begin, end, test)
+                if place is None or not abs(test(place)) <= JUMP * (abs(test(begin)) + abs(test(end))):  # a pole
+                    continue
+                if test != curve.crosses or turns(crossing_pair(curve.others(place))[1]):
+                    degenerate.append(_degeneracy(curve, kind, place))
+    last = [_degeneracy(curve, kind, point) for kind, point in curve.ended]
+    if last and ends[0] == last[-1].kind:  # both directions were followed, the second one to the begin of the curve
+        degenerate.insert(0, last.pop())
+    degenerate += last
+    stacked: Any = jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *[p.state for p in points])
+    second = np.array([p.parameter for p in points])
+    return CriticalCurve(
+        name, stacked.parameter, second, stacked.state, np.abs(stacked.frequency), tuple(degenerate), ends
+    )
+
+
+def _changes(
+    curve: AbstractCritical, points: list[CurvePoint], values: list[float], k: int, test: Callable
+) -> Sequence[tuple[CurvePoint, CurvePoint]]:
+    """Return the pairs of points from the k-th to the next one between which a test function changes its sign.
+
+    Where it is zero at the k-th point, to the last bit, it changes its sign between the neighbours of this point.
+    """
+    if values[k] == 0 and k and values[k - 1] * values[k + 1] < 0:
+        return [(points[k - 1], points[k + 1])]
+    if values[k] * values[k + 1] < 0:
+        return [(points[k], points[k + 1])]
+    inside = hidden_sign(curve, points, values, k, test)
+    return list(itertools.pairwise([points[k], *inside, points[k + 1]])) if inside else []
+
+
+def _degeneracy(curve: AbstractCritical, name: str, point: CurvePoint) -> Degeneracy:
+    at = critical_of(point)
+    found = degenerate_coefficients(curve, name, point)
+    return Degeneracy(name, at.state, float(at.parameter), point.parameter, found)

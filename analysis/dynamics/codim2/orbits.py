@@ -1,0 +1,328 @@
+"""The equations of folds, period doublings and Neimark-Sacker points of orbits with critical vectors.
+
+Orbits are fixed points of an iterate of a map, or periodic orbits of a flow by multiple shooting.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from analysis.dynamics.codim2.derivatives import VariedReturns
+from analysis.dynamics.codim2.equilibria import AbstractCritical, Critical, critical_of
+from analysis.dynamics.codim2.multipliers import doubled, passed
+from analysis.dynamics.codim2.shot_gaps import Shot, gaps, turning
+from analysis.dynamics.continuation.confirmed_orbits import STRICTER, is_confirmed, unconfirmed
+from analysis.dynamics.continuation.curve import CurvePoint, Equations
+from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
+from analysis.dynamics.continuation.locating import crossed
+from analysis.dynamics.continuation.orbit_curve import SMALL, OrbitCurve
+from analysis.dynamics.flow_maps.flat import flat_state
+from analysis.dynamics.linearisation import null_vectors
+from analysis.dynamics.normal_forms.codimension_two import without
+from dynsim._types import State
+from dynsim.systems.named import real_parameter
+
+MULTIPLIERS = {"fold": 1.0, "period doubling": -1.0}
+"""The critical multiplier by kind; that of a Neimark-Sacker point has an angle."""
+RESONANCES = {"1:3 resonance": 2 * np.pi / 3, "1:4 resonance": np.pi / 2}
+"""Strong resonances between points of a curve of Neimark-Sacker points, with their angles."""
+
+
+class CriticalReturns(AbstractCritical):
+    """An orbit with a critical vector: moved along the orbit it is multiplied by the critical multiplier.
+
+    Coordinates are those of the orbit, of one or both parts of the vector, an angle, and the first parameter. At a fold
+    the vector is one of nodes and of the period, else of nodes alone.
+    """
+
+    def __init__(
+        self,
+        system: Any,
+        where: tuple[Callable, Callable],
+        kind: str,
+        inner: OrbitCurve | FixedPointCurve,
+        bounds: tuple[float, float],
+        rtol: float,
+        forcing: Callable[[Any], Any] | None = None,
+        longest: float = np.inf,
+    ):
+        """Make the equations of a kind of bifurcation.
+
+        Args:
+            system: the flow or the map.
+            where: its parameters, as `real_parameter` returns them.
+            kind: of the bifurcation.
+            inner: the orbits in dependence on the first parameter.
+            bounds: of the first parameter.
+            rtol: of the solver.
+            forcing: of a forced flow, the period as a function of the flow.
+            longest: the period at which the curve ends.
+        """
+        self.flow, self.kind, self.inner, self.bounds, self.where = system, kind, inner, bounds, where
+        self.value, self.longest, self._rtol = real_parameter("where", where[1], system)[1], longest, jnp.asarray(rtol)
+        self.turning, self.tolerances = kind not in MULTIPLIERS, inner.tolerances
+        self.ended = []
+        self.reference, self.speed = np.zeros((2, 1)), 1.0  # the phase of a vector, and the size of velocities
+        self._returns: VariedReturns | None = None
+        self._period = None
+        if forcing is not None:
+            taken = lambda both: jnp.asarray(forcing(self.moved(both[0], both[1])))
+            self._period = jax.value_and_grad(taken)
+
+    @property
+    def free(self) -> bool:
+        """Whether the period is unknown: the flow is autonomous."""
+        return isinstance(self.inner, OrbitCurve) and not self.inner.forced
+
+    def nodes(self, state: Any) -> np.ndarray:
+        """Return the nodes of an orbit as rows; a fixed point has one."""
+        return self.inner.nodes(state) if isinstance(self.inner, OrbitCurve) else flat_state(state)[None]
+
+    def basis(self, state: State) -> np.ndarray:
+        """Return the bases of the orbit, of the parts of the vector and of the angle, and the parameter."""
+        at: Any = state
+        of_state = self.inner.basis(at.state)
+        of_vector = of_state if self.kind == "fold" else of_state[:, : of_state.shape[1] - self.free]
+        absent = np.empty((len(of_state), 0))
+        rest = [of_vector, np.ones((1, 1))] if self.turning else [absent, np.empty((1, 0))]
+        return np.asarray(scipy.linalg.block_diag(of_state, of_vector, *rest, 1.0))
+
+    def displaced(self, state: State, step: np.ndarray) -> State:
+        """Return the orbit moved on the space, with vectors in its tangent space there."""
+        old: Any = state
+        n = len(flat_state(old.state))
+        moved = self.inner.displaced(old.state, step[:n])
+        B = self.inner.basis(moved)
+        real, imaginary = (B @ (B.T @ (v + step[s])) for v, s in (
+            (old.real, slice(n, 2 * n)), (old.imaginary, slice(2 * n, 3 * n))))  # fmt: skip
+        return Critical(moved, real, imaginary, old.frequency + step[-2], old.parameter + step[-1])
+
+    def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
+        """Return the orbit of a point in the phase of that of another one."""
+        at = critical_of(point)
+        if point is near:
+            return at.state
+        inner = self._inner_of(point)
+        if isinstance(inner, FixedPointCurve):
+            return at.state
+        return inner.beside(at.state, critical_of(near).state, float(at.parameter))
+
+    def unresolved(self, point: CurvePoint) -> str:
+        """Return "" if a stricter solver confirms an orbit and its vector, as `OrbitCurve.unresolved` does."""
+        if not isinstance(self.inner, OrbitCurve):
+            return ""
+        at = critical_of(point)
+        shot = self._shot(at, point.parameter, STRICTER)
+        if is_confirmed(point, self._equations(shot, at, point.basis), shot.rows[:, : shot.size], self.tolerances[1]):
+            return ""
+        return unconfirmed(shot.images.speeds[:, : shot.size], forced=not self.free)
+
+    def _shot(self, at: Critical, second: float, factor: float = 1.0) -> Shot:
+        """Return the images of the nodes with their vectors, by a solver of a tolerance times a factor."""
+        nodes, first = self.nodes(at.state), float(at.parameter)
+        vectors = np.stack([at.real, at.imaginary][: 1 + self.turning])
+        period, slopes = float(at.state.period) if isinstance(self.inner, OrbitCurve) else 1.0, np.zeros(2)
+        if self._period is not None:
+            found, by_both = self._period(jnp.asarray([first, second], float))
+            period, slopes = float(found), np.asarray(by_both)
+        m, n = nodes.shape
+        columns = [nodes, *(v[: m * n].reshape(m, n) for v in vectors)]
+        rate = vectors[0, -1] / period if self.kind == "fold" and self.free else 0.0
+        rows = np.column_stack([*columns, np.full((m, 3), (rate, first, second))])
+        if self._returns is None:
+            start = jax.tree.map(lambda part: jnp.asarray(part, float), self._first(at.state))
+            iterate = getattr(self.inner, "iterate", 1)
+            self._returns = VariedReturns(self.flow, self.where, start, len(vectors), iterate)
+        images = self._returns.images(rows, period, factor * self._rtol)
+        return Shot(rows, images, period, slopes, np.stack([flat_state(at.state), *vectors]))
+
+    def _first(self, state: Any) -> State:
+        return jax.tree.map(lambda a: a[0], state.nodes) if isinstance(self.inner, OrbitCurve) else state
+
+    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+        """Return the gaps of the orbit and of its vector, conditions of phase, and the length of the vector."""
+        at: Any = state
+        return self._equations(self._shot(at, parameter), at, basis)
+
+    def _equations(self, shot: Shot, at: Critical, basis: np.ndarray) -> Equations:
+        values, by_all, by_second = gaps(
+            shot, self._twist(float(at.frequency)), free=self.free, fold=self.kind == "fold"
+        )
+        parts, m, n = values.shape
+        width = self.inner.basis(at.state).shape[1]
+        d, size = (width - self.free) // m, len(shot.parts[0])
+        blocks = [basis[k * n : (k + 1) * n, k * d : (k + 1) * d] for k in range(m)]
+        left = scipy.linalg.block_diag(*[blocks[(k + 1) % m].T for k in range(m)])
+        left = scipy.linalg.block_diag(*[left] * parts)
+        values, by_second = left @ values.ravel(), left @ by_second.ravel()
+        J = left @ by_all.reshape(-1, by_all.shape[-1]) @ basis
+        levels, rows = self._conditions(shot, size)
+        phase, cut = int(self.free), m * d  # the orbit's own equations come first
+        further, change = rows[:, :-1] @ basis, rows[:, -1]
+        J = np.vstack([J[:cut], further[:phase], J[cut:], further[phase:]])
+        values = np.concatenate([values[:cut], levels[:phase], values[cut:], levels[phase:]])
+        by_second = np.concatenate([by_second[:cut], change[:phase], by_second[cut:], change[phase:]])
+        scale = 1 + float(np.max(np.abs(shot.parts[0])))
+        return Equations(values, J, by_second, float(np.max(np.abs(values))) / scale)
+
+    def _twist(self, angle: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the matrix by which the first node and its vectors are those of the end, and its derivative."""
+        return turning(angle) if self.turning else (np.diag([1.0, MULTIPLIERS[self.kind]]), np.zeros((2, 2)))
+
+    def _conditions(self, shot: Shot, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the values of the further equations, and derivatives by all ambient coordinates and the second one.
+
+        The nodes do not move along the flow, on the whole, at a fold the vector has no part along it, the vector has
+        length one and the phase of a reference.
+        """
+        values, rows, vectors = [], [], shot.parts[1:]
+        place = lambda j, v: np.concatenate([np.zeros(j * size), v, np.zeros((2 - j) * size + 3)])
+        if self.free:
+            n = (size - 1) // len(shot.rows)
+            along = np.append(np.roll(shot.images.speeds[:, :n], 1, axis=0).ravel(), 0.0)
+            values, rows = [0.0], [place(0, along / max(float(np.linalg.norm(along)), 1e-12))]
+            if self.kind == "fold":
+                assert self._returns is not None
+                value, found = self._returns.along(shot.rows)
+                parts = [np.append(found[:, k * n : (k + 1) * n].ravel(), 0.0) for k in range(2)]
+                row = place(0, parts[0]) + place(1, parts[1])
+                row[-2:] = np.sum(found[:, -2:], axis=0)
+                values, rows = [*values, value / self.speed], [*rows, row / self.speed]
+        values.append(float(np.sum(vectors**2)) - 1)
+        rows.append(sum((place(1 + j, 2 * v) for j, v in enumerate(vectors)), np.zeros(3 * size + 3)))
+        if self.turning:
+            a, b = self.reference
+            values.append(float(a @ vectors[1] - b @ vectors[0]))
+            rows.append(place(1, -b) + place(2, a))
+        return np.asarray(values, float), np.stack([np.asarray(row) for row in rows])
+
+    def begin(self, state: State, parameter: float, frequency: float) -> Critical:
+        """Return the orbit with its critical vector, which becomes the reference of phases."""
+        zero = np.zeros(len(flat_state(state)))
+        empty = Critical(state, zero, zero, np.asarray(frequency), np.asarray(parameter))
+        self.reference = np.stack([zero, zero])
+        B, m = self.inner.basis(state), len(self.nodes(state))
+        J = self.equations(empty, self.value, self.basis(empty)).J[: B.shape[1], : B.shape[1]]
+        vector: Any
+        if self.kind == "fold":
+            vector = B @ null_vectors(J)[0]
+        else:
+            size = len(J) - self.free
+            d = size // m
+            G = J[:size, :size].astype(complex)
+            critical = np.exp(1j * frequency) if self.turning else -1.0
+            G[size - d :, :d] += (1 - critical) * np.eye(d)
+            null: Any = np.linalg.svd(G)[2][-1].conj()
+            vector = B[:, :size] @ null
+        if not self.turning:
+            vector = vector * np.exp(-1j * np.angle(vector[np.argmax(np.abs(vector))]))
+        self.reference = np.stack([vector.real, vector.imag])
+        self.speed = float(np.linalg.norm(self._shot(empty, self.value).images.begins)) or 1.0
+        return empty._replace(real=vector.real, imaginary=vector.imag)
+
+    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the derivatives of equations as the orbits balance theirs."""
+        return self.inner.balanced(matrix)
+
+    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Return the multipliers of the orbit."""
+        at: Any = state
+        width = self.inner.basis(at.state).shape[1]
+        return self.inner.spectrum(at.state, parameter, J[:width, :width], np.empty((width, 0)))
+
+    def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
+        """Return why a curve ends: at bounds, at a strong resonance, at an equilibrium, or with a long period."""
+        at = critical_of(point)
+        if not self.bounds[0] <= float(at.parameter) <= self.bounds[1]:
+            return "outside"
+        if self.turning and not 0 < float(at.frequency) < np.pi:
+            end = 0.0 if float(at.frequency) <= 0 else np.pi
+            last, _ = crossed(self, before, point, lambda p: float(critical_of(p).frequency) - end)
+            name = "1:2 resonance" if end else "1:1 resonance"
+            self.ended += [] if last is None else [(name, last)]
+            return name
+        if isinstance(self.inner, OrbitCurve):
+            orbit: Any = at.state
+            if float(orbit.period) > self.longest:
+                return "period"
+            return "equilibrium" if self.free and self._shrunk(before, point) else ""
+        return ""
+
+    def _shrunk(self, before: CurvePoint, point: CurvePoint) -> bool:
+        """Return whether an orbit is small, or has turned by half a turn beyond size zero."""
+        nodes = [self.nodes(critical_of(p).state) for p in (before, point)]
+        away = [rows - np.mean(rows, axis=0) for rows in nodes]
+        if len(nodes[0]) < 3:
+            return False
+        small = float(np.max(np.ptp(nodes[1], axis=0))) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
+        return small or float(np.sum(away[0] * away[1])) < 0
+
+    def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
+        """Return the functions that vanish at degeneracies between points, by their names."""
+        of_return = lambda test, multiplier: lambda point: test(self.returned(point), multiplier)
+        if self.kind == "fold":
+            return {
+                "cusp": self._bend,
+                "1:1 resonance": of_return(doubled, 1.0),
+                "fold-flip point": of_return(passed, -1.0),
+                "fold-Neimark-Sacker point": self.crosses,
+            }
+        if self.kind == "period doubling":
+            return {
+                "generalised period doubling": self._cubic,
+                "1:2 resonance": of_return(doubled, -1.0),
+                "fold-flip point": of_return(passed, 1.0),
+                "flip-Neimark-Sacker point": self.crosses,
+            }
+        turned = lambda angle: lambda point: float(critical_of(point).frequency) - angle
+        return {
+            "Chenciner point": self._cubic,
+            **{name: turned(angle) for name, angle in RESONANCES.items()},
+            "fold-Neimark-Sacker point": of_return(passed, 1.0),
+            "flip-Neimark-Sacker point": of_return(passed, -1.0),
+            "double Neimark-Sacker point": self.crosses,
+        }
+
+    def others(self, point: CurvePoint) -> np.ndarray:
+        """Return (m - 1) / (m + 1) for the multipliers m but the critical ones: imaginary for those of modulus one."""
+        angle = float(critical_of(point).frequency)
+        critical = (np.exp(1j * angle), np.exp(-1j * angle)) if self.turning else (MULTIPLIERS[self.kind],)
+        values = without(point.values, *critical)
+        return (values - 1) / np.where(values == -1, np.finfo(float).eps, values + 1)
+
+    def returned(self, point: CurvePoint) -> np.ndarray:
+        """Return the derivative of the return of an orbit."""
+        state: Any = critical_of(point).state
+        width = self.inner.basis(state).shape[1]
+        return self.inner.monodromy(state, point.J[:width, :width])
+
+    def inner_at(self, point: CurvePoint) -> tuple[Any, CurvePoint]:
+        """Return the curve of orbits in the first parameter through a point, and that point on it."""
+        at = critical_of(point)
+        inner = self._inner_of(point)
+        return inner, inner.measured(at.state, float(at.parameter))
+
+    def _inner_of(self, point: CurvePoint) -> Any:
+        return self.inner.of(self.moved(float(critical_of(point).parameter), point.parameter))
+
+    def _cubic(self, point: CurvePoint) -> float:
+        """Return the coefficient of a period doubling or of a Neimark-Sacker point, relative to its terms."""
+        inner, here = self.inner_at(point)
+        return inner.coefficient(self.kind, here, float(critical_of(point).frequency)).bounded
+
+    def _bend(self, point: CurvePoint) -> float:
+        """Return half of the second derivative of the orbit's equations along both null vectors of a fold.
+
+        It is the derivative of the equation of the vector by the orbit, with a sense that is continuous.
+        """
+        state: Any = critical_of(point).state
+        B = self.inner.basis(state)
+        width, null = B.shape[1], B.T @ np.asarray(critical_of(point).real)
+        J, rows = point.J[:width, :width], slice(width, 2 * width - self.free)
+        q, p = null_vectors(J)
+        w = p * np.sign(np.linalg.slogdet(J + np.outer(p, q))[0]) * np.sign(q @ null)
+        return float(w[: width - self.free] @ point.J[rows, :width] @ null) / 2

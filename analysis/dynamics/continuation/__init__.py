@@ -1,0 +1,1 @@
+"""Continuation of equilibria and periodic orbits in one parameter by pseudo-arclength."""

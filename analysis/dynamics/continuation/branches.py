@@ -1,0 +1,347 @@
+"""Branches: the points of a curve of solutions with their stability, and the bifurcations between them."""
+
+import math
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Complex, Float
+
+from analysis.dynamics.continuation.curve import SINGULAR, AbstractCurve, CurvePoint, turned
+from analysis.dynamics.continuation.locating import (
+    JUMP,
+    crossed,
+    departures,
+    hidden_sign,
+    least_between,
+    located,
+    ways_out,
+)
+from analysis.dynamics.continuation.orbit_curve import REACH, Cycle, OrbitCurve
+from analysis.dynamics.linearisation import index
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from dynsim._types import State
+from dynsim.decimals import printed, size_of
+
+CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
+"""The sign of the coefficient at which what begins there is stable on the centre manifold, by kind."""
+BEGINNINGS = ("branch point", "Hopf point", "period doubling")
+"""The bifurcations at which branches begin."""
+DEGENERATE = 1e-8  # of its natural size: with a smaller coefficient the cubic terms decide nothing
+RESONANT = 1e-6  # relative: an angle that is nearer to that of a strong resonance has it
+VERTICAL = 10  # times the error of a slope: a branch whose parameter changes by less on the whole is vertical
+TOUCHED = 0.05  # of its neighbours: the least value, by a parabola, of a test function that may touch zero
+ZERO = 1e-8  # relative: a singular value at its least that is zero up to the error of its place
+HALVINGS = 6  # of a step with several bifurcations
+
+
+class Bifurcation(NamedTuple):
+    """A bifurcation on a branch: its kind, and where.
+
+    At a `fold` the branch turns back in the parameter. At a `branch point` other branches cross it; see `switch`. At a
+    `Hopf point` a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. Of maps and periodic orbits, a
+    multiplier passes -1 at a `period doubling`, a pair leaves the unit circle at the angles +-`frequency` at a
+    `Neimark-Sacker point`. At a `corner` the derivative of the field jumps: it is not smooth there. `multiplicity` is
+    the number of eigenvalues that cross, 0 at a branch point where one touches zero. `arclength` is where it lies,
+    `direction` that of the branch there, in the ambient coordinates of the state and the parameter.
+
+    `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
+    distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
+    the coefficients of `map_normal_forms`. It is NaN elsewhere, and where further eigenvalues are critical.
+    `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
+    eigenvalues grow as fast as they turn; it has the units of the coefficient.
+    """
+
+    kind: str
+    state: State
+    parameter: float
+    eigenvalues: Complex[np.ndarray, " d"]
+    frequency: float
+    arclength: float
+    direction: Float[np.ndarray, " n"]
+    multiplicity: int = 1
+    coefficient: float = math.nan
+    natural_size: float = math.nan
+
+    @property
+    def criticality(self) -> str:
+        """`supercritical`, `subcritical` or `degenerate`, by the coefficient where it decides; "" elsewhere.
+
+        It decides at a Hopf point, at a period doubling, and at a Neimark-Sacker point without a strong resonance.
+        """
+        sign = CRITICAL.get(self.kind, 0)
+        if not sign or not math.isfinite(self.coefficient) or self.resonance:
+            return ""
+        if abs(self.coefficient) <= DEGENERATE * self.natural_size:
+            return "degenerate"
+        return "supercritical" if sign * self.coefficient > 0 else "subcritical"
+
+    @property
+    def resonance(self) -> int:
+        """3 or 4 at a Neimark-Sacker point with the angle 2 pi / 3 or pi / 2, a strong resonance; 0 elsewhere."""
+        if self.kind != "Neimark-Sacker point":
+            return 0
+        return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
+
+    @property
+    def _unknown(self) -> str:
+        """Why a bifurcation of periodic orbits has no coefficient: one run over the period multiplies its errors."""
+        largest = float(np.max(np.abs(self.eigenvalues), initial=0.0))
+        has = self.kind in ("fold", "period doubling", "Neimark-Sacker point") and isinstance(self.state, Cycle)
+        if not has or math.isfinite(self.coefficient) or largest <= REACH:
+            return ""
+        return f"coefficient unknown: a multiplier of {largest:.2g} exceeds {REACH:g}"
+
+    def __str__(self) -> str:
+        """Return the kind, the parameter, and the criticality or the resonance."""
+        return self.text(1.0)
+
+    def text(self, size: float) -> str:
+        """Return the same, where the parameter has a size, against which its rounding is small."""
+        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self._unknown
+        return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
+
+
+class Branch(NamedTuple):
+    """Solutions on a curve: states with the points on the first axis, parameters, arclengths and eigenvalues.
+
+    `kinds` are `stable`, `saddle`, `unstable` or `undecided`, `bifurcations` lie in between. `ends` says at both ends
+    why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
+    not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
+    orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
+    does not confirm the orbits (`accuracy`). `isolated` is false if the solutions are not: the derivative is singular
+    along the branch.
+    """
+
+    states: State
+    parameters: Float[np.ndarray, " points"]
+    arclengths: Float[np.ndarray, " points"]
+    eigenvalues: Complex[np.ndarray, "points d"]
+    kinds: tuple[str, ...]
+    bifurcations: tuple[Bifurcation, ...]
+    ends: tuple[str, str]
+    isolated: bool = True
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The stability at the points, but for those on a bifurcation at which the branch begins or ends."""
+        begin, end = (side in BEGINNINGS for side in self.ends)
+        return self.kinds[int(begin) : len(self.kinds) - int(end)]
+
+    @property
+    def vertical(self) -> bool:
+        """Whether the parameter does not change along the branch, up to errors: a family at one value of it."""
+        share = VERTICAL * (OrbitCurve if isinstance(self.states, Cycle) else AbstractCurve).vertical
+        return len(self.kinds) > 2 and bool(np.ptp(self.parameters) <= share * np.ptp(self.arclengths))
+
+    def __repr__(self) -> str:
+        """Return the branch in a line: how many points, which parameters, which bifurcations."""
+        values = [*self.parameters.tolist(), *(b.parameter for b in self.bifurcations)]
+        low, high = min(values), max(values)
+        size = size_of((low, high))
+        found = ", ".join(b.text(size) for b in self.bifurcations) or "no bifurcation"
+        said = " and ".join(dict.fromkeys(self.ends)) + (
+            "" if self.isolated else "; not isolated (a symmetry, or zero modes)"
+        )
+        said += "; vertical (a family at one value of the parameter)" if self.vertical else ""
+        return (
+            f"{len(self.kinds)} points, parameter {printed(low, size)} to {printed(high, size)}: {found}; ends: {said}"
+        )
+
+
+def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
+    """Return a branch of points, with the bifurcations between them."""
+    lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
+    first = int(ends[0] in BEGINNINGS)
+    least = [curve.least_singular(point) for point in points[first:]]
+    found = _bifurcations(curve, points[first:], lengths[first:], least)
+    states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
+    singular = [abs(value) <= SINGULAR for value in least]
+    kinds = tuple(curve.stable_kind(p.values) for p in points)
+    made = Branch(
+        states, np.array([p.parameter for p in points]), lengths, np.array([p.values for p in points]), kinds,
+        tuple(found), ends, isolated=not (len(singular) > 2 and all(singular)),
+    )  # fmt: skip
+    real = tuple(b for b in found if b.kind not in ("fold", "corner"))  # where the parameter turns back by its error
+    return made._replace(bifurcations=real) if made.vertical else made
+
+
+def _bifurcations(
+    curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
+) -> list[Bifurcation]:
+    """Return the bifurcations between successive points, with their least singular values, and at points on one."""
+    found: list[Bifurcation] = []
+    last: list[int | None] = [None, None]  # the last points at which the test functions of fold and crossing had a sign
+    slopes = [float(p.tangent[-1]) for p in points]
+    signed = [(slopes, curve.vertical), (least, SINGULAR)]
+    values = [[value if abs(value) > bound else 0.0 for value in numbers] for numbers, bound in signed]
+    zeros = [curve.zeros(point.values) for point in points]
+    growths = [np.sort(curve.growth(point.values))[::-1] for point in points]
+    at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
+    for k in range(len(points)):
+        here: list[Bifurcation] = []
+        for which, name in enumerate(("fold", "branch point")):
+            if values[which][k] == 0:
+                continue
+            before, last[which] = last[which], k
+            if before is None or k - before > 2 or values[which][before] * values[which][k] > 0:
+                continue
+            here += _simple(curve, points[before], points[k], float(lengths[before]), which, name)
+        if k and not at[k]:
+            begin = k - 2 if at[k - 1] else k - 1  # what crosses at a point is looked for between its neighbours
+            length = float(lengths[begin])
+            known = here + (_within(found, length, float(lengths[k]) - length) if at[k - 1] else [])
+            beside = _crossings(curve, points[begin], points[k], length, known, HALVINGS)
+            here += beside or _twice(curve, points, growths, k - 1, float(lengths[k - 1]))
+        found += here
+    for k in range(1, len(points) - 1):
+        if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
+            found += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
+    crossed = [b.arclength for b in found if b.kind == "branch point"]
+    near = 1e-4 * max(1e-3, float(np.max(np.diff(lengths), initial=0.0)))
+    found = [b for b in found if b.kind != "fold" or all(abs(b.arclength - at) > near for at in crossed)]
+    return sorted(found, key=lambda b: b.arclength)  # at a pitchfork the branch across turns too, which is no fold
+
+
+def _simple(
+    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, which: int, name: str
+) -> list[Bifurcation]:
+    """Return the fold or the simple branch point between two points."""
+    test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.least_singular
+    begin, end = (turned(p, p.tangent, curve.polished(p, p.tangent))[0] for p in (begin, end))
+    if test(begin) * test(end) > 0:  # the sign of one of them was that of its error
+        return []
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    point, share = (crossed if which else located)(curve, begin, end, test)
+    if point is None:
+        return []
+    if abs(test(point)) > JUMP * (abs(test(begin)) + abs(test(end))):
+        name = "corner"
+    away = (end.flat - begin.flat) / size
+    where, c = length + share * size, curve.coefficient(name, point, 0.0)
+    count = len(curve.crossing(point, away)[1]) if name == "branch point" else 1
+    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c)]
+
+
+def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
+    """Return the branch point between successive points at which an eigenvalue touches zero without crossing it.
+
+    It is one if other solutions leave it. The test function, whose values are given, is least at the middle point.
+    """
+    before, here, after = values
+    lowest = abs(here) <= min(abs(before), abs(after)) and before * after > 0
+    places = [float(np.linalg.norm(point.flat - three[1].flat)) for point in three]
+    if not lowest or places[0] * places[2] == 0:
+        return []
+    a, b, _ = np.linalg.solve(np.vander([-places[0], 0.0, places[2]], 3), [before, here, after])
+    if not a * before > 0 or abs(here - b**2 / (4 * a)) > TOUCHED * min(abs(before), abs(after)):
+        return []
+    point, share = least_between(curve, (three[0], three[2]), curve.least_singular)
+    if abs(curve.least_singular(point)) > ZERO:
+        return []
+    away = three[2].flat - three[0].flat
+    size = float(np.linalg.norm(away))
+    along, across = curve.crossing(point, away / size)
+    ways = [way for row in across for sign in (1, -1) for way in ways_out(along, sign * row, touches=True)]
+    if all(next(departures(curve, point, along, way, size), None) is None for way in ways):
+        return []
+    where = length + share * (places[0] + places[2])
+    return [
+        Bifurcation("branch point", point.state, point.parameter, point.values, 0.0, where, away / size, 0, *UNKNOWN)
+    ]
+
+
+def _crossings(
+    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, known: list[Bifurcation], halvings: int
+) -> list[Bifurcation]:
+    """Return the bifurcations between two points at which the number of growing eigenvalues changes, but the known."""
+    growth = [np.sort(curve.growth(point.values))[::-1] for point in (begin, end)]
+    counts = [index(g, tolerance=curve.neutral(p.values)) for g, p in zip(growth, (begin, end), strict=True)]
+    low, high = sorted(counts)
+    if low == high or (high - low == len(known) and high - low == 1):
+        return []
+    test = lambda point: float(np.mean(np.sort(curve.growth(point.values))[::-1][low:high]))
+    if test(begin) * test(end) >= 0:
+        return []
+    point, share = located(curve, begin, end, test)
+    if point is None:
+        return []
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    critical = point.values[np.argsort(-curve.growth(point.values), kind="stable")[low:high]]
+    near = 1e-4 * max(1.0, float(np.max(np.abs(point.values))))
+    if float(np.max(np.abs(curve.growth(critical)))) > near:  # several in one step
+        if abs(test(point)) > near or not halvings or not 0.01 < share < 0.99:
+            return []  # they jump, or one hides behind another
+        left = _crossings(curve, begin, point, length, _within(known, length, share * size), halvings - 1)
+        rest = _within(known, length + share * size, size)
+        return left + _crossings(curve, point, end, length + share * size, rest, halvings - 1)
+    real = curve.double * max(float(np.max(np.abs(p.values), initial=0.0)) for p in (begin, point, end))
+    if min(curve.zeros(begin.values), curve.zeros(end.values)):  # one of these may take the place of one that crosses
+        neutral = point.values[np.abs(curve.growth(point.values)) <= near]
+        critical = np.append([value for value in neutral if curve.name(_cleaned(value, real))], critical)
+    first = _cleaned(critical[0], real)
+    name, frequency = curve.name(first), _frequency(first, float(np.abs(first)), curve)
+    if not name and known:
+        return []
+    where, away = length + share * size, (end.flat - begin.flat) / size
+    c, alone = UNKNOWN, high - low == (2 if frequency else 1)
+    if not name:  # where one crosses zero and no curves do, the slope of the parameter changes its sign, if only a bit
+        crossed = not alone or curve.singular(begin) * curve.singular(end) <= 0
+        name = "branch point" if crossed else "fold"
+    if name == "fold":
+        c = curve.coefficient(name, point, 0.0)
+    elif alone:
+        side = max(begin, end, key=lambda point: abs(test(point)))
+        c = _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
+    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c)]
+
+
+def _twice(
+    curve: AbstractCurve, points: list[CurvePoint], growths: list[np.ndarray], k: int, length: float
+) -> list[Bifurcation]:
+    """Return two bifurcations between a point and the next one, after which as many eigenvalues grow as before."""
+    begin, end = points[k : k + 2]
+    counts = [index(growths[j], tolerance=curve.neutral(points[j].values)) for j in (k, k + 1)]
+    if counts[0] != counts[1] or curve.zeros(begin.values) or curve.zeros(end.values):
+        return []
+    first = max(0, k - 1)  # only the neighbours of both are looked at
+    near, shown = points[first : k + 3], growths[first : k + 3]
+    for which in (counts[0] - 1, counts[0]):
+        if not 0 <= which < len(growths[k]):
+            continue
+        test = lambda point, which=which: float(np.sort(curve.growth(point.values))[::-1][which])
+        for inside in hidden_sign(curve, near, [float(g[which]) for g in shown], k - first, test):
+            middle = length + float(np.linalg.norm(inside.flat - begin.flat))
+            before = _crossings(curve, begin, inside, length, [], HALVINGS)
+            return before + _crossings(curve, inside, end, middle, [], HALVINGS)
+    return []
+
+
+def _cleaned(value: complex, real: float) -> complex:
+    """Return an eigenvalue, without an imaginary part that is rounding."""
+    return complex(value) if abs(value.imag) > real else complex(value.real)
+
+
+def _in_natural_size(
+    curve: AbstractCurve, name: str, points: tuple[CurvePoint, CurvePoint], frequency: float, growth: float
+) -> Coefficient:
+    """Return the coefficient at the first of two points, in the larger of two sizes of its terms.
+
+    One is that at the point; the other is their change towards the second point, where the growth is given, carried on
+    to where it is the frequency of a Hopf point, or one of multipliers. A coefficient that vanishes with all of its
+    terms is as large as the error of the point, and small by this size only.
+    """
+    here, beside = (curve.coefficient(name, point, frequency) for point in points)
+    change = abs(beside.size - here.size) * (frequency if name == "Hopf point" else 1.0) / growth
+    return here._replace(size=float(np.fmax(here.size, change)))
+
+
+def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float:
+    """Return the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
+    if not critical.imag:
+        return 0.0
+    return abs(critical.imag) if curve.name(1j) == "Hopf point" else float(abs(np.angle(critical / modulus)))
+
+
+def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurcation]:
+    return [b for b in known if begin <= b.arclength <= begin + size]

@@ -1,0 +1,191 @@
+"""The curves of equilibria of a flow, and of fixed points of an iterate of a map, in state and parameter."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
+
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.equilibria.newton import displaced
+from analysis.dynamics.flow_maps.compiled import compiled
+from analysis.dynamics.linearisation import (
+    SymmetryGenerator,
+    eigenvalues,
+    eigenvectors_near,
+    null_vectors,
+    orbit_basis,
+    tangent_basis,
+)
+from analysis.dynamics.normal_forms.charts import FlowChart, MapChart
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
+from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
+from dynsim._types import State
+from dynsim.arguments import check_flow
+from dynsim.conversion import instance, integer
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import real_parameter, with_parameter
+
+
+class EquilibriumCurve(AbstractCurve):
+    """The field of a flow in tangent coordinates at t = 0, and its derivatives."""
+
+    def __init__(self, flow: AbstractFlow, where: Callable, symmetries: Sequence[SymmetryGenerator] = ()):
+        check_flow(flow)
+        self._where, self.value = real_parameter("where", where, flow)
+        self.system: Any = flow
+        self.symmetries = tuple(symmetries)
+
+    def basis(self, state: State) -> np.ndarray:
+        """Return a basis of the tangent space."""
+        return tangent_basis(self.system.space, state)
+
+    def displaced(self, state: State, step: np.ndarray) -> State:
+        """Return the point of the space at a step."""
+        return displaced(self.system.space, state, step)
+
+    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+        """Return the field and its derivatives in tangent coordinates."""
+        found = self._derivatives(state, np.asarray(parameter, float))
+        field, J, slope = (np.asarray(part) for part in found)
+        return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, float(np.max(np.abs(field), initial=0)))
+
+    def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
+        return _of_flow(self._where, self.system, state, parameter)
+
+    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+        """Return a basis of the directions in which the symmetries move a state."""
+        return orbit_basis(basis, state, self.symmetries)
+
+    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Return the eigenvalues across the orbit of the symmetries."""
+        del state, parameter
+        across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :] if orbit.size else np.eye(len(J))
+        return eigenvalues(across.T @ J @ across)
+
+    def growth(self, values: np.ndarray) -> np.ndarray:
+        """Return the real parts."""
+        return np.real(values)
+
+    def name(self, critical: complex) -> str:
+        """Return `Hopf point` for an imaginary eigenvalue."""
+        return "Hopf point" if abs(critical.imag) > 0 else ""
+
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
+        """Return the coefficient of a fold or a Hopf point, where no symmetry moves the state."""
+        if name not in ("fold", "Hopf point") or point.orbit.size:
+            return UNKNOWN
+        flow = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
+        if name == "Hopf point":
+            return self._given(lyapunov_coefficient(flow, point.state, frequency), point, 1j * frequency)
+        return self._given(fold_coefficient(FlowChart(flow, point.state, point.basis), point.J, point.slope), point)
+
+    def _given(self, found: Coefficient, point: CurvePoint, critical: complex | None = None) -> Coefficient:
+        """Return the coefficient of a fold, or of an eigenvalue of J, in the units of the given system."""
+        if self.units is None:
+            return found
+        if critical is None:
+            vector, share = null_vectors(point.J)[0], self.units.parameters[0]
+        else:
+            values, vectors = np.linalg.eig(point.J)
+            vector, share = vectors[:, int(np.argmin(np.abs(values - critical)))], 1.0
+        return self.in_given_units(found, point.basis @ vector, self.units.flat(point.state), share)
+
+
+class FixedPointCurve(EquilibriumCurve):
+    """The displacement by an iterate of a map in tangent coordinates, and its derivatives."""
+
+    def __init__(
+        self, system: AbstractMap, where: Callable, iterate: int, symmetries: Sequence[SymmetryGenerator] = ()
+    ):
+        self.system = instance("flow", system, AbstractMap, "a flow or a map")
+        self._where, self.value = real_parameter("where", where, system)
+        self.iterate = integer("iterate", iterate, least=1)
+        self.symmetries = tuple(symmetries)
+
+    def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
+        return _of_map(self._where, self.system, state, parameter, np.asarray(self.iterate))
+
+    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Return the multipliers: the eigenvalues of the derivative of the iterate."""
+        found = super().spectrum(state, parameter, J, orbit) + 1
+        return found[np.argsort(-np.abs(found), kind="stable")]
+
+    def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
+        """Return the derivative of the iterate."""
+        del state
+        return J + np.eye(len(J))
+
+    def growth(self, values: np.ndarray) -> np.ndarray:
+        """Return the moduli, less one."""
+        return np.abs(values) - 1
+
+    def name(self, critical: complex) -> str:
+        """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
+        return name_of_multiplier(critical)
+
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
+        """Return the coefficient of a fold, a period doubling or a Neimark-Sacker point, where no symmetry acts."""
+        if point.orbit.size:
+            return UNKNOWN
+        chart, A = self.chart(point)
+        if name == "period doubling":
+            return self._given(flip_coefficient(chart, A), point, -2.0)
+        if name == "Neimark-Sacker point":
+            return self._given(neimark_sacker_coefficient(chart, A, frequency), point, np.exp(1j * frequency) - 1)
+        return self._given(fold_coefficient(chart, point.J, point.slope), point) if name == "fold" else UNKNOWN
+
+    def chart(self, point: CurvePoint) -> tuple[MapChart, np.ndarray]:
+        """Return the iterate in coordinates at a point of the curve, and its derivative there."""
+        system = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
+        return MapChart(system, point.state, point.basis, self.iterate), point.J + np.eye(len(point.J))
+
+    def critical_length(self, point: CurvePoint, critical: complex) -> float:
+        """Return the length, in the units of the given system, of the critical vector of length one of a multiplier."""
+        if self.units is None:
+            return 1.0
+        q, _, _ = eigenvectors_near(point.J, critical - 1)
+        return float(np.linalg.norm(self.units.flat(point.state) * (point.basis @ q)))
+
+    def of(self, system: AbstractMap) -> "FixedPointCurve":
+        """Return the curve of another system in the same units."""
+        made = FixedPointCurve(system, self._where, self.iterate, self.symmetries)
+        made.units = self.units
+        return made
+
+
+def name_of_multiplier(critical: complex) -> str:
+    """Return the kind of the bifurcation of an orbit at which a multiplier is on the unit circle; "" for 1."""
+    if abs(critical.imag) > 0:
+        return "Neimark-Sacker point"
+    return "period doubling" if critical.real < 0 else ""
+
+
+@compiled
+def _of_flow(where: Any, flow: AbstractFlow, state: State, parameter: Array) -> tuple[Array, Array, Array]:
+    flat, restored = ravel_pytree(state)
+    f = lambda y, p: ravel_pytree(with_parameter(where, flow, p).vector_field(jnp.zeros(()), restored(y)))[0]
+    return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
+
+
+@compiled
+def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, iterate: Array) -> Any:
+    flat, restored = ravel_pytree(state)
+
+    def f(y: Array, p: Array) -> Array:
+        moved, point = with_parameter(where, system, p), system.space.project(restored(y))
+        away = jax.lax.fori_loop(0, iterate, lambda k, x: moved.step(k, x), point)
+        away = jax.tree.map(lambda a, b: a - b, away, point)
+        return ravel_pytree(system.space.tangent(point, away))[0]
+
+    return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
+
+
+def derivatives(where: Any, system: Any, state: State, parameter: Array) -> tuple[Array, ...]:
+    """Return the field of a flow or the displacement by a map, and its derivatives, all ambient."""
+    if isinstance(system, AbstractFlow):
+        return _of_flow(where, system, state, parameter)
+    return _of_map(where, system, state, parameter, np.asarray(1))

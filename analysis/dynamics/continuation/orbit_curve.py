@@ -1,0 +1,343 @@
+"""The curve of periodic orbits in their nodes, their period and a parameter, by multiple shooting."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+from jax.flatten_util import ravel_pytree
+
+from analysis.dynamics.continuation.confirmed_orbits import STRICTER, is_confirmed, unconfirmed
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
+from analysis.dynamics.continuation.orbit_phases import beside
+from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.normal_forms.codimension_two import cubic_coefficient
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient
+from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
+from analysis.dynamics.normal_forms.return_maps import ReturnChart
+from analysis.dynamics.periodic_orbits.shooting import shoot
+from dynsim._types import State, Time
+from dynsim.arguments import check_flow
+from dynsim.conversion import function
+from dynsim.spaces import AbstractSpace, Euclidean
+from dynsim.spaces.product import Product
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import real_parameter, with_parameter
+
+REACH = 1e6  # the largest multiplier with which the derivatives of a return are found in one run
+AGREED = 0.1  # of the largest multiplier, or one: by which multipliers may change there, those of canards among them
+SMALL = 1e-4  # of the norm of the states: orbits of a smaller size are equilibria
+
+
+class Cycle(NamedTuple):
+    """A periodic orbit: its states at equal shares of the period, on the first axis, and the period."""
+
+    nodes: State
+    period: Any
+
+
+class WithParameter(NamedTuple):
+    """A state, and the parameter as a further component of it."""
+
+    state: State
+    parameter: Any
+
+
+class ParameterFlow(AbstractFlow):
+    """A flow whose parameter is a component of its state, at rest."""
+
+    flow: AbstractFlow
+    where: Callable = eqx.field(static=True)
+    space: AbstractSpace
+
+    def __init__(self, flow: AbstractFlow, where: Callable):
+        """Store the flow, and which leaf of it is the parameter."""
+        self.flow, self.where, self.space = flow, where, Product(WithParameter(flow.space, Euclidean()))
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return the velocity of the flow with this parameter, and zero."""
+        state: Any = x
+        moved = with_parameter(self.where, self.flow, state.parameter)
+        return WithParameter(moved.velocity(t, state.state), jnp.zeros_like(state.parameter))
+
+
+class _Shot(NamedTuple):
+    """The segments of an orbit: its period, and for each of m the node, the end, the velocity there and derivatives.
+
+    Shapes (m, n), of `maps`, the derivatives by the nodes, (m, n, n); `slopes` are the derivatives by the parameter,
+    with which the period of a forced flow changes.
+    """
+
+    period: float
+    nodes: np.ndarray
+    ends: np.ndarray
+    maps: np.ndarray
+    speeds: np.ndarray
+    slopes: np.ndarray
+
+
+class OrbitCurve(AbstractCurve):
+    """The gaps between the ends of segments and the next nodes, with the condition of phase."""
+
+    tolerances = (1e-8, 1e-6)
+    vertical: ClassVar[float] = 1e-8
+    double: ClassVar[float] = 1e-4
+
+    def __init__(
+        self,
+        flow: AbstractFlow,
+        where: Callable,
+        state: State,
+        segments: int,
+        forcing: Callable[[Any], Any] | None,
+        longest: float,
+        rtol: float,
+    ):
+        check_flow(flow)
+        where, self.value = real_parameter("where", where, flow)
+        self.flow, self.segments, self.longest, self._where = flow, segments, longest, where
+        self._restored, self._given_to_all = ravel_pytree(state)[1], (state, segments, forcing, longest, rtol)
+        self._pair = Linearised(ParameterFlow(flow, where), WithParameter(state, jnp.asarray(self.value, float)))
+        self._rtol = jnp.asarray(rtol, float)
+        self._forced_period = None
+        if forcing is not None:
+            function("forcing", forcing, "the flow")
+            self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(with_parameter(where, flow, p))))
+
+    def of(self, flow: AbstractFlow) -> "OrbitCurve":
+        """Return the curve of another flow in the same units."""
+        made = OrbitCurve(flow, self._where, *self._given_to_all)
+        made.units = self.units
+        return made
+
+    @property
+    def forced(self) -> bool:
+        """Whether the period is that of a forcing."""
+        return self._forced_period is not None
+
+    def nodes(self, state: Any) -> np.ndarray:
+        """Return the nodes as rows."""
+        return flat_states(state.nodes)
+
+    def cycle(self, nodes: np.ndarray, period: float) -> Cycle:
+        """Return the orbit of nodes given as rows, projected to the space."""
+        states = [self.flow.space.project(self._restored(jnp.asarray(node))) for node in nodes]
+        return Cycle(jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *states), np.asarray(period))
+
+    def _bases(self, state: Any) -> list[np.ndarray]:
+        return [tangent_basis(self.flow.space, self._restored(jnp.asarray(node))) for node in self.nodes(state)]
+
+    def basis(self, state: State) -> np.ndarray:
+        """Return the tangent bases of the nodes as blocks, and the period unless it is given."""
+        return np.asarray(scipy.linalg.block_diag(*self._bases(state), np.ones((1, 0 if self.forced else 1))))
+
+    def displaced(self, state: State, step: np.ndarray) -> State:
+        """Return the orbit with its nodes and its period changed."""
+        cycle: Any = state
+        nodes = self.nodes(cycle)
+        period = float(cycle.period)
+        return self.cycle(
+            nodes + step[:-1].reshape(nodes.shape), period + float(np.clip(step[-1], -period / 3, period))
+        )
+
+    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> _Shot:
+        nodes, period, slope = self.nodes(state), float(state.period), 0.0
+        if self._forced_period is not None:
+            period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
+        full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
+        ends, maps, speeds, first = (
+            np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period, float), factor * self._rtol)
+        )
+        maps, speeds, first, m = maps[:, :-1], speeds[:, :-1], first[:, :-1], len(nodes)
+        later = [
+            (k + 1) * speeds[k] - k * maps[k, :, :-1] @ first[k] for k in range(m)
+        ]  # segments k T/m to (k + 1) T/m
+        by_parameter = maps[:, :, -1] + np.asarray(later) * slope / m
+        return _Shot(period, nodes, ends[:, :-1], maps[:, :, :-1], speeds, by_parameter)
+
+    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+        """Return the gaps in the coordinates of the next nodes, and below them the condition of phase."""
+        return self._equations(self._shot(state, parameter), basis)
+
+    def _equations(self, shot: _Shot, basis: np.ndarray) -> Equations:
+        _, nodes, ends, maps, speeds, slopes = shot
+        (m, n), width = nodes.shape, basis.shape[1]
+        d = (width - (0 if self.forced else 1)) // m
+        blocks = [basis[k * n : (k + 1) * n, k * d : (k + 1) * d] for k in range(m)]
+        gaps = ends - np.roll(nodes, -1, axis=0)
+        values, J, by_parameter = np.zeros(width), np.zeros((width, width)), np.zeros(width)
+        for k in range(m):
+            after, rows = (k + 1) % m, slice(k * d, (k + 1) * d)
+            left = blocks[after].T
+            values[rows] = left @ gaps[k]
+            J[rows, rows] += left @ maps[k] @ blocks[k]
+            J[rows, after * d : (after + 1) * d] -= np.eye(d)
+            by_parameter[rows] = left @ slopes[k]
+            if not self.forced:
+                J[rows, -1] = left @ speeds[k] / m
+                J[-1, after * d : (after + 1) * d] = left @ speeds[k]
+        if not self.forced:  # the nodes do not move along the flow, on the whole
+            J[-1] /= max(float(np.linalg.norm(J[-1])), 1e-12)
+        size = float(np.max(np.abs(gaps)))
+        return Equations(values, J, by_parameter, size / (1 + float(np.max(np.abs(nodes)))))
+
+    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+        """Return rows of the length one at most: segments of unstable orbits stretch vectors by large factors."""
+        return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
+
+    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+        """Return no direction: the phase is fixed by a condition."""
+        del state
+        return np.empty((basis.shape[1], 0))
+
+    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Return the multipliers by decreasing modulus, of an autonomous flow without the trivial one."""
+        del parameter, orbit
+        values = np.linalg.eigvals(self.monodromy(state, J)).astype(complex)
+        return values[np.argsort(-np.abs(values), kind="stable")]
+
+    def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
+        """Return the derivative of the return to the first node, of an autonomous flow across the velocity there."""
+        cycle: Any = state
+        m = len(self.nodes(cycle))
+        d = (len(J) - (0 if self.forced else 1)) // m
+        monodromy = np.eye(d)
+        for k in range(m):
+            rows, columns = slice(k * d, (k + 1) * d), slice(k * d, (k + 1) * d)
+            block = J[rows, columns] + (np.eye(d) if m == 1 else 0.0)
+            monodromy = block @ monodromy
+        if not self.forced:
+            along = J[-1, :d]  # the velocity at the first node: the monodromy acts on what it leaves
+            across = np.linalg.svd(along[None])[2][1:].T
+            monodromy = across.T @ monodromy @ across
+        return monodromy
+
+    def growth(self, values: np.ndarray) -> np.ndarray:
+        """Return the moduli, less one."""
+        return np.abs(values) - 1
+
+    def neutral(self, values: np.ndarray) -> float:
+        """Return the error that the solver leaves in multipliers."""
+        return 1e-6 * max(1.0, float(np.max(np.abs(values), initial=0.0)))
+
+    def name(self, critical: complex) -> str:
+        """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
+        return name_of_multiplier(critical)
+
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
+        """Return the coefficient of a fold, a cusp, a period doubling or a Neimark-Sacker point, from the return map.
+
+        It is that of the first node: of the map over a period of a forced flow, of the section across the velocity of
+        an autonomous one. NaN if a multiplier is so large that a run over the period tells nothing.
+        """
+        if name not in ("fold", "cusp", "period doubling", "Neimark-Sacker point"):
+            return UNKNOWN
+        if float(np.max(np.abs(point.values), initial=0.0)) > REACH:
+            return UNKNOWN
+        cycle: Any = point.state
+        shot, basis = self._shot(cycle, point.parameter), self._bases(cycle)[0]
+        n = shot.nodes.shape[1]
+        if not self.forced:  # across the velocity: the last segment ends at the first node
+            basis = basis @ np.linalg.svd((basis.T @ shot.speeds[-1])[None])[2][1:].T
+        monodromy, slope = np.eye(n), np.zeros(n)
+        for by_node, by_parameter in zip(shot.maps, shot.slopes, strict=True):
+            monodromy, slope = by_node @ monodromy, by_node @ slope + by_parameter
+        A, start = basis.T @ monodromy @ basis, self._restored(jnp.asarray(shot.nodes[0]))
+        flow = with_parameter(self._where, self.flow, jnp.asarray(point.parameter))
+        chart = ReturnChart(flow, start, basis, shot.period, self._rtol, forced=self.forced)
+        if name == "cusp":
+            found = Coefficient(cubic_coefficient(chart, A - np.eye(len(A))), np.nan)
+            return self._given(found, shot, basis, A, 1.0)
+        if name == "period doubling":
+            return self._given(flip_coefficient(chart, A), shot, basis, A, -1.0)
+        if name == "Neimark-Sacker point":
+            return self._given(neimark_sacker_coefficient(chart, A, frequency), shot, basis, A, np.exp(1j * frequency))
+        found = fold_coefficient(chart, A - np.eye(len(A)), basis.T @ slope)
+        moves = point.basis @ point.tangent[:-1]  # along the branch, of all nodes and of the period
+        share = float(np.linalg.norm(basis.T @ moves[:n]))  # how far the first node moves
+        found = Coefficient(found.value * share**2, found.size * share**2)
+        return (
+            found
+            if self.units is None
+            else self.in_given_units(
+                found, moves, np.append(self.units.flat(cycle.nodes), self.units.time), self.units.parameters[0]
+            )
+        )
+
+    def _given(
+        self, found: Coefficient, shot: _Shot, basis: np.ndarray, A: np.ndarray, critical: complex
+    ) -> Coefficient:
+        """Return the coefficient of a critical multiplier in the units of the given system.
+
+        There the section is across another direction, and the critical vector what the velocity leaves of it.
+        """
+        if self.units is None:
+            return found
+        values, vectors = np.linalg.eig(A)
+        vector = basis @ vectors[:, int(np.argmin(np.abs(values - critical)))]
+        sizes, velocity = self.units.flat(self._restored(jnp.asarray(shot.nodes[0]))), shot.speeds[-1]
+        if not self.forced:
+            along = sizes * velocity
+            vector = vector - velocity * ((along @ (sizes * vector)) / (along @ along))
+        return self.in_given_units(found, vector, sizes)
+
+    def size(self, state: Any, parameter: float) -> float:
+        """Return the size of an orbit: the distance of its nodes, and how far its first node moves at its velocity."""
+        shot = self._shot(state, parameter)
+        return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
+
+    def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
+        """Return an orbit with its nodes moved along it next to those of another one, and the parameter."""
+        if point is near:
+            return point.flat
+        return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
+
+    def beside(self, state: Any, near: Any, parameter: float) -> Any:
+        """Return an orbit with its nodes moved along it next to those of another one; of a forced flow as it is."""
+        if self.forced:
+            return state
+        moved, period = lambda rows, time: self._moved(rows, time, parameter), float(state.period)
+        return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period), period)
+
+    def _moved(self, nodes: np.ndarray, time: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states a time later, and the velocities there."""
+        full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
+        ends, _, speeds, _ = shoot(self._pair, full, jnp.asarray(len(nodes) * time, float), self._rtol)
+        return np.asarray(ends)[:, :-1], np.asarray(speeds)[:, :-1]
+
+    def unresolved(self, point: CurvePoint) -> str:
+        """Return "" if a stricter solver confirms an orbit and its multipliers.
+
+        Else it is `homoclinic` for one that passes beside an equilibrium, and `accuracy` for another one.
+        """
+        shot = self._shot(point.state, point.parameter, STRICTER)
+        at = self._equations(shot, point.basis)
+        if is_confirmed(point, at, shot.nodes, self.tolerances[1]):
+            values = self.spectrum(point.state, point.parameter, at.J, point.orbit)
+            apart = float(np.max(np.abs(values - point.values), initial=0.0))
+            if apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
+                return ""
+        return unconfirmed(shot.speeds, forced=self.forced)
+
+    def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
+        """Return `equilibrium` where orbits have shrunk to one, and `period` for one that is too long."""
+        cycle: Any = point.state
+        if float(cycle.period) > self.longest:
+            return "period"
+        if self.forced:
+            return ""
+        nodes = [self.nodes(p.state) for p in (before, point)]
+        away = [rows - np.mean(rows, axis=0) for rows in nodes]
+        if len(nodes[0]) == 1:
+            away = [self._shot(p.state, p.parameter).speeds for p in (before, point)]
+        first, last = (float(np.linalg.norm(rows)) for rows in away)
+        begun = first > SMALL * last  # else the signs are of rounding
+        through = begun and float(np.sum(away[0] * away[1])) < 0  # half a turn further, beyond size zero
+        small = self.size(cycle, point.parameter) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
+        return "equilibrium" if through or small else ""

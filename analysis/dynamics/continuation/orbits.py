@@ -1,0 +1,304 @@
+"""Periodic orbits followed in a parameter by multiple shooting, with folds, period doublings and tori located."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch
+from analysis.dynamics.continuation.converted_branches import bifurcation_in_own, branch_in_given, cycle_in_own
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.equilibria import check_autonomous
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.continuation.scaling import hopf_units, orbit_units
+from analysis.dynamics.continuation.stepping import both_ways, departing, follow, limits, two_bounds
+from analysis.dynamics.continuation.switching import rays
+from analysis.dynamics.flow_maps.unit_speed import check_period, depends_on_time
+from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.scaling.units import Units, made_units
+from dynsim._types import State
+from dynsim.arguments import check_flow
+from dynsim.conversion import function, instance, integer, number
+from dynsim.errors import argument_error
+from dynsim.integrators.save_times import InOrder, request
+from dynsim.integrators.within import solve_within
+from dynsim.padding import filled
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import real_parameter, with_parameter
+
+LONGEST = 1e3  # units of time of a curve: the period at which it ends by default
+RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
+TOGETHER = 64  # segments of orbits are followed in one program, the last one repeated
+CUBIC = 8  # parts of an interval between two samples in which an extreme is looked for
+
+
+def continue_orbits(
+    flow: AbstractFlow,
+    where: Callable[[Any], Any],
+    orbit: PeriodicOrbit,
+    bounds: tuple[float, float],
+    *,
+    forcing: Callable[[Any], Any] | None = None,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 200,
+    max_period: float | None = None,
+    rtol: float = RTOL,
+) -> Branch:
+    """Return the branch of periodic orbits through one of them, in both directions, within bounds of the parameter.
+
+    States of the branch are `Cycle(nodes, period)`, its eigenvalues are the Floquet multipliers, for autonomous flows
+    without the trivial one. It has as many nodes as the first orbit: give that more `segments` where multipliers are
+    large. Length is measured in the norm of all nodes, the period and the parameter together, each in a unit near its
+    size; see `continue_equilibria`.
+
+    Args:
+        flow: the system.
+        where: which leaf of the flow is the parameter, such as `lambda flow: flow.mu`; a real number.
+        orbit: what `periodic_orbit` returned at the flow's own value of the parameter.
+        bounds: the least and the largest value of the parameter.
+        forcing: of a forced flow, the period as a function of the flow, such as `lambda flow: 2 * jnp.pi / flow.omega`.
+        step: the first step along the curve, in its units.
+        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
+        max_points: the cap on points in each direction; a branch that reaches it says so.
+        max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
+            time, those of the curve.
+        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
+
+    Raises:
+        ValueError: for bad input, or if no orbit is found near the first one.
+    """
+    given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
+    count = len(jax.tree.leaves(given.nodes)[0])
+    check_flow(flow)
+    cycle = Cycle(given.nodes, np.asarray(given.period))
+    units = orbit_units(flow, (where,), cycle, (two_bounds(bounds),))
+    curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol)
+    within = limits(bounds, step, max_step, max_points, *units.parameters)
+    check_forcing(flow, cycle, forcing)
+    first = curve.at(cycle_in_own(units, cycle), curve.value)
+    if first is None:
+        raise argument_error("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
+    return branch_in_given(units, both_ways(curve, first, within))
+
+
+def orbits_from_hopf(
+    flow: AbstractFlow,
+    where: Callable[[Any], Any],
+    at: Bifurcation,
+    bounds: tuple[float, float],
+    *,
+    segments: int = 4,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 200,
+    max_period: float | None = None,
+    rtol: float = RTOL,
+) -> Branch:
+    """Return the branch of periodic orbits that begins at a Hopf point of a branch of equilibria.
+
+    Args:
+        flow: the system.
+        where: which leaf of the flow is the parameter.
+        at: the Hopf point.
+        bounds: the least and the largest value of the parameter.
+        segments: the number of nodes of the orbits, at least 3.
+        step: the first step, in units of the curve: the norm of the distances of the nodes from the equilibrium.
+        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
+        max_points: the cap on points; a branch that reaches it says so.
+        max_period: the period at which the branch ends; see `continue_orbits`.
+        rtol: the relative tolerance of the solver.
+
+    Raises:
+        ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
+    """
+    if at.kind != "Hopf point":
+        raise argument_error("at", "be a Hopf point", f"is a {at.kind}")
+    check_flow(flow)
+    check_autonomous("flow", flow, where, at.state, two_bounds(bounds))
+    count, units = integer("segments", segments, least=3), hopf_units(flow, where, at, two_bounds(bounds))
+    within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
+    curve = curve_of_orbits(units, at.state, count, None, max_period, rtol)
+    begin = _at_hopf(curve, with_parameter(units.where[0], units.system, jnp.asarray(at.parameter)), at)
+    points, end = follow(curve, begin, begin.tangent, within)
+    if not points:
+        raise argument_error(
+            "at", "be a Hopf point from which orbits can be followed", "leads to none: try another step"
+        )
+    return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
+
+
+def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
+    """Raise `ValueError` for no forcing of a flow that depends on time, and for an orbit without the period of one."""
+    if forcing is not None:
+        check_period("forcing", flow, cycle.nodes, float(cycle.period))
+    elif depends_on_time(flow, jax.tree.map(lambda a: a[0], cycle.nodes)):
+        raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
+
+
+def curve_of_orbits(
+    units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
+) -> OrbitCurve:
+    """Return the curve of orbits of a flow in its units."""
+    longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
+    curve = OrbitCurve(
+        units.system, units.where[0], units.rescaled(start), count, forcing_in(units, forcing), longest,
+        number("rtol", rtol),
+    )  # fmt: skip
+    curve.units = None if units.are_given else units
+    return curve
+
+
+def forcing_in(units: Units, forcing: Any) -> Any:
+    """Return the period of a forcing as a function of the flow in units; None for none."""
+    if forcing is None or units.are_given:
+        return forcing
+    function("forcing", forcing, "the flow")
+    return _Forcing(forcing, units)
+
+
+class _Forcing(NamedTuple):
+    """The period of a forcing in a unit of time, as a function of the flow in units."""
+
+    given: Callable[[Any], Any]
+    units: Units
+
+    def __call__(self, flow: Any) -> Any:
+        return self.given(self.units.given(flow)) / self.units.time
+
+
+def _at_hopf(curve: OrbitCurve, flow: AbstractFlow, at: Bifurcation) -> CurvePoint:
+    """Return the orbit of size zero at a Hopf point, with the tangent towards orbits of a positive size."""
+    basis, J = tangent_basis(flow.space, at.state), tangent_jacobian(flow, at.state)
+    values, vectors = np.linalg.eig(J)
+    which = int(np.argmin(np.abs(values - 1j * at.frequency)))
+    phases = np.exp(2j * np.pi * np.arange(curve.segments) / curve.segments)
+    moves = np.real(phases[:, None] * (basis @ vectors[:, which])[None, :])
+    center = np.asarray(ravel_pytree(at.state)[0])
+    state = curve.cycle(np.tile(center, (curve.segments, 1)), 2 * np.pi / at.frequency)
+    point = curve.measured(state, at.parameter)
+    tangent = np.append(point.basis.T @ np.append(moves.ravel(), 0.0), 0.0)
+    multipliers = np.exp(2 * np.pi / at.frequency * np.delete(values, which))
+    ordered = multipliers[np.argsort(-np.abs(multipliers), kind="stable")]
+    return point._replace(tangent=tangent / np.linalg.norm(tangent), values=ordered)
+
+
+def switch_orbits(
+    flow: AbstractFlow,
+    where: Callable[[Any], Any],
+    at: Bifurcation,
+    bounds: tuple[float, float],
+    *,
+    forcing: Callable[[Any], Any] | None = None,
+    step: float = 0.05,
+    max_step: float | None = None,
+    max_points: int = 200,
+    max_period: float | None = None,
+    rtol: float = RTOL,
+) -> tuple[Branch, ...]:
+    """Return the branches of periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
+
+    At a period doubling one branch leaves, whose orbits have twice the period and twice the nodes. At a branch point
+    there is one in each direction; the first branch itself is left out. Where several multipliers are 1, directions
+    are looked for on a sphere (see `leaving.rays`).
+
+    Raises:
+        ValueError: for bad input, or a bifurcation of another kind.
+    """
+    if at.kind not in ("branch point", "period doubling"):
+        raise argument_error("at", "be a branch point or a period doubling", f"is a {at.kind}")
+    real_parameter("where", where, flow)
+    check_flow(flow)
+    doubled = at.kind == "period doubling"
+    cycle: Any = at.state
+    moved = with_parameter(where, flow, jnp.asarray(at.parameter))
+    check_forcing(moved, cycle, forcing)
+    units = orbit_units(moved, (where,), cycle, (two_bounds(bounds),))
+    units = made_units(flow, [real_parameter("where", where, flow)[0]], units.scale, units.time, units.parameters)
+    within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
+    cycle = at.state
+    repeats = 2 if doubled else 1
+    nodes = jax.tree.map(lambda a: np.concatenate([np.asarray(a)] * repeats), cycle.nodes)
+    period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
+    start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), nodes), len(jax.tree.leaves(nodes)[0])
+    curve = curve_of_orbits(units, units.restored(start), count, period, max_period, rtol)
+    here = curve.measured(Cycle(nodes, np.asarray(repeats * float(cycle.period))), at.parameter)
+    known, change = at.direction[:-2], at.direction[-2:]
+    along, across = curve.crossing(here, np.concatenate([np.tile(known, repeats), change * [repeats, 1]]))
+    ways = [sign * across[0] for sign in ((1,) if doubled else (1, -1))]
+    if len(across) > 1 and not doubled:
+        ways = rays(curve, here, along, across, min(within.step, within.largest))
+    left = [departing(curve, here, along, way, within) for way in ways]
+    return tuple(branch_in_given(units, branch(curve, one[0], (at.kind, one[1]))) for one in left if one is not None)
+
+
+def orbit_of(flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, point: int) -> PeriodicOrbit:
+    """Return one of the orbits of a branch of an autonomous flow, found again with its multipliers and errors."""
+    states: Any = cycles.states
+    moved = with_parameter(where, flow, jnp.asarray(cycles.parameters[point]))
+    start = jax.tree.map(lambda a: jnp.asarray(a[point, 0]), states.nodes)
+    return periodic_orbit(moved, start, float(states.period[point]), segments=jax.tree.leaves(states.nodes)[0].shape[1])
+
+
+def orbit_ranges(
+    flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, component: int, *, samples: int = 50
+) -> Float[np.ndarray, "points 2"]:
+    """Return the least and the largest value of a component on each periodic orbit of a branch.
+
+    Each orbit is solved anew from all of its nodes, at rtol 1e-6, and looked at `samples` times between two nodes, and
+    between these on the cubics that have its velocities there: extremes lie between samples.
+    """
+    count, (take, _) = integer("samples", samples, least=2), real_parameter("where", where, flow)
+    states: Any = cycles.states
+    rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
+    units = orbit_units(flow, (take,), Cycle(rows, np.median(np.asarray(states.period))), ((0.0, 1.0),))
+    states, (take,) = cycle_in_own(units, states), units.where
+    size = units.flat(jax.tree.map(lambda a: a[0], rows))[component]
+    points, m = jax.tree.leaves(states.nodes)[0].shape[:2]
+    nodes = jax.tree.map(lambda a: np.asarray(a, float).reshape(points * m, *a.shape[2:]), states.nodes)
+    numbers = np.stack(
+        [np.repeat(states.period, m) / m, np.repeat(cycles.parameters, m), np.tile(np.arange(m), points)]
+    )
+    total, shares = -(-points * m // TOGETHER) * TOGETHER, jnp.linspace(0.0, 1.0, count)
+    nodes, numbers = jax.tree.map(lambda a: filled(a, total), nodes), filled(numbers.T, total)
+    found = []
+    for begin in range(0, total, TOGETHER):
+        part = slice(begin, begin + TOGETHER)
+        some = jax.tree.map(lambda a, part=part: jnp.asarray(a[part]), nodes)
+        found.append(_ranges(units.system, take, some, jnp.asarray(numbers[part]), shares, jnp.asarray(component)))
+    ends = np.concatenate(found)[: points * m].reshape(points, m, 2)
+    return size * np.stack([np.min(ends[..., 0], axis=1), np.max(ends[..., 1], axis=1)], axis=1)
+
+
+@eqx.filter_jit
+def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: Array, component: Array) -> Array:
+    """Return the extremes of a component on segments, (segments, 2).
+
+    `numbers` are the duration of each segment, the parameter, and the count of segments before it.
+    """
+
+    def extremes(node: State, duration: Array, parameter: Array, before: Array) -> Array:
+        moved, ts = with_parameter(where, flow, parameter), duration * (shares + before)
+        saved = dfx.SaveAt(subs=request(InOrder(ts)))
+        found = solve_within(moved.vector_field, ts[0], ts[-1], node, rtol=1e-6, first=duration / 250, saveat=saved)
+        of = lambda states: jax.vmap(lambda x: ravel_pytree(x)[0])(states)[:, component]
+        values = _with_cubics(of(found.ys), of(jax.vmap(moved.vector_field)(ts, found.ys)), ts[1] - ts[0])
+        return jnp.stack([jnp.min(values), jnp.max(values)])
+
+    return jax.vmap(extremes)(nodes, *numbers.T)
+
+
+def _with_cubics(values: Array, slopes: Array, step: Array) -> Array:
+    """Return values at equal distances, and those in between of the cubics with these values and slopes."""
+    u = jnp.arange(1, CUBIC)[:, None] / CUBIC
+    first, last, out, into = (row[None] for row in (values[:-1], values[1:], step * slopes[:-1], step * slopes[1:]))
+    ends = (1 + 2 * u) * (1 - u) ** 2 * first + u**2 * (3 - 2 * u) * last
+    bends = u * (1 - u) ** 2 * out - u**2 * (1 - u) * into
+    return jnp.concatenate([values, (ends + bends).ravel()])

@@ -1,0 +1,176 @@
+"""Curves of solutions followed by pseudo-arclength: steps, bounds, and why they end."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analysis.dynamics.continuation.branches import Branch, branch
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, turned
+from analysis.dynamics.continuation.locating import departures, has_kink, hidden_turn, located, passes_by
+from dynsim.conversion import integer, number
+from dynsim.errors import argument_error, shown
+
+SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
+CONTRACTION = 0.25  # of successive Newton steps: a larger one may lead to another branch that is near
+SURE = 1e-3  # of the first step: with smaller ones Newton steps that contract less are those beside a corner
+CERTAIN = 1e-5  # of the first step: with smaller ones branches that pass each other are not told from those that cross
+PARALLEL = 1 - 1e-9  # the cosine of a direction and a tangent that are the same
+LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
+WIDE = 0.01  # of the width of the bounds: steps become as large at least
+FAR = 1.5  # steps: a correction that leads further away has found another branch
+ROUNDING = 1e-12  # of the width of the bounds: by which a correction may move a parameter that it keeps
+CLOSED = 1.05  # steps: a curve is back where it began if both ends of a step are nearer to this
+ANGLE = 0.8  # least cosine between the tangents of successive points
+
+
+class Limits(NamedTuple):
+    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points.
+
+    The bounds are in the unit of the parameter of the curve.
+    """
+
+    bounds: tuple[float, float]
+    step: float
+    largest: float
+    points: int
+    unit: float = 1.0
+
+
+def limits(bounds: Any, step: Any, max_step: Any, max_points: Any, unit: float = 1.0) -> Limits:
+    """Return the limits, with bounds in a unit of the parameter; raise `ValueError` for bad input."""
+    low, high = two_bounds(bounds)
+    size = number("step", step)
+    if high - low < LEAST * size * unit:
+        must = f"be wider than {LEAST:g} of `step`" + (f", whose unit is {unit:g} here" if unit != 1 else "")
+        raise argument_error("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
+    largest = max(4 * size, WIDE * (high - low) / unit) if max_step is None else number("max_step", max_step)
+    return Limits((low / unit, high / unit), size, largest, integer("max_points", max_points, least=2), unit)
+
+
+def two_bounds(bounds: Any) -> tuple[float, float]:
+    """Return the least and the largest value of a parameter; raise `ValueError` for anything else."""
+    try:
+        low, high = (float(value) for value in bounds)
+    except (TypeError, ValueError):
+        raise argument_error("bounds", "be two numbers", f"is {shown(bounds)}") from None
+    if not low < high:
+        raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
+    return low, high
+
+
+def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
+    """Return whether a curve that ended at a value of its parameter goes on within bounds.
+
+    It does from bounds, if the new ones lie further out, and from the cap on points.
+    """
+    near = LEAST * (bounds[1] - bounds[0])
+    return end in ("bounds", "outside", "steps") and bounds[0] + near < parameter < bounds[1] - near
+
+
+def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
+    """Return the branch through a point, in both directions."""
+    low, high = within.bounds
+    inside = min(max(first.parameter, low), high)
+    if abs(first.parameter - inside) > ROUNDING * (high - low):
+        must, unit = f"hold the flow's own parameter, {first.parameter * within.unit:g}", within.unit
+        raise argument_error("bounds", must, f"are {low * unit:g} to {high * unit:g}")
+    first = first._replace(parameter=inside)
+    forward, end = follow(curve, first, first.tangent, within)
+    if end == "closed":
+        return branch(curve, [first, *forward], ("closed", "closed"))
+    backward, begin = follow(curve, first, -first.tangent, within)
+    reversed_points = [point._replace(tangent=-point.tangent) for point in backward[::-1]]
+    return branch(curve, [*reversed_points, first, *forward], (begin, end))
+
+
+def follow(
+    curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
+) -> tuple[list[CurvePoint], str]:
+    """Return the points of a curve from a first one in a direction, without it, and why the curve ends."""
+    points: list[CurvePoint] = []
+    bounds, step = within.bounds, within.step
+    _check_steps(curve, first, within)
+    here, along = turned(first, direction, first)
+    before, size, length = here, min(step, within.largest), 0.0
+    while len(points) < within.points:
+        found = curve.stepped(here, direction, size)
+        if found is not None:
+            found, cosine = turned(here, direction, found)
+            cosine = 0.0 if float(np.linalg.norm(found.flat - here.flat)) > FAR * size else cosine
+        known = before is not here or along > PARALLEL  # the tangent at the first point
+        far = size > SURE * step
+        unsure = found is not None and size > CERTAIN * step and _unsure(curve, (before, here, found), known, far)
+        if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
+            size *= SHRINK
+            if size < LEAST * step:
+                return points, "lost" if found is None else "corner"
+            continue
+        if cosine < ANGLE and points:
+            return points, "corner"
+        if not bounds[0] <= found.parameter <= bounds[1]:
+            edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
+            last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
+            return [*points, *_other(here, direction, last, LEAST * step)], "bounds"
+        if end := curve.ends_at(here, found) or curve.unresolved(found):
+            return [*points, *_other(here, direction, curve.end_between(here, found), LEAST * step)], end
+        points += [*hidden_turn(curve, here, found), found]
+        length += size
+        if length > 3 * size and len(points) > 3 and _returned(curve, first, here, found):
+            return points, "closed"
+        before, here, direction = here, found, found.tangent
+        if found.corrections <= EASY:
+            size = min(GROW * size, within.largest)
+    return points, "steps"
+
+
+def _other(here: CurvePoint, direction: np.ndarray, last: CurvePoint | None, least: float) -> list[CurvePoint]:
+    """Return the last point of a curve with its tangent, none if it is not away from the one before."""
+    if last is None or not float(np.linalg.norm(last.flat - here.flat)) > least:
+        return []
+    return [turned(here, direction, last)[0]]
+
+
+def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> None:
+    """Raise `ValueError` for steps that are not larger than the error of the points of a curve."""
+    error = curve.tolerances[1] * (1 + abs(first.parameter))
+    for name, size in (("step", within.step), ("max_step", within.largest)):
+        if size <= error:
+            raise argument_error(name, f"exceed {error:.2g}, the error of the points of the curve", f"is {size:g}")
+
+
+def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, within: Limits) -> Any:
+    """Return the points of another curve through a point, and its end, or None if only the first curve is found.
+
+    Args:
+        curve: the equations.
+        here: the point where both meet.
+        along: the tangent of the first curve there.
+        across: a direction out of it in the null space, towards which the other one is looked for.
+        within: the limits.
+    """
+    for towards in departures(curve, here, along, across, min(within.step, within.largest)):
+        points, end = follow(curve, here, towards, within)
+        if points:
+            return [here._replace(tangent=towards), *points], end
+    return None
+
+
+def _unsure(curve: AbstractCurve, three: tuple[CurvePoint, CurvePoint, CurvePoint], known: bool, far: bool) -> bool:
+    """Whether a step, the second of two, may have led to another branch.
+
+    `known` is whether the tangents are those of the curve, `far` whether Newton steps that contract little are a sign.
+    """
+    if far and three[2].contraction > CONTRACTION:
+        return True
+    return (known and has_kink(curve, *three)) or passes_by(curve, *three[1:])
+
+
+def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
+    """Whether a curve has come back to its first point between two successive ones."""
+    low, high = sorted((here.parameter, found.parameter))
+    room = CLOSED * float(np.linalg.norm(found.flat - here.flat))
+    if not low - room <= first.parameter <= high + room or float(here.tangent[-1] * first.tangent[-1]) < 0:
+        return False
+    flat = [curve.place(first, here), curve.place(here, here), curve.place(found, found)]
+    chord = float(np.linalg.norm(flat[2] - flat[1]))
+    return max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) <= CLOSED * chord

@@ -1,0 +1,1 @@
+"""Equilibria: Newton's method from given states, searches of a region, curves of equilibria, long-time limits."""

@@ -1,0 +1,265 @@
+"""Equilibria that are not isolated, followed as curves along the null directions of their linearisation."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from analysis.dynamics.equilibria.newton import Equilibrium, at_rest, displaced, field_at
+from analysis.dynamics.flow_maps.flat import chord_distances, flat_state
+from analysis.dynamics.flow_maps.unit_speed import fields
+from analysis.dynamics.linearisation import (
+    NEAR_ZERO,
+    eigenvalues,
+    kind,
+    null_directions,
+    tangent_basis,
+    tangent_jacobian,
+)
+from analysis.dynamics.scaling.samples import sample_units
+from analysis.dynamics.scaling.units import Units
+from dynsim._types import State, Time
+from dynsim.systems.base import AbstractFlow
+
+STEPS = 150  # of a curve along the extent of the states
+SHORTEST = 4  # steps: a shorter curve is one degenerate equilibrium
+LONGEST = 4000  # points of half a curve
+FINEST = 2**20  # parts of a step to which it is divided, at the end of a curve and where its type changes
+CORRECTIONS = 12  # steps of Newton's method back to the curve
+
+
+class Family(NamedTuple):
+    """Equilibria that are not isolated: points along a curve of them, (points, d), or one point of a surface.
+
+    `kinds` are the types at the points by all other eigenvalues: at a `stable` one, states beside the curve move to it.
+    `end` is `open`, `closed` (the first point follows the last), `cut` (not followed to its end), or `surface`.
+    """
+
+    points: Float[np.ndarray, "points d"]
+    kinds: tuple[str, ...]
+    end: str
+
+    @property
+    def runs(self) -> list[tuple[str, int, int]]:
+        """The parts of the curve with one type: the type, the first point, and the one after the last."""
+        starts = [k for k, word in enumerate(self.kinds) if k == 0 or word != self.kinds[k - 1]]
+        return [(self.kinds[a], a, b) for a, b in zip(starts, [*starts[1:], len(self.kinds)], strict=True)]
+
+    def part(self, x: np.ndarray, sizes: np.ndarray) -> tuple[str, np.ndarray]:
+        """Return the type of the family beside a state, and its points of this type around it, up to the next type."""
+        here = int(np.argmin(np.sum(((self.points - x) / sizes) ** 2, axis=1)))
+        word, first, last = next(run for run in self.runs if run[1] <= here < run[2])
+        return word, self.points[first : last + 1]
+
+    def said(self) -> str:
+        """Return the family in words."""
+        size = float(np.max(np.abs(self.points), initial=1e-300))
+        texts = [f"({', '.join(f'{v:.4g}' for v in np.where(np.abs(p) < 1e-6 * size, 0.0, p))})" for p in self.points]
+        if self.end == "surface":
+            return f"surface of equilibria through {texts[0]}"
+        where = f"from {texts[0]} to {texts[-1]}" if self.end != "closed" else f"closed, through {texts[0]}"
+        parts = [f"{word} from {texts[a]}" if a else word for word, a, _ in self.runs]
+        left = ", not followed to its end" if self.end == "cut" else ""
+        return f"curve of equilibria {where}{left}: {', '.join(parts)}"
+
+
+def families(
+    flow: AbstractFlow,
+    found: Sequence[Equilibrium],
+    starts: Float[Array, "starts d"],
+    extent: Float[np.ndarray, " d"],
+    *,
+    inside: Callable[[np.ndarray], bool] = lambda x: True,
+    axes: Sequence[int] | None = None,
+    t: Time = 0.0,
+) -> tuple[tuple[Equilibrium, ...], tuple[Family, ...]]:
+    """Return the equilibria that are isolated, and the families that the others belong to. NumPy: not for `jit`.
+
+    An equilibrium is not isolated if Newton's method finds others along a null direction of its linearisation. From
+    there a curve of equilibria is followed to both sides. Tolerances hold in `sample_units` of the starts.
+
+    Args:
+        flow: the system, with vector states; a field that depends on time is frozen at `t`.
+        found: equilibria, such as those of `equilibria`.
+        starts: the starts that led to them.
+        extent: the size of each component of the states; a step of a curve is a 150th of it.
+        inside: whether a state is shown: curves end where it is not.
+        axes: the components that vary, in a slice of Euclidean space; by default all.
+        t: the time at which the field is evaluated.
+    """
+    units = sample_units(flow, starts, t)
+    speeds = np.abs(fields(units.system, np.asarray(units.rescaled(starts)), t / units.time))
+    curve = _Curves(units, starts[0], extent, float(np.nanmedian(np.max(speeds, axis=1))), inside, axes, t)
+    alone: list[Equilibrium] = []
+    known: list[Family] = []
+    for one in found:
+        x = np.asarray(one.state, float)
+        if not len(curve.null(x)):
+            alone.append(one)
+        elif any(curve.holds(family, x) for family in known):
+            continue
+        elif (family := curve.through(x)) is not None:
+            known.append(family)
+        else:
+            alone.append(one)
+    isolated = [e for e in alone if not any(curve.holds(family, np.asarray(e.state, float)) for family in known)]
+    return tuple(isolated), tuple(known)
+
+
+def family_through(
+    units: Units,
+    x: State,
+    extent: State,
+    *,
+    inside: Callable[[np.ndarray], bool] = lambda x: True,
+) -> Family | None:
+    """Return the family of equilibria that an equilibrium belongs to, None for one that is isolated.
+
+    Args:
+        units: of a flow that does not depend on time.
+        x: the equilibrium.
+        extent: the size of each component of the states.
+        inside: whether a flat state is of interest: curves end where it is not.
+    """
+    curve = _Curves(units, x, extent, 1.0, inside)
+    flat = np.asarray(ravel_pytree(x)[0], float)
+    return curve.through(flat) if len(curve.null(flat)) else None
+
+
+class _Curves:
+    """Curves of equilibria of a flow, in units of its states; states are flat, in the units of the flow."""
+
+    def __init__(
+        self,
+        units: Units,
+        sample: State,
+        extent: State,
+        speed: float,
+        inside: Callable[[np.ndarray], bool],
+        axes: Sequence[int] | None = None,
+        t: Time = 0.0,
+    ):
+        self.flow, self.inside, self.speed, self.t = units.system, inside, speed, t / units.time
+        self.unit, self.unravel = units.flat(sample), ravel_pytree(sample)[1]
+        self.axes = slice(None) if axes is None else list(axes)
+        size = np.asarray(ravel_pytree(extent)[0]) / self.unit
+        self.step = float(np.linalg.norm(size[self.axes])) / STEPS
+
+    def null(self, x: np.ndarray) -> np.ndarray:
+        """Return the null directions at a state, (directions, d)."""
+        return self._null(x / self.unit)
+
+    def holds(self, family: Family, x: np.ndarray) -> bool:
+        """Return whether a state is on a curve, or the family is a surface."""
+        if family.end == "surface":
+            return True
+        points, z = family.points / self.unit, x / self.unit
+        ends = np.concatenate([points, points[:1]]) if family.end == "closed" else points
+        return bool(np.min(chord_distances(ends, z)[0]) < self.step / 4)
+
+    def through(self, x: np.ndarray) -> Family | None:
+        """Return the family through an equilibrium; None for one that is isolated."""
+        z = x / self.unit
+        null = self._null(z)
+        if len(null) > 1 and self._next(z, null.sum(axis=0) / np.sqrt(len(null)), self.step) is not None:
+            return Family(x[None], (self._kind(z),), "surface")
+        for way in null:
+            ahead, end = self._half(z, way)
+            behind, other = ([], end) if end == "closed" else self._half(z, -way)
+            points = np.array([*reversed(behind), z, *ahead])
+            if np.sum(np.linalg.norm(np.diff(points, axis=0), axis=1)) >= SHORTEST * self.step:
+                end = "cut" if "cut" in (end, other) else end
+                points, kinds = self._typed(_oriented(points, end == "closed", self.step))
+                return Family(points * self.unit, kinds, end)
+        return None
+
+    def _typed(self, points: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Return the points of a curve, with those where its type changes, and the type at each."""
+        typed = [(points[0], self._kind(points[0]))]
+        for after in points[1:]:
+            (before, word), other = typed[-1], self._kind(after)
+            if other != word:
+                typed.append((self._change(before, after, word), other))
+            typed.append((after, other))
+        words = [word for _, word in typed]
+        words[0], words[-1] = words[1], words[-2]  # at an end, as at the edge of a kink, the type is not that beside it
+        return np.array([z for z, _ in typed]), tuple(words)
+
+    def _change(self, low: np.ndarray, high: np.ndarray, word: str) -> np.ndarray:
+        """Return the first equilibrium between two whose type is not that of the first, `word`."""
+        while (apart := float(np.linalg.norm(high - low))) > self.step / FINEST:
+            middle = self._next(low, (high - low) / apart, apart / 2)
+            if middle is None:
+                break
+            low, high = (middle, high) if self._kind(middle) == word else (low, middle)
+        return high
+
+    def _half(self, begin: np.ndarray, way: np.ndarray) -> tuple[list[np.ndarray], str]:
+        """Return the points of a curve from one on, in a direction, and how it ends."""
+        points: list[np.ndarray] = []
+        z, step = begin, self.step
+        while len(points) < LONGEST:
+            after = self._next(z, way, step)
+            if after is None or not self.inside(after * self.unit):
+                step /= 2
+                if step < self.step / FINEST:
+                    return points, "open"
+                continue
+            near = float(np.linalg.norm(after - begin))
+            if len(points) >= SHORTEST and near < 0.7 * step and way @ (begin - z) > 0:
+                return points, "closed"
+            null = self._null(after)
+            along = null.T @ (null @ way)
+            points.append(after)
+            if not np.linalg.norm(along) > 0.5:
+                return points, "open"
+            z, way, step = after, along / np.linalg.norm(along), min(self.step, 2 * step)
+        return points, "cut"
+
+    def _next(self, z: np.ndarray, way: np.ndarray, step: float) -> np.ndarray | None:
+        """Return the equilibrium of the curve at a step in a direction, None if there is none nearby."""
+        aim = found = self._moved(z, step * way)
+        for _ in range(CORRECTIONS):
+            state = self._state(found)
+            field = np.asarray(field_at(self.flow, state, np.asarray(self.t, float)))
+            if at_rest(self.flow, state, float(np.max(np.abs(field))), self.speed, self.t):
+                return found if np.linalg.norm(found - aim) < 0.3 * step else None
+            basis, J = self._linear(found)
+            whole = tangent_basis(self.flow.space, state)
+            found = self._moved(found, basis @ np.linalg.lstsq(J, -whole.T @ field, rcond=1e-9)[0])
+        return None
+
+    def _state(self, z: np.ndarray) -> State:
+        return self.unravel(jnp.asarray(z))
+
+    def _moved(self, z: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return flat_state(displaced(self.flow.space, self._state(z), np.asarray(step)))
+
+    def _linear(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the directions that vary, (d, directions), and the Jacobian along them."""
+        state = self._state(z)
+        basis, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.flow, state, self.t)
+        return basis[:, self.axes], J[:, self.axes]
+
+    def _null(self, z: np.ndarray) -> np.ndarray:
+        basis, J = self._linear(z)
+        return null_directions(J) @ basis.T
+
+    def _kind(self, z: np.ndarray) -> str:
+        """Return the type of an equilibrium by its eigenvalues without the zeros along the family."""
+        J = tangent_jacobian(self.flow, self._state(z), self.t)
+        values = eigenvalues(J)
+        others = values[np.argsort(np.abs(values), kind="stable")][len(null_directions(J)) :]
+        return kind(others, NEAR_ZERO * max(1.0, float(np.linalg.norm(J, 2)))) if others.size else "undecided"
+
+
+def _oriented(points: np.ndarray, closed: bool, step: float) -> np.ndarray:
+    """Return the points of a curve in the order in which its ends, or the first one's neighbours, are smaller first."""
+    one, other = (points[1], points[-1]) if closed else (points[0], points[-1])
+    apart = np.flatnonzero(np.abs(one - other) > step / 4)
+    if len(apart) and one[apart[0]] > other[apart[0]]:
+        return np.roll(points[::-1], 1, axis=0) if closed else points[::-1]
+    return points

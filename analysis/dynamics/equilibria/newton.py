@@ -1,0 +1,259 @@
+"""Equilibria of a flow, found by least squares and Newton's method from many initial points."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+import optimistix as optx
+from jaxtyping import Array
+
+from analysis.dynamics.flow_maps.compiled import compiled
+from analysis.dynamics.flow_maps.flat import count_of, flat_state
+from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
+from analysis.dynamics.scaling.samples import sample_units
+from analysis.dynamics.scaling.units import Units
+from dynsim._types import Key, State, Time
+from dynsim.arguments import as_state, start_on
+from dynsim.conversion import number
+from dynsim.errors import argument_error
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.rescaled import is_flat
+
+AT_REST = 1e-10  # a lower speed, in units of the starts, is zero up to rounding
+CLOSE = 1e-2  # in units of the starts: nearer equilibria with no speed between them are one that is degenerate
+STEPS = 60  # of Newton's method, which approaches degenerate equilibria by a fixed factor in each
+PADDING = 32  # places for equilibria that deflate: more are left out of the deflation
+SAME = 1e-6  # in units of the starts: equilibria nearer to each other are one
+
+
+class Equilibrium(NamedTuple):
+    """An equilibrium: a state where the field is at most `speed`, its spectrum, and how many starts converged to it."""
+
+    state: State
+    speed: float
+    spectrum: Spectrum
+    times_found: int
+
+    @property
+    def kind(self) -> str:
+        """The type by the spectrum: `stable`, `saddle`, `unstable` or `undecided`."""
+        return self.spectrum.kind
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The place in a list: the stable ones first, and those of few unstable directions."""
+        return ("stable", "saddle", "unstable", "undecided").index(self.kind), self.spectrum.index
+
+
+def equilibria(
+    flow: AbstractFlow,
+    starts: State,
+    t: Time = 0.0,
+    *,
+    symmetries: Sequence[SymmetryGenerator] = (),
+    invariant: Callable[[State], Array] | None = None,
+    radius: float | None = None,
+) -> list[Equilibrium]:
+    """Return the equilibria to which Newton's method converges from `starts`, classified, the stable ones first.
+
+    There may be others, which more starts may find. Local minima of the speed that are not zero are left out.
+    Tolerances hold in `sample_units` of the starts. NumPy: not for `jit`.
+
+    Args:
+        flow: the system; a time-dependent field is frozen at `t`.
+        starts: initial points, on the first axis of every array, such as `random_starts(flow, key, shape, num_starts)`.
+        t: the time at which the field is evaluated.
+        symmetries: generators of symmetries, whose zero eigenvalues are left out of the spectra; see `spectrum`.
+        invariant: a function of the state; two equilibria are identified if its values differ by at most `radius` in
+            every entry. By default the state itself. With symmetries take an invariant of them, such as the sorted
+            entries of the Gram matrix.
+        radius: that tolerance; by default 1e-6, for states in units of the starts.
+
+    Raises:
+        ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
+    """
+    starts = jax.tree.map(lambda y: jnp.asarray(y, float), as_state("starts", starts))
+    count = count_of("starts", starts)
+    if not all(np.all(np.isfinite(np.asarray(y))) for y in jax.tree.leaves(starts)):
+        raise argument_error("starts", "be finite", "has an entry that is not")
+    near_value = None if radius is None else number("radius", radius)
+    compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
+    scaled, when = compare.units.system, jnp.asarray(t / compare.units.time, float)
+    begin = compare.units.rescaled(starts)
+    none = np.full((PADDING, _size(starts)), np.inf)  # as `all_equilibria` has them: one program serves both
+    near, scale = jax.device_get(least_speed(scaled, begin, when, none))
+    found: list[tuple[State, np.ndarray, float, int]] = []
+    for k in range(count):
+        x, speed = newton(scaled, jax.tree.map(lambda y, k=k: y[k], near), when, max_steps=STEPS)
+        if not at_rest(scaled, x, speed, float(scale), when):
+            continue
+        value = compare.value(x)
+        for place, (known, other, slowest, times) in enumerate(found):
+            same = compare.are_same(value, other)
+            if same or is_flat_between(scaled, x, known, float(scale), when):
+                nearer = speed < slowest and not same  # to a degenerate equilibrium
+                found[place] = (x, value, speed, times + 1) if nearer else (known, other, slowest, times + 1)
+                break
+        else:
+            found.append((x, value, speed, 1))
+    result = [classified(compare.units, x, speed, symmetries, times, t) for x, _, speed, times in found]
+    return sorted(result, key=lambda e: e.order)
+
+
+class Comparison(NamedTuple):
+    """Whether two equilibria are the same: by their states in units of their size, or by an invariant in its own."""
+
+    units: Units
+    invariant: Callable[[State], Array] | None
+    radius: float | None
+
+    def value(self, z: State) -> np.ndarray:
+        """Return what is compared of a state in these units."""
+        if self.invariant is not None:
+            return flat_state(self.invariant(self.units.restored(z)))
+        return flat_state(z if self.radius is None else self.units.restored(z))
+
+    def are_same(self, one: np.ndarray, other: np.ndarray) -> bool:
+        """Return whether two values are those of one equilibrium."""
+        return bool(np.max(np.abs(one - other), initial=0.0) <= (SAME if self.radius is None else self.radius))
+
+
+def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 0.0) -> bool:
+    """Return whether a low speed is zero up to rounding, in units in which rates are of order one.
+
+    Where speeds of the order `scale` are larger than one, a step of Newton's method must predict a lower one: a minimum
+    of the speed that is not zero may be low beside the speeds far from it.
+    """
+    if not (speed <= AT_REST * max(1.0, scale) and np.all(np.isfinite(flat_state(x)))):
+        return False
+    if speed <= AT_REST:
+        return True
+    field = np.asarray(field_at(flow, x, np.asarray(t, float)))
+    basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
+    along = basis.T @ field
+    step = np.linalg.lstsq(J, -along, rcond=1e-9)[0]
+    left = float(np.max(np.abs(along + J @ step)))
+    return left <= speed / 2 and float(np.max(np.abs(step))) <= SAME * (1 + float(np.max(np.abs(flat_state(x)))))
+
+
+def is_flat_between(flow: AbstractFlow, x: State, other: State, scale: float, t: Time = 0.0) -> bool:
+    """Return whether the speed between two near equilibria is zero up to rounding, as near a degenerate one."""
+    apart = flat_state(other) - flat_state(x)
+    if float(np.max(np.abs(apart))) > CLOSE:
+        return False
+    between = [displaced(flow.space, x, share * apart) for share in (0.25, 0.5, 0.75)]
+    return max(max_speed(flow, y, t) for y in between) <= AT_REST * max(1.0, scale)
+
+
+def in_box(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+    """Return whether a flat state is in a box; on its edge, up to rounding, it is."""
+    edge = SAME * (high - low)
+    return bool(np.all((x >= low - edge) & (x <= high + edge)))
+
+
+def classified(
+    units: Units, z: State, speed: float, symmetries: Sequence[SymmetryGenerator], times: int, t: Time = 0.0
+) -> Equilibrium:
+    """Return an equilibrium in the units of the given flow, with its spectrum, from a state and a speed in others."""
+    found = spectrum(units.system, z, t / units.time, symmetries=units.acting(symmetries))
+    values, tolerance = found.values / units.time, found.tolerance / units.time
+    x = units.restored(z)
+    fastest = speed if units.are_given else max_speed(units.given(units.system), x, t)
+    return Equilibrium(x, fastest, found._replace(values=values, tolerance=tolerance), times)
+
+
+def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:
+    """Return `num_starts` random points of the flow's space, each of `shape`, on a new first axis.
+
+    Raises:
+        ValueError: for fewer than one.
+    """
+    if num_starts < 1:
+        raise argument_error("num_starts", "be at least 1", f"is {num_starts}")
+    return jax.vmap(lambda k: flow.space.sample(k, shape))(jax.random.split(key, num_starts))
+
+
+def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) -> tuple[State, float]:
+    """Return an equilibrium near `x` and the speed there, by minimum-norm Newton steps in the tangent space.
+
+    A minimum-norm step does not move along the orbit of a symmetry, where the Jacobian is singular. Iteration stops
+    when a step does not reduce the speed, or after `max_steps`. NumPy: not for `jit`.
+    """
+    x, when = as_state("x", x), np.asarray(t, float)
+    field = np.asarray(field_at(flow, x, when))
+    for _ in range(max_steps):
+        basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
+        step = basis @ np.linalg.lstsq(J, -basis.T @ field, rcond=1e-9)[0]
+        moved = displaced(flow.space, x, step)
+        after = np.asarray(field_at(flow, moved, when))
+        if not np.max(np.abs(after)) < np.max(np.abs(field)):
+            break
+        x, field = moved, after
+    return jax.tree.map(jnp.asarray, x), float(np.max(np.abs(field)))
+
+
+def _size(states: State) -> int:
+    return sum(y.size // len(y) for y in jax.tree.leaves(states))
+
+
+def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
+    """Return the largest entry of the field at `x`, as an absolute value. NumPy: not for `jit`."""
+    return float(np.max(np.abs(field_at(flow, as_state("x", x), np.asarray(t, float)))))
+
+
+@compiled
+def field_at(flow: AbstractFlow, x: State, t: Array) -> Array:
+    """Return the field at a state as a flat vector."""
+    return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
+
+
+def displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State:
+    """Return the point of the space at a step, a flat ambient vector, from another one. NumPy: not for `jit`."""
+    if not is_flat(space):
+        return _displaced(space, x, np.asarray(step))
+    leaves, tree = jax.tree.flatten(x)
+    parts = np.split(np.asarray(step), np.cumsum([np.size(leaf) for leaf in leaves])[:-1])
+    moved = [
+        np.asarray(np.asarray(leaf) + part.reshape(np.shape(leaf))) for leaf, part in zip(leaves, parts, strict=True)
+    ]
+    return tree.unflatten(moved)
+
+
+@compiled
+def _displaced(space: AbstractSpace, x: State, step: Array) -> State:
+    flat, unravel = jax.flatten_util.ravel_pytree(x)
+    return space.project(unravel(flat + step))
+
+
+@compiled
+def least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array | np.ndarray) -> tuple[State, Array]:
+    """Return for each start a nearby local minimum of the speed, and the median speed at the starts.
+
+    The speed is multiplied by a factor that grows near `known` equilibria, flat rows, of which those with an infinity
+    are left out; there may be none.
+    """
+
+    def field(x: State) -> Array:
+        return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
+
+    def nearest(start: State) -> State:
+        flat, unravel = jax.flatten_util.ravel_pytree(start_on(flow.space, start))
+
+        def residual(y: Array, args: Any) -> Array:
+            del args
+            point = jax.flatten_util.ravel_pytree(flow.space.project(unravel(y)))[0]
+            there = jnp.all(jnp.isfinite(known), axis=1)
+            away = jnp.sum((point[None] - jnp.where(there[:, None], known, 0.0)) ** 2, axis=1)
+            logs = jnp.where(there, jnp.log1p(1 / (away + 1e-300)), 0.0)  # the derivative of a product compiles slowly
+            return field(unravel(y)) * jnp.exp(jnp.sum(logs))
+
+        solver = optx.LevenbergMarquardt(1e-12, 1e-14)
+        solution = optx.least_squares(residual, solver, flat, max_steps=100, throw=False)
+        return flow.space.project(unravel(solution.value))
+
+    speeds = jax.vmap(lambda x: jnp.max(jnp.abs(field(x))))(starts)
+    return jax.vmap(nearest)(starts), jnp.nanmedian(speeds)

@@ -1,0 +1,174 @@
+"""Limits of trajectories: integration until the speed is small, then a test for stationarity by the linearisation."""
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from analysis.dynamics.equilibria.newton import displaced, max_speed, newton
+from analysis.dynamics.flow_maps.flat import flat_state
+from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
+from analysis.dynamics.scaling.samples import largest, sample_units
+from analysis.dynamics.scaling.units import Units, made_units
+from analysis.tokens.clusters import clusters, drift
+from dynsim._types import State
+from dynsim.errors import argument_error
+from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.simulation import simulate
+from dynsim.systems.base import AbstractFlow
+
+SLOW = 1e-8  # the speed, relative to the initial one or in units of the trajectory, below which stationarity is tested
+FRAMES = 17  # saved times in a window
+STEP = 1e-3  # length of the step along a null direction of the linearisation
+BALANCED = 1e-6  # pulls that cancel to this fraction leave only errors of the solver
+ESCAPE = 60.0  # e-foldings in which a rounding error along an unstable direction would have reached size one
+
+
+class Rest(NamedTuple):
+    """The stationarity of a nearly stationary state: `verdict` as in `Limit`, and the growth `rate` per time unit."""
+
+    verdict: str
+    rate: float
+
+
+class Limit(NamedTuple):
+    """The final state of a trajectory, the time and speed there, and whether it is a limit.
+
+    `verdict` is `stationary` (every direction decays or is tangent to a manifold of equilibria), `metastable` (the
+    state is nearly stationary, and perturbations grow or clusters merge at `rate` per time unit), `undecided` (nearly
+    stationary; the linearisation does not decide), or `moving` (not slow within the longest time). `settled` is true
+    for `stationary` only.
+    """
+
+    state: State
+    time: float
+    speed: float
+    verdict: str
+    rate: float
+
+    @property
+    def settled(self) -> bool:
+        """Whether the state is the limit of the trajectory."""
+        return self.verdict == "stationary"
+
+
+def settle(
+    flow: AbstractFlow,
+    y0: State,
+    *,
+    first_time: float = 16.0,
+    max_time: float = 2.0**15,
+    integrator: AbstractIntegrator = Diffrax(),
+) -> Limit:
+    """Integrate a flow over doubling horizons until its speed is small, and test whether the state is stationary.
+
+    A small speed is not sufficient: saddles, antipodal tokens and separate clusters at low temperature have it too. The
+    test uses the eigenvalues of the linearisation and, for flows that know their pulls (tokens with U = c I), the drift
+    between clusters, which may be far below rounding error. If the verdict is `undecided`, compute `spectrum` with the
+    symmetries of the flow. A time-dependent field is decided only if its linearisation does not depend on time, or if
+    the symmetric part of the linearisation is negative definite. Tolerances hold in `sample_units` of the trajectory,
+    by its largest states and rates.
+
+    Args:
+        flow: the system.
+        y0: the initial state, a point of its space.
+        first_time: the first horizon, in the flow's time unit.
+        max_time: the last time; the verdict is then `stationary`, `moving`, `metastable` or `undecided`.
+        integrator: `Diffrax()` or `Scipy()`.
+
+    Raises:
+        ValueError: unless 0 < first_time <= max_time.
+        IntegrationError: if the integration fails.
+    """
+    if not 0 < first_time <= max_time:
+        raise argument_error("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")
+    x, t, window, start = y0, 0.0, first_time, None
+    while True:
+        path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)
+        x, t = path.final, t + window
+        start = path.initial if start is None else start
+        ys = jax.tree.map(np.asarray, path.ys)  # on the host, where nothing is compiled
+        passed = jax.tree.map(lambda first, y: np.concatenate([np.asarray(first)[None], y[1:]]), start, ys)
+        units = sample_units(flow, passed, sizes=largest, rate=np.max)
+        ts = np.asarray(path.ts)
+        late = [(float(ts[k]), jax.tree.map(lambda y, k=k: y[k], ys)) for k in range(FRAMES - 4, FRAMES)]
+        speed, slow, slow_in_units = _slow(units, start, late)
+        rest, times = Rest("moving", 0.0), [when for when, _ in late]
+        if slow and slow_in_units:
+            rest = look(flow, x, times, units)
+        elif slow and (merging := _merging(flow, x, times)) > 0:
+            rest = Rest("metastable", merging)
+        if rest.verdict == "stationary" or t >= max_time:
+            return Limit(x, t, speed, *rest)
+        if rest.verdict == "metastable" and (rest.rate * (max_time - t) < 1 or rest.rate * window > ESCAPE):
+            return Limit(x, t, speed, *rest)  # it would not escape before max_time, or has not although it had the time
+        window = min(t, max_time - t)
+
+
+def _slow(units: Units, start: State, late: list[tuple[float, State]]) -> tuple[float, bool, bool]:
+    """Return the largest speed at late states, and whether it is small in the units of the flow and in others."""
+    flow = units.given(units.system)
+    own, begin = max(max_speed(flow, x, t) for t, x in late), max_speed(flow, start, 0.0)
+    slow = own <= SLOW * max(1.0, begin)
+    if units.are_given:
+        return own, slow, slow
+    begin = max_speed(units.system, units.rescaled(start), 0.0)
+    fastest = max(max_speed(units.system, units.rescaled(x), t / units.time) for t, x in late)
+    return own, slow, fastest <= SLOW * max(1.0, begin)
+
+
+def look(flow: AbstractFlow, x: State, times: list[float] | None = None, units: Units | None = None) -> Rest:
+    """Return whether a slow state is stationary, by cluster drift and eigenvalues of the field at each of `times`.
+
+    Tolerances of the eigenvalues hold in `units`, by default those of the flow.
+    """
+    times = [0.0] if times is None else times
+    merging = _merging(flow, x, times)
+    if merging > 0:
+        return Rest("metastable", merging)
+    units = made_units(flow) if units is None else units
+    found = _linearised(units.system, units.rescaled(x), [t / units.time for t in times])
+    return found._replace(rate=found.rate / units.time)
+
+
+def _linearised(flow: AbstractFlow, x: State, times: list[float]) -> Rest:
+    """Return whether a slow state is stationary by the eigenvalues of a field whose rates are of order one."""
+    x, speed = newton(flow, x, times[0])
+    basis = tangent_basis(flow.space, x)
+    jacobians = [tangent_jacobian(flow, x, t) for t in times]
+    tolerance = NEAR_ZERO * max(1.0, *(float(np.linalg.norm(J, 2)) for J in jacobians))
+    if max(max_speed(flow, x, t) for t in times) > 1e-3 * SLOW:
+        return Rest("undecided", 0.0)
+    if max(float(np.max(np.abs(J - jacobians[0]))) for J in jacobians) > tolerance:
+        norm = max(float(np.linalg.eigvalsh((J + J.T) / 2)[-1]) for J in jacobians)
+        return Rest("stationary", 0.0) if norm < -tolerance else Rest("undecided", 0.0)
+    values = np.real(eigenvalues(jacobians[0]))
+    if values.size and values[0] > tolerance:
+        return Rest("metastable", float(values[0]))
+    neutral = int(np.sum(np.abs(values) <= tolerance))
+    _, sizes, right = np.linalg.svd(jacobians[0])
+    flat = right[sizes <= tolerance]
+    manifold = len(flat) == neutral and all(leads_on(flow, x, basis @ v, times[0]) for v in flat)
+    return Rest("stationary" if manifold else "undecided", 0.0)
+
+
+def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
+    """Return the largest rate at which clusters merge, even below rounding of the field; 0 if it is not known."""
+    if not flow.pulls(times[0], x).size:
+        return 0.0
+    radius = 1e-4
+    if len(set(clusters(np.asarray(x), radius))) == 1:
+        return 0.0
+    found = [drift(flow, np.asarray(x), t, radius=radius) for t in times]
+    return max([0.0, *(d.rate for d in found if d.imbalance > BALANCED)])
+
+
+def leads_on(flow: AbstractFlow, x: State, direction: np.ndarray, t: float) -> bool:
+    """Return whether there are equilibria on both sides along a direction, up to second order in the step."""
+    for step in (STEP, -STEP):
+        aim = displaced(flow.space, x, step * direction)
+        reached, speed = newton(flow, aim, t)
+        off = float(np.linalg.norm(flat_state(reached) - flat_state(aim)))
+        if speed > 1e-3 * SLOW or off > 0.1 * STEP:
+            return False
+    return True

@@ -1,0 +1,351 @@
+"""A flow over equal intervals of time, or a map over steps, applied to many states by one program."""
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from analysis.dynamics.flow_maps.compiled import compiled
+from analysis.dynamics.flow_maps.flat import flat_state
+from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.scaling.samples import norms
+from analysis.dynamics.scaling.units import Units, rounded_units
+from dynsim._types import State
+from dynsim.ensembles import cores
+from dynsim.integrators.within import solve_within
+from dynsim.padding import filled, room_for
+from dynsim.systems.base import AbstractFlow, AbstractMap
+
+WINDOW = 8  # intervals in a call: one program for all
+NUMBERS = 4096  # in the states that are solved together: they stay in the cache
+FEW = 64  # states are solved together in a second, small program
+NEARLY = 1e-9  # of a turn: an angle so close to minus half a turn is half a turn
+STEPS = 20_000  # of the solver in an interval
+
+Features = Callable[[State], Array]
+
+
+def state_itself(x: State) -> Array:
+    """Return the entries of a state: the features by default."""
+    return ravel_pytree(x)[0]
+
+
+class Wrapped(eqx.Module):
+    """Features of a vector some of whose entries are periodic: cosine and sine of these, in place of the entry."""
+
+    periods: tuple[tuple[int, float], ...] = eqx.field(static=True)
+
+    def __call__(self, x: State) -> Array:
+        """Return the features of a state."""
+        flat = ravel_pytree(x)[0]
+        turns = [(k, 2 * np.pi / period) for k, period in self.periods]
+        rest = [k for k in range(flat.shape[0]) if k not in dict(self.periods)]
+        circles = [fn(flat[k] * rate) / rate for k, rate in turns for fn in (jnp.cos, jnp.sin)]
+        return jnp.stack([*(flat[k] for k in rest), *circles])
+
+
+def periods_of(features: Features) -> tuple[tuple[int, float], ...]:
+    """Return the indices of angles among the entries of a flat state, and their periods; none if none is wrapped."""
+    return features.periods if isinstance(features, Wrapped) else ()
+
+
+def whole_turns(features: Features, moved: np.ndarray) -> np.ndarray:
+    """Return the multiples of the periods of angles nearest to a motion of a flat state, 0 in its other entries."""
+    found = np.zeros_like(moved)
+    for k, period in periods_of(features):
+        found[k] = period * np.round(moved[k] / period)
+    return found
+
+
+def principal(features: Features, states: Float[np.ndarray, "states n"]) -> Float[np.ndarray, "states n"]:
+    """Return flat states moved by whole turns of angles, all by the same, so that the first has principal angles.
+
+    An angle of the period P is so in the interval from -P / 2, which is left out up to rounding, to P / 2.
+    """
+    moved = np.array(states)
+    for k, period in periods_of(features):
+        moved[:, k] -= period * np.ceil(moved[0, k] / period - 0.5 - NEARLY)
+    return moved
+
+
+class TimeMap(eqx.Module):
+    """The map of a flow over an interval, or an iterate of a map, on flat states, (members, n).
+
+    States solved together share the steps of the solver, whose error is that of the worst of them, in units of the
+    `sizes` of the entries, (n,), 1 by default. A state stays where it is once one of its features exceeds `bound`, or
+    where the field is not finite. With a larger bound `beyond` it goes on, and has escaped only beyond that one, or
+    where the solver fails beyond the first, as before the time of a blow-up. With a `solver`, as an implicit one for a
+    stiff flow, each state has steps of its own.
+    """
+
+    system: AbstractFlow | AbstractMap
+    restored: Any
+    features: Any
+    interval: Array
+    rtol: Array
+    bound: Array
+    beyond: Array
+    unit: Array
+    sizes: Array
+    solver: dfx.AbstractAdaptiveSolver | None
+
+    def __init__(
+        self,
+        system: AbstractFlow | AbstractMap,
+        state: State,
+        features: Features,
+        interval: float,
+        rtol: float,
+        bound: float,
+        sizes: State | None = None,
+        beyond: float = 0.0,
+        solver: dfx.AbstractAdaptiveSolver | None = None,
+    ):
+        """Store the system, the shape of a state, and the numbers as arrays, so that others do not compile anew."""
+        self.system, self.restored = system, Linearised(system, state).restored
+        self.features, self.solver = features, solver
+        self.interval, self.rtol, self.bound = (jnp.asarray(number, float) for number in (interval, rtol, bound))
+        self.beyond, self.unit = jnp.asarray(max(float(bound), float(beyond))), jnp.asarray(2 * float(interval))
+        every = jax.tree.map(lambda y: np.ones(np.shape(y)), state)  # on the host: nothing is compiled
+        entries = every if sizes is None else jax.tree.map(lambda y, size: y * np.asarray(size), every, sizes)
+        self.sizes = jnp.asarray(flat_state(entries))
+
+    def units_at(self, x: Float[np.ndarray, " n"]) -> Units:
+        """Return the system, a flow, in units near the sizes and two of the first intervals.
+
+        Where intervals have become longer the time is that in which the field at a flat state changes, if it is longer.
+        """
+        system: Any = self.system
+        sizes = jax.tree.map(lambda y: np.asarray(y if y.ndim == 1 else jnp.max(y)), self.restored(self.sizes))
+        first, now = float(self.unit), 2 * float(self.interval)
+        if now > first and np.size(rates := norms(system, states_of(self, x[None]))) and rates[0] > 0:
+            return rounded_units(system, sizes, min(max(first, 1 / float(rates[0])), now))
+        return rounded_units(system, sizes, first)
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the system is a map, and the interval a number of steps."""
+        return isinstance(self.system, AbstractMap)
+
+    def features_of(self, xs: Float[np.ndarray, "members n"]) -> Float[np.ndarray, "members f"]:
+        """Return the features of states."""
+        return xs if self.features is state_itself else _by_rows(_features, self, xs)
+
+    def lost(self, xs: Float[np.ndarray, "members n"]) -> tuple[np.ndarray, np.ndarray]:
+        """Return which states have escaped beyond the bound, and which are where the system is not defined."""
+        with np.errstate(invalid="ignore"):
+            escaped = np.max(np.abs(self.features_of(xs)), axis=1) > float(self.beyond)
+        return escaped, ~escaped & ~_by_rows(_defined, self, xs)
+
+    def over(self, times: float) -> "TimeMap":
+        """Return the map over intervals so many times as long."""
+        return eqx.tree_at(lambda m: m.interval, self, times * self.interval)
+
+    def window(self, xs: Float[np.ndarray, "members n"], begun: int) -> Float[np.ndarray, "window members n"]:
+        """Return the states after each of `WINDOW` intervals; NaN where the solver fails.
+
+        Args:
+            xs: the states.
+            begun: the intervals since time 0, at which a forced flow begins.
+        """
+        found = _moved(self, xs, begun)
+        if float(self.beyond) <= float(self.bound):
+            return found
+        with np.errstate(invalid="ignore"):
+            sizes = np.max(np.abs(self.features_of(found[-1])), axis=1)
+        out = np.flatnonzero((sizes > float(self.bound)) & (sizes <= float(self.beyond)))
+        if out.size:
+            further = eqx.tree_at(lambda m: m.bound, self, self.beyond)
+            found, again = np.array(found), np.array(_moved(further, xs[out], begun))
+            blown = ~np.all(np.isfinite(again), axis=(0, 2))
+            again[:, blown] = _outside(self, found[-1, out[blown]])
+            found[:, out] = again
+        return found
+
+    def _times(self, begun: int) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Return the first time, the times at which the field jumps, and the longest step."""
+        begin = begun * float(self.interval)
+        if isinstance(self.system, AbstractMap):
+            return np.asarray(begin), np.empty(0), None
+        jumps = self.system.breakpoints(begin, begin + WINDOW * float(self.interval))
+        longest = self.system.step_limit()
+        padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
+        return np.asarray(begin), padded, None if math.isinf(longest) else np.asarray(longest)
+
+
+def _moved(time_map: TimeMap, xs: np.ndarray, begun: int) -> np.ndarray:
+    """Return the states after each of `WINDOW` intervals, up to the bound."""
+    here = np.all(np.isfinite(xs), axis=1)
+    if not np.all(here):  # no step from a state that is not finite would be accepted
+        found = np.full((WINDOW, *xs.shape), np.nan)
+        found[:, here] = _moved(time_map, xs[here], begun) if np.any(here) else np.nan
+        return found
+    width, times = max(FEW, NUMBERS // max(1, xs.shape[1])), time_map._times(begun)
+    if len(xs) <= 4 * FEW:
+        width = FEW
+    parts = [np.arange(k, min(k + width, len(xs))) for k in range(0, len(xs), width)]
+    if len(parts) == 1:  # starting a thread takes longer than a window of a few states
+        return _part(time_map, xs, width, times)
+    found, workers = np.empty((WINDOW, *xs.shape)), cores()
+    with ThreadPoolExecutor(workers) as pool:
+        each = pool.map if workers > 1 else map
+        solved = each(lambda part: _part(time_map, xs[part], width, times), parts)
+        for part, states in zip(parts, solved, strict=True):
+            found[:, part] = states
+    return found
+
+
+def _part(time_map: TimeMap, xs: np.ndarray, width: int, times: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
+    """Return the states of members solved together; if the solver fails for them all, those of smaller parts."""
+    states, failed = _run(time_map, filled(xs, width), *times)
+    if not bool(failed):
+        return np.asarray(states)[:, : len(xs)]
+    if len(xs) == 1:
+        return np.full((WINDOW, *xs.shape), np.nan)
+    size = FEW if len(xs) > FEW else 1
+    pieces = [_part(time_map, xs[k : k + size], FEW, times) for k in range(0, len(xs), size)]
+    return np.concatenate(pieces, axis=1)
+
+
+def states_of(time_map: TimeMap, flat: Float[np.ndarray, "states n"]) -> State:
+    """Return states, on the first axis of every array, from flat ones: made on the host, where nothing is compiled."""
+    like = jax.eval_shape(time_map.restored, jax.ShapeDtypeStruct(flat.shape[1:], flat.dtype))
+    leaves, tree = jax.tree.flatten(like)
+    parts = np.split(flat, np.cumsum([math.prod(leaf.shape) for leaf in leaves])[:-1], axis=1)
+    return tree.unflatten([part.reshape(len(flat), *leaf.shape) for part, leaf in zip(parts, leaves, strict=True)])
+
+
+def state_of(time_map: TimeMap, flat: Float[np.ndarray, " n"]) -> State:
+    """Return a state from a flat one, made on the host."""
+    return jax.tree.map(lambda y: y[0], states_of(time_map, flat[None]))
+
+
+def _outside(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
+    """Return states in the directions of others that are beyond all bounds, NaN where their features are not."""
+    beyond = float(time_map.beyond)
+    far = 10 * beyond * xs / np.max(np.abs(xs), axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        outside = np.max(np.abs(time_map.features_of(far)), axis=1, keepdims=True) > beyond
+    return np.where(outside, far, np.nan)
+
+
+def _by_rows(fn: Callable, time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
+    """Return a function of states, whose number is filled up to a power of two, so that few programs are made."""
+    if not len(xs):
+        return np.asarray(fn(time_map, jnp.zeros((FEW, xs.shape[1]))))[:0]
+    padded = filled(xs, room_for(len(xs), least=FEW))
+    return np.asarray(fn(time_map, jnp.asarray(padded)))[: len(xs)]
+
+
+@compiled
+def _features(time_map: TimeMap, xs: Array) -> Array:
+    return jax.vmap(lambda x: jnp.ravel(time_map.features(time_map.restored(x))))(xs)
+
+
+@compiled
+def _defined(time_map: TimeMap, xs: Array) -> Array:
+    velocity = velocity_of(time_map)
+    return jax.vmap(lambda x: jnp.all(jnp.isfinite(x)) & jnp.all(jnp.isfinite(velocity(jnp.zeros(()), x))))(xs)
+
+
+def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
+    """Return the field of a flow, or the step of a map, on flat states."""
+    system, restored = time_map.system, time_map.restored
+    if isinstance(system, AbstractMap):
+        return lambda t, x: ravel_pytree(system.step(t.astype(int), restored(x)))[0]
+    return lambda t, x: ravel_pytree(system.vector_field(t, restored(x)))[0]
+
+
+@compiled
+def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any) -> tuple[Array, Array]:
+    """Return the states after each interval, and whether the solver failed; members are the last axis inside."""
+    if time_map.solver is not None:
+        return _apart(time_map, xs, begin, jumps, longest), jnp.asarray(False)
+    step = _map_interval if isinstance(time_map.system, AbstractMap) else _flow_interval
+
+    def over(carry: tuple, k: Array) -> tuple[tuple, Array]:
+        ys, length, failed = carry
+        start = begin + k.astype(float) * time_map.interval
+        stopped = lambda y, length: (y, length, jnp.asarray(True))
+        moved = lambda y, length: step(time_map, y, start, length, jumps, longest)
+        ys, length, failed = jax.lax.cond(failed, stopped, moved, ys, length)
+        return (ys, length, failed), ys.T
+
+    carry = (xs.T, time_map.interval / 50, jnp.asarray(False))
+    (_, _, failed), states = jax.lax.scan(over, carry, jnp.arange(WINDOW))
+    return states, failed
+
+
+def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Any) -> Array:
+    """Return what `_run` does, by a given solver, each member with its own steps; NaN where it fails."""
+    sizes, velocity = time_map.sizes, velocity_of(time_map)
+    ts = begin + time_map.interval * jnp.arange(1.0, WINDOW + 1)
+
+    def field(t: Any, z: Array, args: Any) -> Array:
+        del args
+        y = z * sizes
+        return _frozen(time_map, y[:, None], velocity(jnp.asarray(t), y)[:, None], 0.0)[:, 0] / sizes
+
+    def one(x: Array) -> Array:
+        solution = solve_within(
+            field, begin, ts[-1], x / sizes, rtol=time_map.rtol, first=time_map.interval / 50, longest=longest,
+            jumps=jumps, stops=ts, saveat=dfx.SaveAt(ts=ts), max_steps=WINDOW * STEPS, solver=time_map.solver,
+        )  # fmt: skip
+        assert solution.ys is not None
+        return jnp.where(solution.result == dfx.RESULTS.successful, solution.ys * sizes[None], jnp.nan)
+
+    states = jax.vmap(one, out_axes=2)(xs)
+    return jnp.swapaxes(jax.vmap(lambda ys: _on(time_map, ys))(states), 1, 2)
+
+
+def _frozen(time_map: TimeMap, ys: Array, moved: Array, still: Array | float) -> Array:
+    """Return what moves the members, (n, members), or what leaves them where they are once they are out of bounds."""
+    values = jax.vmap(lambda y: jnp.ravel(time_map.features(time_map.restored(y))), in_axes=1)(ys)
+    out = jnp.max(jnp.abs(values), axis=1) > time_map.bound
+    return jnp.where(out | ~jnp.all(jnp.isfinite(moved), axis=0), still, moved)
+
+
+def _map_interval(
+    time_map: TimeMap, ys: Array, begin: Array, length: Array, jumps: Array, longest: Any
+) -> tuple[Array, Array, Array]:
+    del jumps, longest
+    step = jax.vmap(velocity_of(time_map), in_axes=(None, 1), out_axes=1)
+    steps = jnp.round(time_map.interval).astype(int)
+    once = lambda k, y: _frozen(time_map, y, step(begin + k.astype(float), y), y)
+    return jax.lax.fori_loop(0, steps, once, ys), length, jnp.asarray(False)
+
+
+def _flow_interval(
+    time_map: TimeMap, ys: Array, begin: Array, length: Array, jumps: Array, longest: Any
+) -> tuple[Array, Array, Array]:
+    velocity = jax.vmap(velocity_of(time_map), in_axes=(None, 1), out_axes=1)
+    worst = lambda error: jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))
+    sizes = time_map.sizes[:, None]
+
+    def field(t: Any, z: Array, args: Any) -> Array:
+        del args
+        y = z * sizes
+        return _frozen(time_map, y, velocity(jnp.asarray(t), y), 0.0) / sizes
+
+    solution = solve_within(
+        field, begin, begin + time_map.interval, ys / sizes,
+        rtol=time_map.rtol, first=length, longest=longest, jumps=jumps, norm=worst, max_steps=STEPS,
+    )  # fmt: skip
+    assert solution.ys is not None
+    steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
+    failed: Any = solution.result != dfx.RESULTS.successful
+    return _on(time_map, solution.ys[0] * sizes), time_map.interval / steps.astype(float), failed
+
+
+def _on(time_map: TimeMap, ys: Array) -> Array:
+    """Return states, (n, members), projected to the space."""
+    space, restored = time_map.system.space, time_map.restored
+    return jax.vmap(lambda y: ravel_pytree(space.project(restored(y)))[0], in_axes=1, out_axes=1)(ys)

@@ -1,0 +1,50 @@
+"""Periodic orbits of maps by Newton's method, with their multipliers."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
+
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_of
+from analysis.dynamics.linearisation import eigenvalues, tangent_basis
+
+
+def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of a periodic orbit with its gap as the last row, and its multipliers."""
+    steps = jnp.asarray(period * round(float(time_map.interval)))
+    for _ in range(12):
+        image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
+        basis = tangent_basis(time_map.system.space, state_of(time_map, flat))
+        inside = basis.T @ jacobian @ basis
+        move = basis @ np.linalg.lstsq(np.eye(len(inside)) - inside, basis.T @ (image - flat), rcond=1e-12)[0]
+        flat = np.asarray(_projected(time_map, jnp.asarray(flat + move)))
+        sizes = np.asarray(time_map.sizes)
+        if np.max(np.abs(move / sizes)) <= 1e-15 * (1 + np.max(np.abs(flat / sizes))):
+            break
+    points = [flat]
+    for _ in range(int(steps) - 1):
+        points.append(np.asarray(_iterate(time_map, jnp.asarray(points[-1]), jnp.asarray(1))[0]))
+    image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
+    basis = tangent_basis(time_map.system.space, state_of(time_map, flat))
+    return np.stack([*points, image - flat]), np.asarray(eigenvalues(basis.T @ jacobian @ basis), complex)
+
+
+@eqx.filter_jit
+def _iterate(time_map: TimeMap, flat: Array, steps: Array) -> tuple[Array, Array]:
+    """Return the image under some steps of the map, and the derivative there."""
+    system: Any = time_map.system
+
+    def image(x: Array) -> Array:
+        once = lambda k, y: ravel_pytree(system.step(k, time_map.restored(y)))[0]
+        return jax.lax.fori_loop(0, steps, once, x)
+
+    return image(flat), jax.jacfwd(image)(flat)
+
+
+@eqx.filter_jit
+def _projected(time_map: TimeMap, flat: Array) -> Array:
+    return ravel_pytree(time_map.system.space.project(time_map.restored(flat)))[0]

@@ -1,0 +1,274 @@
+"""Periodic orbits by multiple shooting on any space, with their Floquet multipliers."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Complex, Float
+
+from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
+from analysis.dynamics.flow_maps.unit_speed import check_period, depends_on_time
+from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.scaling.units import Units, rounded_units
+from dynsim._types import State
+from dynsim.arguments import check_flow, check_start
+from dynsim.conversion import integer, number, reals
+from dynsim.decimals import ROUNDING, printed
+from dynsim.errors import argument_error
+from dynsim.pictures import picture
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.rescaled import is_flat
+
+ITERATIONS = 30
+FURTHEST = 3.0  # the factor between a guess of the period and the period
+CLOSED = 1e-9  # of the size of the orbit: the gaps at which an orbit counts as closed
+SMALL = 1e-5  # of the norm of the states: orbits of a smaller size are equilibria
+FLAT = 1e-8  # relative: directions in which a family of orbits is closed, and along which an orbit is not moved
+TURN = 16  # periods within a factor of 32 of this are long enough in the units of the flow
+RESOLVED = 1e-10  # of the largest multiplier, or one: what the solver resolves of multipliers
+UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
+
+
+class PeriodicOrbit(NamedTuple):
+    """A periodic orbit: its first state, its period, its Floquet multipliers, and how well it closes.
+
+    `nodes` are the states at equal shares of the period, on the first axis. `multipliers` are sorted by decreasing
+    modulus; of an autonomous flow the trivial one, 1, is left out, and `trivial_error` is its distance from 1, an
+    estimate of their errors (0 for a forced flow). `gap` is the largest distance by which a segment misses the next
+    node. `stability` is `stable`, `saddle`, `unstable` or `undecided`, if a modulus is within 1e-6 of one.
+    """
+
+    state: State
+    period: float
+    nodes: State
+    multipliers: Complex[np.ndarray, " m"]
+    trivial_error: float
+    gap: float
+    stability: str
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
+
+    def __repr__(self) -> str:
+        """Return the orbit in a line: stability, period and multipliers."""
+        error = max(RESOLVED * float(np.max(np.abs(self.multipliers), initial=1.0)), self.trivial_error, self.gap)
+        values = ", ".join(printed(value, error / ROUNDING, digits=5) for value in self.multipliers.tolist())
+        return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}"
+
+
+def periodic_orbit(
+    flow: AbstractFlow,
+    guess: State,
+    period: float,
+    *,
+    segments: int = 1,
+    forced: bool = False,
+    shift: State | None = None,
+    rtol: float = 1e-10,
+    lost: Callable[[State, float], bool] | None = None,
+    solver: dfx.AbstractAdaptiveSolver | None = None,
+) -> PeriodicOrbit:
+    """Return the periodic orbit to which Newton's method leads from a state and a period.
+
+    With a `shift` it closes on a circle, as rotations of a pendulum do: the state after a period is the first one and
+    the shift. Tolerances hold in units near the ranges of the trajectory of the guess over a period.
+
+    Args:
+        flow: the system.
+        guess: a state near the orbit; the nodes of the other segments are taken from its trajectory.
+        period: a guess of the period; for a forced flow the period itself, a multiple of that of the forcing.
+        segments: into how many the period is divided, for orbits whose multipliers are large.
+        forced: whether the period is fixed, for a flow that depends on time.
+        shift: what is added to the state in a period, multiples of the periods of its angles; the field has these.
+        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
+        lost: whether the first state and the period of a step are so far away that the iteration is to end there.
+        solver: diffrax's, Tsit5 by default; of a stiff flow an implicit one, such as `Kvaerno4()`.
+
+    Raises:
+        ValueError: for bad input, or if the iteration does not converge, is lost, or collapses onto an equilibrium.
+    """
+    check_flow(flow)
+    start = check_start("guess", flow, guess)
+    time, count = number("period", period), integer("segments", segments, least=1)
+    if not forced and depends_on_time(flow, start):
+        must = "be True for a flow that depends on time, with the period of its forcing"
+        raise argument_error("forced", must, f"is {forced}")
+    if forced:
+        check_period("period", flow, jax.tree.map(lambda a: a[None], start), time)
+    turn = _turn(flow, start, shift)
+    flat, restored = ravel_pytree(start)
+    pair, tolerance = Linearised(flow, start, solver), jnp.asarray(rtol, float)
+    units = _units(pair, flat, time, tolerance)
+    if not units.are_given:
+        moved = None if shift is None else units.rescaled(restored(jnp.asarray(turn)))
+        first, duration = units.rescaled(start), time / units.time
+        away = None if lost is None else lambda x, period: lost(units.restored(x), period * units.time)
+        found = periodic_orbit(
+            units.system, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol, lost=away,
+            solver=solver,
+        )  # fmt: skip
+        return orbit_in_given(found, units)
+    nodes = _nodes(pair, flat, time, count, tolerance)
+    for _ in range(ITERATIONS):
+        bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
+        ends, maps, speeds, _ = shoot(pair, jnp.asarray(nodes), jnp.asarray(time, float), tolerance)
+        gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
+        gaps[-1] -= turn
+        if not np.all(np.isfinite(gaps)):
+            raise argument_error("guess", "lead to a periodic orbit", "leaves the finite numbers")
+        matrix, right = _newton_system(nodes, bases, gaps, np.asarray(maps), np.asarray(speeds), forced)
+        change = np.linalg.lstsq(matrix, right, rcond=FLAT)[0]
+        spread = np.ptp(
+            np.vstack([nodes, nodes[:1] + turn]), axis=0
+        )  # none of an orbit that is gone round twice in two
+        size = float(max(np.max(spread), np.max(np.abs(np.asarray(speeds[0]))) * time))
+        gap = float(np.max(np.abs(gaps)))
+        small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
+        if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
+            found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), forced)
+            if not 1 / FURTHEST <= time / period <= FURTHEST:  # it may be that of several turns
+                raise argument_error("period", "be near that of the orbit", f"is {period:g}, and leads to {time:g}")
+            return found
+        moves = change[:-1].reshape(count, -1)
+        nodes = np.stack([_moved(pair, x + B @ m) for x, B, m in zip(nodes, bases, moves, strict=True)])
+        time += 0.0 if forced else float(np.clip(change[-1], -time / 3, time / 3))
+        if lost is not None and lost(restored(jnp.asarray(nodes[0])), time):
+            raise argument_error("guess", "be near a periodic orbit", "leads away from where it is looked for")
+    raise argument_error("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
+
+
+def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
+    """Return units near the ranges of the trajectory in which an orbit is looked for, and near its period."""
+    sizes = orbit_sizes(pair.system, passed(pair, flat, time, rtol)) if is_flat(pair.system.space) else 1.0
+    return rounded_units(pair.system, sizes, time / TURN)
+
+
+def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:
+    """Return five states of a trajectory over a time, on a new first axis."""
+    states = [jax.device_get(pair.restored(node)) for node in _nodes(pair, flat, time, 5, rtol)]
+    return jax.tree.map(lambda *parts: np.stack(parts), *states)
+
+
+def orbit_in_given(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:
+    """Return an orbit that was found in other units in those of the given flow."""
+    return orbit._replace(
+        state=units.restored(orbit.state),
+        nodes=jax.tree.map(np.asarray, units.restored(orbit.nodes)),
+        period=orbit.period * units.time,
+        gap=orbit.gap * float(max(np.max(np.asarray(size)) for size in jax.tree.leaves(units.scale))),
+    )
+
+
+def _found(
+    pair: Linearised,
+    nodes: np.ndarray,
+    time: float,
+    gap: float,
+    size: float,
+    bases: list[np.ndarray],
+    maps: np.ndarray,
+    forced: bool,
+) -> PeriodicOrbit:
+    """Return the orbit with its multipliers; raise `ValueError` if it is an equilibrium."""
+    if size <= SMALL * (1 + float(np.max(np.abs(nodes)))):
+        raise argument_error("guess", "be near a periodic orbit", "leads to an equilibrium")
+    monodromy = bases[0]
+    for step in maps:
+        monodromy = step @ monodromy
+    values: Any = np.linalg.eigvals(bases[0].T @ monodromy).astype(complex)
+    error = 0.0
+    if not forced:
+        trivial = int(np.argmin(np.abs(values - 1)))
+        error = float(abs(values[trivial] - 1))
+        values = np.delete(values, trivial)
+    values = values[np.argsort(-np.abs(values), kind="stable")]
+    states = [pair.restored(jnp.asarray(node)) for node in nodes]
+    stacked = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *states)
+    return PeriodicOrbit(states[0], time, stacked, values, error, gap, _stability(values, max(UNIT, 10 * error)))
+
+
+def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
+    """Return a shift as a flat vector; raise `ValueError` unless the field is the same after it."""
+    flat, restored = ravel_pytree(start)
+    if shift is None:
+        return np.zeros(flat.shape)
+    turn = np.asarray(ravel_pytree(jax.tree.map(lambda a: jnp.asarray(reals("shift", a), float), shift))[0])
+    if turn.shape != flat.shape:
+        raise argument_error("shift", f"have {flat.size} entries, as the state", f"has {turn.size}")
+    field = lambda x: np.asarray(ravel_pytree(flow.vector_field(jnp.zeros(()), restored(jnp.asarray(x))))[0])
+    here, there = field(flat), field(np.asarray(flat) + turn)
+    if not np.max(np.abs(there - here)) <= 1e-9 * (1 + np.max(np.abs(here))):
+        raise argument_error("shift", "hold whole periods of angles, after which the field is the same", "does not")
+    return turn
+
+
+def _stability(values: np.ndarray, tolerance: float) -> str:
+    sizes = np.abs(values)
+    if np.all(sizes < 1 - tolerance):
+        return "stable"
+    if np.any(sizes > 1 + tolerance):
+        return "unstable" if np.all(sizes > 1 + tolerance) else "saddle"
+    return "undecided"
+
+
+def _newton_system(
+    nodes: np.ndarray, bases: list[np.ndarray], gaps: np.ndarray, maps: np.ndarray, speeds: np.ndarray, forced: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the linear equations of a Newton step, in the tangent coordinates of the nodes and the period.
+
+    The last row is the condition of phase: the first node does not move along the flow, or the period is fixed.
+    """
+    count, d = len(nodes), bases[0].shape[1]
+    matrix, right = np.zeros((count * d + 1, count * d + 1)), np.zeros(count * d + 1)
+    for k in range(count):
+        after = (k + 1) % count
+        rows = slice(k * d, (k + 1) * d)
+        matrix[rows, rows] += bases[after].T @ maps[k] @ bases[k]
+        matrix[rows, after * d : (after + 1) * d] -= np.eye(d)
+        matrix[rows, -1] = bases[after].T @ speeds[k] / count
+        right[rows] = -bases[after].T @ gaps[k]
+    if forced:
+        matrix[-1, -1] = 1.0
+    else:
+        matrix[-1, :d] = bases[0].T @ speeds[-1]  # the last segment ends at the first node
+    return matrix, right
+
+
+def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) -> Float[np.ndarray, "segments n"]:
+    """Return the states at equal shares of a period on the trajectory of the first one."""
+    nodes, t = [np.asarray(flat)], 0.0
+    for _ in range(count - 1):
+        nodes.append(_shot(pair, nodes[-1], t, time / count, rtol)[0])
+        t += time / count
+    return np.stack(nodes)
+
+
+def shoot(pair: Linearised, nodes: Any, time: Any, rtol: Array) -> tuple[np.ndarray, ...]:
+    """Return the ends of all segments, their derivatives by the nodes, the velocities there and at the nodes."""
+    count, period = len(nodes), float(time)
+    found = [_shot(pair, node, period * k / count, period / count, rtol) for k, node in enumerate(np.asarray(nodes))]
+    return tuple(np.stack(parts) for parts in zip(*found, strict=True))
+
+
+def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> tuple[np.ndarray, ...]:
+    """Return a segment from arrays of one type, made on the host: all segments run one program, and nothing else."""
+    x, start, length = (jnp.asarray(np.asarray(value, float)) for value in (node, begin, duration))
+    return jax.device_get(_segment(pair, x, start, length, rtol))
+
+
+@eqx.filter_jit
+def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, ...]:
+    """Return the end of a segment, the derivative by its beginning, and the velocities at the end and the beginning."""
+    end, V, _, failed = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
+    velocity = lambda t, y: pair.field(t, (y, jnp.zeros((x.shape[0], 1))))[0]
+    return jnp.where(failed, jnp.nan, end), V, velocity(begin + duration, end), velocity(begin, x)
+
+
+def _moved(pair: Linearised, x: np.ndarray) -> np.ndarray:
+    return np.asarray(ravel_pytree(pair.system.space.project(pair.restored(jnp.asarray(x))))[0])

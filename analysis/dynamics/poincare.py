@@ -1,0 +1,253 @@
+"""Poincare sections and return maps of flows, and orbit diagrams of maps and sections against a parameter."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from analysis.dynamics.flow_maps.flat import flat_states
+from dynsim._types import Scalar, State, Time
+from dynsim.arguments import as_state, check_flow, check_integrator, check_start
+from dynsim.conversion import function, integer, number, reals
+from dynsim.dense_output import DensePath, dense_path
+from dynsim.errors import argument_error, counted
+from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.padding import filled, room_for
+from dynsim.pictures import picture
+from dynsim.simulation import simulate
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import real_parameter, with_parameter
+
+SAMPLES = 2000  # of a piece of the trajectory
+HALVINGS = 60  # of a bracket between two samples: to neighbouring floats
+SETTLED = 1e-5  # of the size of the states: crossings within it are one, up to rounding and the solver's error
+
+
+class Section(NamedTuple):
+    """Crossings of a surface: times, states on the first axis, the direction of each, and the sampling distance.
+
+    `complete` is false if the run ended before as many crossings were found as were asked for. Two crossings between
+    two samples are missed.
+    """
+
+    times: Float[np.ndarray, " crossings"]
+    states: State
+    directions: Float[np.ndarray, " crossings"]
+    spacing: float
+    complete: bool
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
+
+    def __repr__(self) -> str:
+        """Return the section in a line: how many crossings, and from when to when."""
+        short = "" if self.complete else "; the run ended before all were found"
+        when = f" from t = {self.times[0]:.6g} to {self.times[-1]:.6g}" if len(self.times) else ""
+        return f"{counted(len(self.times), 'crossing')}{when}{short}"
+
+    def return_map(self, coordinate: Callable[[State], Scalar]) -> Float[np.ndarray, "returns 2"]:
+        """Return a coordinate at each crossing and at the next one in the same direction."""
+        states = jax.tree.map(jnp.asarray, self.states)
+        if len(self.times):
+            _check_number("coordinate", coordinate, jax.tree.map(lambda y: y[0], states))
+        values = np.asarray(jax.vmap(coordinate)(states))
+        pairs = [np.stack([found[:-1], found[1:]], axis=1) for found in (values[self.directions == s] for s in (1, -1))]
+        return np.concatenate(pairs)
+
+    def period(self) -> int:
+        """Return after how many crossings the state comes back up to errors, the least number; 0 if it does not."""
+        states = flat_states(self.states) if len(self.times) else np.empty((0, 0))
+        return least_period(states, SETTLED * float(np.max(np.abs(states), initial=0.0)))
+
+
+def _check_number(name: str, fn: Callable, *at: Any) -> None:
+    """Raise `ValueError` unless a function returns one real number, which is no truth value."""
+    found: Any = jax.eval_shape(fn, *at)
+    shape = getattr(found, "shape", None)
+    if shape != () or not jnp.isdtype(found.dtype, ("real floating", "integral")):
+        told = f"shape {shape}" if shape else getattr(found, "dtype", type(found).__name__)
+        raise argument_error(name, "return one real number", f"returns {told}")
+
+
+def least_period(values: Float[np.ndarray, "steps n"], tolerance: float) -> int:
+    """Return the least number of steps, up to half of them, after which all values return to the last ones, or 0.
+
+    A value that leaves its place slowly, by less than the tolerance in a step, does not return.
+    """
+    back = values[::-1]
+    places, shifts = np.arange(len(back)), range(1, len(back) // 2 + 1)
+    return next((p for p in shifts if np.max(np.abs(back - back[places % p])) <= tolerance), 0)
+
+
+def poincare_section(
+    flow: AbstractFlow,
+    start: State,
+    surface: Callable[[Time, State], Scalar],
+    count: int,
+    *,
+    direction: int = 1,
+    spacing: float = 0.01,
+    warm_up: float = 0.0,
+    longest: float = 10_000.0,
+    integrator: AbstractIntegrator = Diffrax(),
+) -> Section:
+    """Return the crossings of a surface by one trajectory, located on its dense output.
+
+    Args:
+        flow: the system, on any space.
+        start: the state at time 0.
+        surface: a function of time and state in JAX whose zeros are the surface, such as `lambda t, x: x[2] - 27`; for
+            a forced flow `lambda t, x: jnp.sin(omega * t / 2)` gives the strobe at multiples of the period 2 pi / omega
+            with both directions.
+        count: how many crossings.
+        direction: 1 counts those upwards, -1 those downwards, 0 both.
+        spacing: the distance of the samples between which a change of sign is looked for, in time units.
+        warm_up: the time before the first crossing that counts.
+        longest: the time after which the search ends; the section then says that it is not complete.
+        integrator: solves the flow, in pieces of 2,000 samples.
+
+    Raises:
+        ValueError: for bad input, or if the surface is not crossed at all.
+        IntegrationError: if the integration fails.
+    """
+    check_flow(flow)
+    check_integrator(integrator)
+    function("surface", surface, "time and state", 2)
+    wanted, step = integer("count", count, least=1), number("spacing", spacing)
+    end = number("longest", longest)
+    if direction not in (-1, 0, 1):
+        raise argument_error("direction", "be -1, 0 or 1", f"is {direction}")
+    x, t = check_start("start", flow, start), 0.0
+    _check_number("surface", surface, jnp.asarray(t), x)
+    if warm_up:
+        t = number("warm_up", warm_up)
+        if not t < end:
+            raise argument_error("longest", f"be longer than the warm-up, {t:g}", f"is {end:g}")
+        x = simulate(flow, x, [0.0, t], integrator=integrator).final
+    times, states, signs = [np.empty(0)], [], [np.empty(0)]
+    found = 0
+    while found < wanted and t < end:
+        ends = np.array([t, t + SAMPLES * step])
+        flow.check_horizon(*ends.tolist())
+        path = dense_path(flow, x, ends, integrator)
+        where, at, sign = _crossings(path, surface, np.linspace(t, t + SAMPLES * step, SAMPLES + 1), direction)
+        times.append(where)
+        signs.append(sign)
+        states.append(at)
+        found += len(where)
+        x, t = path(t + SAMPLES * step), t + SAMPLES * step
+    if not found:
+        raise argument_error("surface", "be crossed by the trajectory", f"is not crossed up to t = {t:g}")
+    joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
+    return Section(np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted)
+
+
+def _crossings(
+    path: DensePath, surface: Callable, ts: np.ndarray, direction: int
+) -> tuple[np.ndarray, State, np.ndarray]:
+    """Return the times, states and directions of the crossings between samples, by halving their brackets."""
+    values = np.sign(_values(path, surface, ts))
+    for k in range(1, len(values)):  # a sample on the surface belongs to the side that it comes from
+        if values[k] == 0:
+            values[k] = values[k - 1]
+    change = np.diff(values) / 2
+    kept = np.flatnonzero((change != 0) & ((direction == 0) | (change == direction)) & (np.abs(change) == 1))
+    low, high, side = ts[kept], ts[kept + 1], values[kept]
+    for _ in range(HALVINGS if len(kept) else 0):
+        middle = (low + high) / 2
+        before = _values(path, surface, middle) * side > 0
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return (low + high) / 2, path.states_at((low + high) / 2), change[kept]
+
+
+def _values(path: DensePath, surface: Callable, ts: np.ndarray) -> np.ndarray:
+    """Return the surface's function along a path; times are filled up, so that few programs are made."""
+    if not len(ts):
+        return np.empty(0)
+    times = filled(ts, room_for(len(ts), least=16))
+    return np.asarray(_surface(surface, jnp.asarray(times), path.states_at(times)))[: len(ts)]
+
+
+@eqx.filter_jit
+def _surface(surface: Callable, ts: Array, xs: State) -> Array:
+    return jax.vmap(surface)(ts, xs)
+
+
+class OrbitDiagram(NamedTuple):
+    """What orbits visit in the long run: `values` (parameters, kept), for each of `parameters`; NaN for escape."""
+
+    parameters: Float[np.ndarray, " parameters"]
+    values: Float[np.ndarray, "parameters kept"]
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
+
+    def __repr__(self) -> str:
+        """Return the diagram in a line: how many values of the parameter, and how many orbits escape."""
+        escaped = int(np.sum(~np.all(np.isfinite(self.values), axis=1)))
+        return f"orbits of {self.values.shape[1]} steps for {len(self.parameters)} parameters, {escaped} escape"
+
+    def periods(self, tolerance: float = 1e-6) -> np.ndarray:
+        """Return the period of each orbit, the least one up to half of what was kept; 0 for none and for escape."""
+        return np.array([least_period(values[:, None], tolerance) for values in self.values], int)
+
+
+def orbit_diagram(
+    system: AbstractMap,
+    where: Callable[[Any], Any],
+    parameters: ArrayLike,
+    start: State,
+    *,
+    coordinate: Callable[[State], Scalar] = lambda x: jnp.ravel(x)[0],
+    warm_up: int = 1000,
+    kept: int = 200,
+) -> OrbitDiagram:
+    """Return a coordinate of the orbits of a map after a warm-up, for each value of a parameter.
+
+    Args:
+        system: a map in JAX.
+        where: which leaf of it is the parameter, such as `lambda system: system.r`.
+        parameters: the values.
+        start: the initial state, the same for every value.
+        coordinate: a function of the state; the first entry by default.
+        warm_up: the steps before.
+        kept: the steps of which the coordinate is kept.
+
+    Raises:
+        ValueError: for bad input.
+    """
+    if not isinstance(system, AbstractMap) or system.on_host:
+        raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}")
+    values = np.asarray(reals("parameters", parameters), float)
+    if values.ndim != 1 or not len(values):
+        raise argument_error("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
+    take, _ = real_parameter("where", where, system)
+    function("coordinate", coordinate, "the state")
+    x = as_state("start", start)
+    _check_number("coordinate", coordinate, x)
+    before, after = integer("warm_up", warm_up, least=0), integer("kept", kept, least=1)
+    found = _orbits(system, take, jnp.asarray(values), x, coordinate, jnp.asarray(before), after)
+    return OrbitDiagram(values, np.asarray(found))
+
+
+@eqx.filter_jit
+def _orbits(
+    system: AbstractMap, where: Callable, values: Array, x: State, coordinate: Callable, before: Array, after: int
+) -> Array:
+    def one(value: Array) -> Array:
+        at = with_parameter(where, system, value)
+        begun = jax.lax.fori_loop(0, before, lambda k, y: at.step(k, y), x)
+
+        def step(y: State, k: Array) -> tuple[State, Array]:
+            y = at.step(before + k, y)
+            return y, coordinate(y)
+
+        found = jax.lax.scan(step, begun, jnp.arange(after))[1]
+        return jnp.where(jnp.isfinite(found), found, jnp.nan)
+
+    return jax.vmap(one)(values)

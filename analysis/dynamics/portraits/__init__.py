@@ -1,0 +1,1 @@
+"""Phase portraits in the plane, on circles, spheres and simplices."""

@@ -1,0 +1,125 @@
+"""Data of phase portraits on circle and sphere: the field on a grid, equilibria by type, the basin of each point."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.dynamics.attractors.basins import Search, labelled, set_up
+from analysis.dynamics.equilibria.families import Family, families
+from analysis.dynamics.equilibria.newton import equilibria
+from analysis.dynamics.flow_maps.unit_speed import Frozen
+from dynsim._types import Time
+from dynsim.errors import argument_error
+from dynsim.systems.base import AbstractFlow
+
+SAME = 1e-6  # distance within which an attractor is an equilibrium that was found
+
+
+class Cycle(NamedTuple):
+    """A limit cycle of a portrait: its number among the limits, its stability, and points along it, (points, d)."""
+
+    limit: int
+    kind: str
+    points: np.ndarray
+
+
+class Portrait(NamedTuple):
+    """A grid, the vector field on it, the equilibria found, and the limit of each grid point.
+
+    `points` and `field` have shape (points, d), `equilibrium_points` (equilibria, d), and `kinds` holds the type of
+    each equilibrium that is isolated; `families` are curves of others. `limits`, shape (points,), is the index of the
+    stable equilibrium to which a grid point converges, a number beyond these for an attractor of another kind, whose
+    kind `others` has, -1 where no attractor is known. `cycles` are those of these attractors that are periodic orbits.
+    """
+
+    points: np.ndarray
+    field: np.ndarray
+    equilibrium_points: np.ndarray
+    kinds: tuple[str, ...]
+    limits: np.ndarray
+    cycles: tuple[Cycle, ...] = ()
+    families: tuple[Family, ...] = ()
+    others: Mapping[int, str] = {}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return as named arrays, to be saved, all fields but cycles, families and the kinds of other attractors."""
+        return {
+            "points": self.points,
+            "field": self.field,
+            "equilibrium_points": self.equilibrium_points,
+            "kinds": np.array(self.kinds, dtype=str),
+            "limits": self.limits,
+        }
+
+
+def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
+    """Return the portrait of a flow on the circle with states of shape (2,), at equally spaced angles from 0.
+
+    Args:
+        flow: the system; a time-dependent field is frozen at `t`.
+        num_points: size of the grid, at least 8. Newton's method starts from these points (at most 256), so that a pair
+            of equilibria between two of them can be missed.
+        t: the time at which the field is evaluated.
+        horizon: the time for which points are followed at least, in the flow's time unit, unless they arrive before.
+
+    Raises:
+        ValueError: for fewer points, a horizon that is not positive, or a flow with states of another shape.
+    """
+    _check(flow, num_points, horizon, 2)
+    angles = 2 * np.pi * np.arange(num_points) / num_points
+    return _portrait(flow, np.stack([np.cos(angles), np.sin(angles)], axis=1), t, horizon)
+
+
+def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
+    """Return the portrait of a flow on the sphere S^2 with states of shape (3,), on a Fibonacci lattice.
+
+    Arguments and errors are those of `circle_portrait`.
+    """
+    _check(flow, num_points, horizon, 3)
+    heights = 1 - (2 * np.arange(num_points) + 1) / num_points
+    turns = np.pi * (3 - np.sqrt(5)) * np.arange(num_points)
+    radii = np.sqrt(1 - heights**2)
+    return _portrait(flow, np.stack([radii * np.cos(turns), radii * np.sin(turns), heights], axis=1), t, horizon)
+
+
+def _check(flow: AbstractFlow, num_points: int, horizon: float, d: int) -> None:
+    if num_points < 8:
+        raise argument_error("num_points", "be at least 8", f"is {num_points}")
+    if not horizon > 0:
+        raise argument_error("horizon", "be positive", f"is {horizon}")
+    try:
+        jax.eval_shape(flow.vector_field, jnp.zeros(()), jnp.ones(d))
+    except (TypeError, ValueError, IndexError) as error:
+        reason = str(error).splitlines()[0]
+        raise argument_error("flow", f"have states of shape ({d},)", f"does not ({reason})") from None
+
+
+def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -> Portrait:
+    starts = jax.vmap(flow.space.project)(jnp.asarray(points))
+    field = np.asarray(jax.vmap(lambda x: flow.vector_field(jnp.asarray(t, float), x))(starts))
+    some = starts[:: -(-len(points) // 256)]
+    found, curves_of = families(flow, equilibria(flow, some, t), some, np.ones(points.shape[1]), t=t)
+    rests = np.array([e.state for e in found]).reshape(-1, points.shape[1])
+    limits, cycles, others = _limits(flow, starts, rests, t, horizon)
+    return Portrait(np.asarray(starts), field, rests, tuple(e.kind for e in found), limits, cycles, curves_of, others)
+
+
+def _limits(
+    flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float
+) -> tuple[np.ndarray, tuple[Cycle, ...], dict[int, str]]:
+    """Return the number of the limit of each start, -1 for none, limit cycles, and the kinds of limits by number."""
+    time_map, flat, told = set_up(Frozen(flow, t), starts, Search())
+    longest = max(told.longest, int(np.ceil(horizon / float(time_map.interval))))
+    found = labelled(time_map, flat, told._replace(longest=longest), shown=False)
+    numbers, cycles = [], []
+    for place, limit in enumerate(found.attractors):
+        gaps = np.linalg.norm(rests - np.asarray(limit.state), axis=1)
+        known = limit.kind == "equilibrium" and np.min(gaps, initial=np.inf) < SAME
+        numbers.append(int(np.argmin(gaps)) if known else len(rests) + place)
+        if limit.kind == "periodic orbit" and limit.stability in ("stable", "saddle", "unstable"):
+            cycles.append(Cycle(numbers[-1], limit.stability, np.asarray(limit.states)))
+    kinds = {number: a.kind for number, a in zip(numbers, found.attractors, strict=True) if number >= len(rests)}
+    return np.array([*numbers, -1])[np.maximum(found.labels, -1)], tuple(cycles), kinds

@@ -1,0 +1,1 @@
+"""Scales of states, times and parameters, and sizes of samples."""

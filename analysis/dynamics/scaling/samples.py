@@ -1,0 +1,103 @@
+"""Sizes of the states in a sample and rates of a flow there, and units by these."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
+
+from analysis.dynamics.scaling.units import Units, made_units, power_near, rounded_units
+from dynsim._types import State, Time
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.noisy import NoisyFlow
+from dynsim.systems.rescaled import is_flat
+
+
+def ranges(states: State) -> State:
+    """Return the ranges of the entries of vectors among states, and the largest range of other arrays.
+
+    An entry that does not vary has the range of its size, and one that is always zero that of the other entries.
+    """
+
+    def of(part: Any) -> np.ndarray:
+        rows = _finite_rows(part)
+        spread, sizes = np.ptp(rows, axis=0), np.max(np.abs(rows), axis=0)
+        return _filled(np.where(spread > 1e-12 * sizes, spread, sizes))
+
+    return jax.tree.map(of, states)
+
+
+def largest(states: State) -> State:
+    """Return the largest absolute values of the entries of vectors among states, and those of other arrays.
+
+    An entry that is always zero has the value of the other entries.
+    """
+    return jax.tree.map(lambda part: _filled(np.max(np.abs(_finite_rows(part)), axis=0)), states)
+
+
+def _finite_rows(part: Any) -> np.ndarray:
+    rows = np.asarray(part, float)
+    return np.where(np.isfinite(rows), rows, 0.0)
+
+
+def _filled(sizes: Any) -> np.ndarray:
+    """Return the sizes of the entries of a vector, the largest one for zeros; of other arrays the largest one."""
+    most = np.max(sizes, initial=0.0)
+    return np.where(sizes > 0, sizes, most) if np.ndim(sizes) == 1 else np.asarray(most)
+
+
+def norms(flow: AbstractFlow, states: State, t: Time = 0.0) -> np.ndarray:
+    """Return the root mean squares of the singular values of the Jacobian at states, without those not finite.
+
+    `states` are on the first axis of every array.
+    """
+    found = np.asarray(_norms(flow, states, jnp.asarray(t, float)))
+    return found[np.isfinite(found)]
+
+
+@eqx.filter_jit
+def _norms(flow: AbstractFlow, states: State, t: Array) -> Array:
+    def norm(x: State) -> Array:
+        flat, restored = ravel_pytree(x)
+        J = jax.jacfwd(lambda y: ravel_pytree(flow.vector_field(t, restored(y)))[0])(flat)
+        return jnp.linalg.norm(J) / np.sqrt(flat.shape[0])
+
+    return jax.vmap(norm)(states)
+
+
+def sample_units(
+    flow: AbstractFlow,
+    states: State,
+    t: Time = 0.0,
+    *,
+    sizes: Callable[[State], State] = ranges,
+    rate: Callable[[np.ndarray], Any] = np.median,
+) -> Units:
+    """Return a flow in units near the sizes of some states, and near one over a norm of its Jacobian there.
+
+    Args:
+        flow: the flow.
+        states: on the first axis of every array.
+        t: the time at which the Jacobian is evaluated, in the unit of the flow.
+        sizes: the function that returns the sizes, `ranges` or `largest`.
+        rate: the function that returns one of the norms (see `norms`), by default their median.
+    """
+    if isinstance(flow, NoisyFlow):
+        return made_units(flow)
+    found = sizes(states) if is_flat(flow.space) else 1.0
+    sized = rounded_units(flow, found, 1.0)
+    rates = norms(sized.system, sized.rescaled(states), t)
+    one = float(rate(rates)) if rates.size else 0.0
+    return rounded_units(flow, found, 1 / one if one > 0 else 1.0)
+
+
+def units_near(space: AbstractSpace, states: State) -> State:
+    """Return the units near, and not far above, the ranges of states (see `ranges`): 1 on a curved space."""
+    if not is_flat(space):
+        return jax.tree.map(lambda part: np.ones(()), states)
+    return jax.tree.map(lambda size: power_near(size / 4), ranges(states))

@@ -1,0 +1,53 @@
+"""Enclosures in balls: boxes, their ends, and the eigenvalues of every matrix in a matrix of balls."""
+
+from typing import Any
+
+import numpy as np
+
+from analysis.dynamics.validated.ball_operations import ball
+from analysis.dynamics.validated.balls import Balls
+
+
+def enclosed_eigenvalues(J: Balls) -> tuple[Any, ...]:
+    """Return balls that hold the eigenvalues of every matrix in balls, by Rump's method, or discs of Gershgorin's.
+
+    The discs are those of the matrix in coordinates of approximate eigenvectors. None are returned where both fail.
+    """
+    import flint
+
+    matrix = flint.acb_mat([list(row) for row in J])
+    try:
+        values = tuple(matrix.eig(multiple=True, algorithm="rump"))
+        if all(v.is_finite() for v in values):
+            return values
+    except ValueError:
+        pass
+    try:
+        vectors = np.linalg.eig(np.array([[float(entry.mid()) for entry in row] for row in J]))[1]
+        V = flint.acb_mat([[flint.acb(v.real, v.imag) for v in row] for row in vectors.tolist()])
+        D = V.inv() * matrix * V
+    except (ZeroDivisionError, ValueError):
+        return ()
+    count = range(len(J))
+    rest = [sum((abs(D[i, j]) for j in count if j != i), flint.arb(0)).upper() for i in count]
+    found = [D[i, i] + flint.acb(flint.arb(0, 1), flint.arb(0, 1)) * rest[i] for i in count]
+    return tuple(found) if all(v.is_finite() for v in found) else ()
+
+
+def ball_box(low: np.ndarray, high: np.ndarray) -> Balls:
+    """Return balls that hold a box, their radii rounded outwards."""
+    middle = (low + high) / 2
+    radius = np.nextafter(np.maximum(high - middle, middle - low) * (1 + 1e-15), np.inf)
+    return np.array([ball(float(m), float(r)) for m, r in zip(middle, radius, strict=True)], dtype=object)
+
+
+def ends_of(X: Balls) -> tuple[np.ndarray, np.ndarray]:
+    """Return floating-point boxes that hold balls: the least and the largest values, rounded outwards."""
+    low = np.array([np.nextafter(float(entry.lower()), -np.inf) for entry in X])
+    high = np.array([np.nextafter(float(entry.upper()), np.inf) for entry in X])
+    return low, high
+
+
+def is_inside(inner: Balls, outer: Balls) -> bool:
+    """Return whether balls lie in the interiors of others."""
+    return all(bool(o.contains_interior(i)) for i, o in zip(inner, outer, strict=True))
