@@ -22,9 +22,9 @@ from analysis.ledger.findings import Entry, Finding, entry
 from analysis.ledger.statement import Statement
 from analysis.ledger.verdict import Verdict
 from analysis.provenance import source_digest
+from dynsim._runtime.executors import as_executor, finished
+from dynsim._runtime.interrupts import end_with_parent, on_interrupt
 from dynsim.errors import argument_error, reason
-from dynsim.executors import as_executor, finished
-from dynsim.interrupts import end_with_parent, on_interrupt
 from dynsim.io.npz import writable_folder
 from dynsim.io.whole_files import whole_file
 

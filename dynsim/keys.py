@@ -4,8 +4,8 @@ import zlib
 
 import jax
 
-from dynsim._types import Key
-from dynsim.conversion import integer
+from dynsim._core.types import Key
+from dynsim._core.validation import integer
 from dynsim.errors import argument_error, shown
 
 

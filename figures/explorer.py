@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from dynsim.arguments import as_state, as_times
-from dynsim.conversion import instance, integer
+from dynsim._core.validation import instance, integer
 from dynsim.errors import IntegrationError, argument_error, nearest
 from dynsim.keys import stream
-from dynsim.simulation import iterate, simulate
+from dynsim.simulation.checks import as_state, as_times
+from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import changed, components, listed, parameters
 from figures.notebook import rendered

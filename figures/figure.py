@@ -17,7 +17,7 @@ import numpy as np
 
 import analysis
 import dynsim
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.errors import argument_error
 from dynsim.io.neighbours import sources
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays

@@ -12,7 +12,7 @@ from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import OrbitDiagram, Section
 from analysis.dynamics.portraits.plane import PhasePlane
-from dynsim.trajectory import Trajectory
+from dynsim.simulation.trajectory import Trajectory
 from figures.panels.exponents import running_exponents
 from figures.panels.maps import orbit_diagram, section
 from figures.panels.spectra import eigenvalues

@@ -10,15 +10,15 @@ import numpy as np
 from jaxtyping import Float, PyTree
 
 from analysis.dynamics.flow_maps.flat import flat_states
-from dynsim._types import State
-from dynsim.dense_output import DensePath, dense_path
+from dynsim._core.types import State
 from dynsim.errors import IntegrationError
-from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.integrators import Scipy
 from dynsim.integrators.base import AbstractIntegrator
+from dynsim.simulation.dense import DensePath, dense_path
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
-from dynsim.trajectory import Trajectory
 
 VISIBLE = 1e-3  # of the extent of a component: a distance from a chord that is seen at the width of a page
 SAME = 1e-3  # of the extent: the distance within which a second run is that which was saved

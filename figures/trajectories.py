@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from analysis.dynamics.flow_maps.flat import flat_states
 from dynsim.errors import argument_error
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Simplex, Sphere
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import components
-from dynsim.trajectory import Trajectory
 from figures.fitted import fitted
 from figures.movie import write_movie
 from figures.panels.attractors import AZIMUTH, attractor, ends, many_series, space_axes, time_series

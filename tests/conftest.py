@@ -22,7 +22,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
-from dynsim import _settings  # noqa: E402, F401
+from dynsim._core import settings as _settings  # noqa: E402, F401
 
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
 

@@ -19,13 +19,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim import _settings  # noqa: F401
-from dynsim.host import on_host
+from dynsim._core import settings as _settings  # noqa: F401
+from dynsim._core.host import on_host
 from dynsim.integrators import Diffrax, Stats
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.run_files import load, rerun, save
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Ellipsoid, Sphere
-from dynsim.storage import load, rerun, save
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
 from dynsim.systems.tokens.interactions.blocked import Blocked
@@ -33,7 +34,6 @@ from dynsim.systems.tokens.interactions.harmonic import Harmonic
 from dynsim.systems.tokens.interactions.sharded import Sharded
 from dynsim.systems.tokens.interactions.traffic import measured_traffic
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Window
-from dynsim.trajectory import Trajectory
 
 N, D = 40, 3
 TS = (0.0, 0.5, 1.0)

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import scipy.special
 
-from dynsim.conversion import function
-from dynsim.ensembles import ensemble
+from dynsim._core.validation import function
 from dynsim.errors import argument_error
-from dynsim.hybrid import Transition
 from dynsim.integrators import Diffrax, Event, Scipy
-from dynsim.simulation import simulate, simulate_until
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.hybrid import Transition
+from dynsim.simulation.simulate import simulate, simulate_until
+from dynsim.simulation.sweep import sweep
 from dynsim.spaces import Euclidean
-from dynsim.sweeps import sweep
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.fast_slow.examples import linear_flow
 from dynsim.systems.fast_slow.flow import FastSlow

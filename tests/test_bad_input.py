@@ -276,7 +276,7 @@ def test_run_files_with_impossible_arrays_are_refused(capsys, stored, name, valu
         ("system", "text"),
         ("system", {"class": 3, "fields": {}}),
         ("system", {"class": "dynsim.systems.tokens.flow:TokenFlow", "fields": []}),
-        ("system", {"name": "dynsim.simulation:simulate"}),
+        ("system", {"name": "dynsim.simulation.simulate:simulate"}),
         ("stats", None),
         ("stats", {"float": "text"}),
         ("integrator", 1.0),
@@ -329,7 +329,7 @@ def test_figures_without_data_are_named_and_the_others_are_drawn(capsys, folder,
             return self
 
     def save(one, *args, **options):
-        from dynsim.data import data_file
+        from dynsim.io.data import data_file
 
         return [data_file("weights.safetensors")] if one.name.startswith("trained") else [f"{one.name}.pdf"]
 

@@ -9,9 +9,9 @@ import scipy.optimize
 import scipy.special
 
 from analysis.dynamics.linearisation import tangent_jacobian
-from dynsim.hybrid import crossings
 from dynsim.integrators import Event, Scipy
-from dynsim.simulation import simulate
+from dynsim.simulation.hybrid import crossings
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz, Roessler
 from dynsim.systems.catalogue.entries import CATALOGUE

@@ -8,7 +8,7 @@ from analysis.chains.integrator import Exponential
 from analysis.chains.relaxation import relaxation
 from dynsim import load
 from dynsim.integrators import Event, Scipy
-from dynsim.simulation import simulate, simulate_until
+from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.systems.gradient import GradientFlow
 from dynsim.systems.master_equation.flow import MasterEquationFlow
 from dynsim.systems.master_equation.generators import birth_death

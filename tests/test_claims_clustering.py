@@ -13,7 +13,7 @@ from analysis.claims.consensus.section_4_wendel import sides
 from analysis.claims.consensus.section_5_causal import _arc_trial
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import causal_identity_flow
 
 KEY = stream(0, "claims by hand")

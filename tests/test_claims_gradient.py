@@ -18,7 +18,7 @@ from analysis.claims.rational_instances import (
 )
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import TokenFlow
 
 KEY = stream(0, "claims by hand")

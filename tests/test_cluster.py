@@ -18,8 +18,8 @@ import dynsim.commands.sweep as sweep_command
 from analysis.claims import claims
 from analysis.ledger.findings import select
 from analysis.report import run_checks
-from dynsim.executors import as_executor, cluster, finished
-from dynsim.sweeps import sweep
+from dynsim._runtime.executors import as_executor, cluster, finished
+from dynsim.simulation.sweep import sweep
 from tests import commands
 from tests.executor_calls import dies, slow
 from tests.test_executors import bits, run
@@ -174,7 +174,7 @@ def test_a_command_sweeps_a_file_of_the_users_on_a_cluster(local, tmp_path, caps
 
 def test_what_answers_at_no_address_is_said(monkeypatch):
     address = f"tcp://127.0.0.1:{free_port()}"
-    monkeypatch.setattr("dynsim.executors.CONNECT", 1)
+    monkeypatch.setattr("dynsim._runtime.executors.CONNECT", 1)
     refused = pytest.raises(ValueError, match="`cluster` must be the address of a Dask scheduler that answers")
     with refused, cluster(address):
         pass

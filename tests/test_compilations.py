@@ -22,11 +22,11 @@ from analysis.dynamics.periodic_orbits import shooting as periodic_orbits
 from analysis.dynamics.poincare import orbit_diagram
 from analysis.dynamics.validated.equilibria import certified_equilibrium
 from dynsim.commands.simulate.own import check_function
-from dynsim.dense_output import dense
-from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.integrators.base import stacked
-from dynsim.simulation import simulate
+from dynsim.simulation.dense import dense
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.named import where

@@ -21,7 +21,7 @@ from dynsim.integrators import RKC2, Diffrax, Scipy
 from dynsim.integrators.base import without_periods
 from dynsim.integrators.diffrax_backend import _padded
 from dynsim.keys import stream
-from dynsim.simulation import iterate, simulate
+from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow

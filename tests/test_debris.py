@@ -22,7 +22,7 @@ from analysis.experiments.prototypes.histories import history
 from analysis.experiments.prototypes.orbits import FEATURES, REGIMES, Catalogue, draw_objects, period, standardised
 from analysis.experiments.prototypes.scores import matched_accuracy
 from dynsim.keys import stream
-from dynsim.simulation import iterate, simulate
+from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.prototypes.assignments import competitive_loss, prototype_variance, separation
 from dynsim.systems.prototypes.descent import DescentMap
 from dynsim.systems.prototypes.flow import PrototypeFlow

@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.dense_output import dense
 from dynsim.errors import IntegrationError
-from dynsim.hybrid import Transition, crossings, simulate_hybrid
 from dynsim.integrators import Diffrax, Event, InSpan, Scipy, diffrax_backend
 from dynsim.keys import stream
-from dynsim.simulation import iterate, simulate, simulate_until
+from dynsim.simulation.dense import dense
+from dynsim.simulation.hybrid import Transition, crossings, simulate_hybrid
+from dynsim.simulation.simulate import iterate, simulate, simulate_until
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.tokens.flow import TokenFlow

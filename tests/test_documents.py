@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 from dynsim.__main__ import COMMANDS, main
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -10,8 +10,8 @@ from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from dynsim._core.printing import printed, size_of
 from dynsim.commands.continue_ends import say_ends
-from dynsim.decimals import printed, size_of
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz

@@ -29,7 +29,7 @@ from analysis.tokens.hemispheres import (
     wendel_probability,
 )
 from dynsim.integrators import Scipy
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.published import GRADIENT_MATRIX, published_gradient_flow

@@ -12,17 +12,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.ensemble_parts import Work
-from dynsim.ensembles import Ensemble, ensemble
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.outcome import Outcome
-from dynsim.simulation import simulate
+from dynsim.simulation.ensemble import Ensemble, ensemble
+from dynsim.simulation.ensemble_parts import Work
+from dynsim.simulation.run_files import save
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
-from dynsim.storage import save
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow
 
-module = importlib.import_module("dynsim.ensembles")  # not the function of that name
+module = importlib.import_module("dynsim.simulation.ensemble")  # not the function of that name
 
 TS = np.linspace(0.0, 2.0, 5)
 FLOW = TokenFlow(np.eye(3), 1.0)
@@ -265,7 +265,7 @@ DIGEST = """
 import jax.numpy as jnp
 import numpy as np
 from dynsim import Diffrax, InSpan, TokenFlow
-from dynsim.ensembles import _checked, _digest, _parts
+from dynsim.simulation.ensemble import _checked, _digest, _parts
 
 
 def digest():

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Scipy
-from dynsim.simulation import simulate
-from dynsim.storage import load, save
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.run_files import load, save
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.noisy import NoisyFlow
 from tests.commands import run as command
@@ -75,7 +75,7 @@ def test_both_solutions_are_resumed_from_their_folders(run, tmp_path, monkeypatc
     def nothing(*args):
         raise AssertionError("nothing is left to solve")
 
-    monkeypatch.setattr(importlib.import_module("dynsim.ensembles"), "_together", nothing)
+    monkeypatch.setattr(importlib.import_module("dynsim.simulation.ensemble"), "_together", nothing)
     again = ensemble(FLOW, STARTS, TS, tenfold, **options)
     assert np.array_equal(again.stats.error.values, run.stats.error.values, equal_nan=True)
 

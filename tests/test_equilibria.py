@@ -13,7 +13,7 @@ from analysis.dynamics.linearisation import rotations
 from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Euclidean, Product, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow

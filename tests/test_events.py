@@ -17,7 +17,7 @@ from dynsim.integrators.flat_fields import flattened
 from dynsim.integrators.scipy_backend import _Walk
 from dynsim.keys import stream
 from dynsim.outcome import Outcome
-from dynsim.simulation import simulate, simulate_until
+from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.spaces import Euclidean, Product
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow

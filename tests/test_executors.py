@@ -13,12 +13,12 @@ from analysis.claims import claims
 from analysis.experiments import Experiment, records
 from analysis.ledger.findings import select
 from analysis.report import run_checks
-from dynsim.ensembles import Ensemble, ensemble
-from dynsim.executors import as_executor, cluster, finished
+from dynsim._runtime.executors import as_executor, cluster, finished
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
 from dynsim.papers import CONSENSUS
+from dynsim.simulation.ensemble import Ensemble, ensemble
 from dynsim.systems.base import FunctionFlow
 from tests.executor_calls import Size, decay, dies, fails, kept, normal_numbers, shown_numbers, square
 

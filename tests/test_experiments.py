@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import dynsim.ensembles
+import dynsim.simulation.ensemble
 from analysis.experiments import Experiment, best_record, experiments, record
 from analysis.experiments.consensus.prompts import FIRST_PROMPT, PROMPTS, padded_prompts, reference_letters
 from analysis.experiments.consensus.simulations import (
@@ -24,8 +24,8 @@ from analysis.experiments.consensus.simulations import (
 )
 from analysis.tokens.consensus import effective_rank
 from dynsim.__main__ import main
-from dynsim.data import data_file
 from dynsim.errors import UnavailableError
+from dynsim.io.data import data_file
 from dynsim.io.npz import read_arrays
 from dynsim.keys import stream
 from dynsim.networks.decoder.pretrained import load_transformer
@@ -100,7 +100,7 @@ def test_a_record_of_another_configuration_is_refused(tmp_path):
 def test_the_ensemble_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeypatch):
     small = replace(ENSEMBLE, quick=SMALL)  # two parts of twenty members
     record(small, "quick", 0, tmp_path / "whole")
-    solve, calls = dynsim.ensembles._together, []
+    solve, calls = dynsim.simulation.ensemble._together, []
 
     def counted(*arguments):
         calls.append(1)
@@ -108,7 +108,7 @@ def test_the_ensemble_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeyp
             raise KeyboardInterrupt
         return solve(*arguments)
 
-    monkeypatch.setattr(dynsim.ensembles, "_together", counted)
+    monkeypatch.setattr(dynsim.simulation.ensemble, "_together", counted)
     with pytest.raises(KeyboardInterrupt, match="20 of 40 members"):
         record(small, "quick", 0, tmp_path / "killed")
     record(small, "quick", 0, tmp_path / "killed")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Scipy, stiff
-from dynsim.simulation import simulate
+from dynsim.simulation.run_files import rerun, save
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Euclidean, Simplex
-from dynsim.storage import rerun, save
 from dynsim.systems.fast_slow.examples import (
     EXAMPLES,
     generator,

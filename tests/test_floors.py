@@ -122,5 +122,5 @@ def test_measures_and_figures_know_no_claims():
 
 def test_the_settings_are_made_in_one_place():
     for module, path in modules().items():
-        if module != "dynsim._settings":
+        if module != "dynsim._core.settings":
             assert "jax.config.update" not in path.read_text(), module

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, InSpan, Scipy
-from dynsim.simulation import iterate, simulate
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.simulate import iterate, simulate
 from tests.benchmarks.ensemble import TS, fast, flows, seen, starts
 from tests.zoo import FLOWS, MAPS, flow_and_start, map_and_start
 

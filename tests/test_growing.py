@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.growing import descend, simulate_growing
-from dynsim.hybrid_trajectory import Ending
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.growing import descend, simulate_growing
+from dynsim.simulation.hybrid_trajectory import Ending
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.gate import GateFlow, gate_velocity

@@ -10,8 +10,8 @@ import pytest
 from analysis.growing.separation import separation_force
 from dynsim.commands.simulate.growing_options import Growing
 from dynsim.commands.simulate.growing_summary import temperatures
-from dynsim.growing import flow_of
-from dynsim.storage import load
+from dynsim.simulation.growing import flow_of
+from dynsim.simulation.run_files import load
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.assignments import separation

@@ -10,15 +10,15 @@ from analysis.growing.couplings import Rates, _range, couplings, curvatures
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy, rate_of_change
 from analysis.growing.greedy import coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.growing.residuals import paired_spectrum
-from dynsim.hybrid_trajectory import Ending, HybridTrajectory, Jump
-from dynsim.simulation import map_stats
+from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory, Jump
+from dynsim.simulation.simulate import map_stats
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import antisymmetric_part
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
-from dynsim.trajectory import Trajectory
 
 PLANES = np.kron(np.diag([3.0, 1.0]), np.array([[0.0, 1.0], [-1.0, 0.0]]))
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import scipy.integrate
 
-from dynsim.dense_output import dense
-from dynsim.growing import simulate_growing
-from dynsim.hybrid_trajectory import Ending, HybridTrajectory
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream
+from dynsim.simulation.dense import dense
+from dynsim.simulation.growing import simulate_growing
+from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.forces import head_forces

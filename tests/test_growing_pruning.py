@@ -20,8 +20,8 @@ from analysis.growing.step_sizes import (
     step_conditions,
     unmet,
 )
-from dynsim.growing import descend
 from dynsim.keys import stream
+from dynsim.simulation.growing import descend
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynsim.clustering import iterate_hardmax
 from dynsim.keys import stream
-from dynsim.simulation import iterate
-from dynsim.storage import load, rerun, save
+from dynsim.simulation.hardmax import iterate_hardmax
+from dynsim.simulation.run_files import load, rerun, save
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax, Softmax
 from dynsim.systems.hardmax.examples import EXAMPLE_5_2, REMARK_1_3
 from dynsim.systems.hardmax.hypotheses import hypotheses

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.accumulation import accumulate
-from dynsim.hybrid import (
+from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.simulation.accumulation import accumulate
+from dynsim.simulation.hybrid import (
     Transition,
     _estimated,
     _filled,
@@ -18,8 +19,7 @@ from dynsim.hybrid import (
     simulate_hybrid,
     unchanged,
 )
-from dynsim.hybrid_trajectory import Ending, HybridTrajectory, Jump
-from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory, Jump
 from dynsim.systems.base import FunctionFlow
 
 BALL = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.ones_like(x[1])]))

@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.growing import descend, simulate_growing
-from dynsim.hybrid import Transition, crossings, simulate_hybrid, unchanged
-from dynsim.hybrid_trajectory import Ending, HybridTrajectory
 from dynsim.integrators import Event, Scipy
 from dynsim.io.npz import read_arrays
 from dynsim.io.serialisation import share
-from dynsim.storage import header, load, rerun, save
+from dynsim.simulation.growing import descend, simulate_growing
+from dynsim.simulation.hybrid import Transition, crossings, simulate_hybrid, unchanged
+from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory
+from dynsim.simulation.run_files import header, load, rerun, save
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
@@ -69,7 +69,7 @@ def file(grown, tmp_path):
 def test_a_growing_run_comes_back_whole_and_another_process_makes_the_same_bits(grown, file):
     assert len(grown.phases) > 2
     assert same(load(file), grown)
-    code = "import sys; from dynsim.storage import *; save(sys.argv[1] + '.again', rerun(sys.argv[1]), seed=1)"
+    code = "import sys; from dynsim.simulation.run_files import *; save(sys.argv[1] + '.again', rerun(sys.argv[1]), seed=1)"
     in_another_process(code, file)
     assert file.with_suffix(".npz.again").read_bytes() == file.read_bytes()
     assert (header(file)["kind"], header(file)["dtype"]) == ("HybridTrajectory", "float64")

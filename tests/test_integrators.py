@@ -14,9 +14,9 @@ from scipy.linalg import expm
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened
-from dynsim.integrators.implicit import implicit, stiff
+from dynsim.integrators.presets import implicit, stiff
 from dynsim.outcome import Outcome
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.euler import EulerMap

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dynsim import interrupts
+from dynsim._runtime import interrupts
 from dynsim.io.whole_files import whole_file
 
 BLOCKED = """
@@ -103,7 +103,7 @@ def test_a_report_leaves_no_process_and_keeps_what_was_finished(sent, tmp_path):
 WORKER = """from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 import time
-from dynsim.interrupts import end_with_parent
+from dynsim._runtime.interrupts import end_with_parent
 if __name__ == "__main__":
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=end_with_parent)
     pool.submit(print, "ready", flush=True).result()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value, leaders_by_value, value_numbers
-from dynsim.simulation import iterate
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 
 EXAMPLE = [[-1, 1], [0, 3], [12, 4]]  # Example 5.2

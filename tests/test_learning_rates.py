@@ -23,7 +23,7 @@ from analysis.experiments.prototypes.learning_rates import (
 )
 from dynsim.errors import UnavailableError
 from dynsim.keys import stream
-from dynsim.simulation import iterate
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.assignments import separation
 
 KEY = stream(6, "digits")

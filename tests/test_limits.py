@@ -8,7 +8,7 @@ from analysis.dynamics.equilibria.settling import _merging, leads_on, look, sett
 from analysis.tokens.clusters import clusters, drift
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid, Euclidean, Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.schedules import Modulated

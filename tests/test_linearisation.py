@@ -15,8 +15,8 @@ from analysis.dynamics.linearisation import (
     tangent_basis,
     tangent_jacobian,
 )
+from dynsim._core.orientation import basis_of_range
 from dynsim.keys import stream
-from dynsim.orientation import basis_of_range
 from dynsim.spaces import Euclidean, Product, Simplex
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow

@@ -20,7 +20,7 @@ from dynsim.integrators import RKC2, Diffrax, EulerHeun, Event, InSpan, Scipy
 from dynsim.integrators.diffrax_backend import _dense, _locate
 from dynsim.integrators.save_times import in_order
 from dynsim.outcome import Outcome
-from dynsim.simulation import iterate, simulate
+from dynsim.simulation.simulate import iterate, simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz

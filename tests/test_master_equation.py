@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from analysis.chains.spectra import euler_bounds
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
-from dynsim.simulation import iterate, simulate
-from dynsim.storage import load, rerun, save
+from dynsim.simulation.run_files import load, rerun, save
+from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.euler import EulerMap
 from dynsim.systems.master_equation.checks import (
     check_distribution,

@@ -15,15 +15,15 @@ import pytest
 
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
-from dynsim.ensembles import ensemble
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, EulerHeun, EulerMaruyama, Event, StochasticHeun
-from dynsim.integrators.stochastic import _checked, _path
+from dynsim.integrators.fixed_step.stochastic import _checked, _path
 from dynsim.keys import stream
 from dynsim.outcome import Outcome
-from dynsim.simulation import simulate, simulate_until
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.run_files import load, rerun, save
+from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.spaces import Ellipsoid, Euclidean, Product, Simplex, Sphere
-from dynsim.storage import load, rerun, save
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.noisy import NoisyFlow
 
@@ -235,7 +235,7 @@ def test_the_number_of_steps_of_a_very_long_run_is_told_before_it(capsys, monkey
     def stop(*arguments):
         raise Stopped(arguments[-1])
 
-    monkeypatch.setattr("dynsim.integrators.stochastic._integrate", stop)
+    monkeypatch.setattr("dynsim.integrators.fixed_step.stochastic._integrate", stop)
     noisy = NoisyFlow(FunctionFlow(decay), 1.0, calculus="ito")
     with pytest.raises(Stopped, match="250000000"):
         simulate(noisy, [1.0], [0.0, 2.5e6, 5e6], key=KEY)

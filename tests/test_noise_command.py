@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynsim.storage import load
+from dynsim.simulation.run_files import load
 from tests.commands import refused, run
 
 MINE = """

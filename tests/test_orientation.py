@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from analysis.dynamics.linearisation import eigenvalues, tangent_basis
 from analysis.hardmax.polytopes import polytope
-from dynsim.orientation import basis_of_range, oriented
+from dynsim._core.orientation import basis_of_range, oriented
 from dynsim.spaces import Sphere
 
 RNG = np.random.default_rng(0)

@@ -10,8 +10,8 @@ import pytest
 from dynsim.__main__ import main
 from dynsim.commands.options import check_outputs
 from dynsim.integrators import Scipy
-from dynsim.simulation import simulate
-from dynsim.storage import save
+from dynsim.simulation.run_files import save
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.published import published_gradient_flow
 
 COMMANDS = {
@@ -32,7 +32,11 @@ COMMANDS = {
 def nothing_runs(monkeypatch):
     """Fail on any computation: a refusal comes before it."""
     imported = "dynsim.commands.simulate.flows.simulate"  # first: a module imported later would keep the patch
-    lazily = ("dynsim.simulation.simulate", "analysis.report.run_checks", "dynsim.clustering.iterate_hardmax")
+    lazily = (
+        "dynsim.simulation.simulate.simulate",
+        "analysis.report.run_checks",
+        "dynsim.simulation.hardmax.iterate_hardmax",
+    )
     for name in (imported, *lazily):
         monkeypatch.setattr(name, lambda *a, **k: pytest.fail("computed before the output was looked at"))
 

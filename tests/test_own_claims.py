@@ -283,7 +283,7 @@ def test_a_trial_that_raises_is_named_with_its_line_and_the_others_are_checked(c
             'raise IntegrationError("It stopped.", outcome=Outcome.MAX_STEPS)',
             "It stopped.",
         ),
-        ("from dynsim.data import data_file", 'data_file("none.txt", ".")', "Argument `data` must name a folder"),
+        ("from dynsim.io.data import data_file", 'data_file("none.txt", ".")', "Argument `data` must name a folder"),
     ],
     ids=["integration", "data"],
 )

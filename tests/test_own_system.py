@@ -15,9 +15,9 @@ from analysis.ledger.findings import find
 from analysis.ledger.verdict import Verdict
 from dynsim import Event, FunctionFlow, FunctionMap, Scipy, Sphere, iterate, load, rerun, save, simulate_until, stream
 from dynsim.__main__ import main
-from dynsim.ensembles import ensemble
 from dynsim.papers import Paper
-from dynsim.simulation import simulate
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.catalogue.maps import Henon
 from dynsim.systems.euler import EulerMap
 from dynsim.systems.master_equation.rates import DrivenRates

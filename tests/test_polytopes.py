@@ -12,7 +12,7 @@ from analysis.hardmax.candidates import candidate_set, projection_of_origin, sup
 from analysis.hardmax.exact_geometry import determinant, facets, in_hull, row_echelon, solved
 from analysis.hardmax.polytopes import contains, distinct_limits, faces, nested, outside, polytope, vertices, volume
 from dynsim.exact import rationals
-from dynsim.simulation import iterate
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 HALF = Fraction(1, 2)

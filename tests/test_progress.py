@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from dynsim.progress import progress, tracked, waiting
+from dynsim._runtime.progress import progress, tracked, waiting
 
-module = importlib.import_module("dynsim.progress")
+module = importlib.import_module("dynsim._runtime.progress")
 
 
 class Terminal(io.StringIO):

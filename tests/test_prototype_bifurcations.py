@@ -13,7 +13,7 @@ from analysis.prototypes.collapse import collapse_spectrum, critical_temperature
 from analysis.prototypes.lyapunov import lyapunov_candidates, rate_along
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import assignments as soft
 from dynsim.systems.prototypes.assignments import distance_variance, entropy
 from dynsim.systems.prototypes.flow import PrototypeFlow

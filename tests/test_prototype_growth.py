@@ -10,7 +10,7 @@ import pytest
 from analysis.prototypes.boundedness import LogTimeFlow, escape_constant, growth
 from analysis.prototypes.certificates import bounding_radius, escaping_prototypes
 from dynsim.integrators import Scipy
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import squared_distances
 from dynsim.systems.prototypes.encoders import FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow

@@ -21,7 +21,7 @@ from analysis.prototypes.slow_manifold import (
 from analysis.prototypes.symmetries import permuted, symmetry_modes
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.encoders import AffineEncoder, FreeEmbeddings, LinearEncoder, MLPEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss

@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 
 from dynsim.integrators import Scipy
 from dynsim.keys import stream
-from dynsim.simulation import iterate, simulate
+from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.euler import EulerMap
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.descent import DescentMap, random_batches

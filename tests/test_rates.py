@@ -11,7 +11,7 @@ from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import consensus_potential
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.simulation import iterate, simulate
+from dynsim.simulation.simulate import iterate, simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow

@@ -25,7 +25,7 @@ from analysis.chains.rational_exponential import (
 from analysis.chains.relaxation import _METHODS, relaxation
 from analysis.chains.stationary import stationary_distribution
 from dynsim.errors import IntegrationError
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.master_equation.flow import MasterEquationFlow
 from dynsim.systems.master_equation.generators import (
     birth_death,

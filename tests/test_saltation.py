@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.saltation import final_state, fundamental_matrix, saltation_matrix
-from dynsim.hybrid import Transition, simulate_hybrid, unchanged
-from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.integrators import Diffrax, Event
+from dynsim.simulation.hybrid import Transition, simulate_hybrid, unchanged
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.parameters import parameter

@@ -14,8 +14,9 @@ import pytest
 
 from dynsim.integrators import Diffrax, Stats
 from dynsim.keys import stream
+from dynsim.simulation.run_files import load, save
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
-from dynsim.storage import load, save
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import Dense
 from dynsim.systems.tokens.interactions.blocked import Blocked
@@ -25,7 +26,6 @@ from dynsim.systems.tokens.interactions.sharded import Sharded
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic, measured_traffic
 from dynsim.systems.tokens.masks import AbstractMask, Causal, Window
-from dynsim.trajectory import Trajectory
 
 FEW = ("ring, window, large scores", "moments, causal, ellipsoid")
 COARSE = ("coarse moments", "coarse moments, causal")  # some tokens are given NaN, on one device as on eight

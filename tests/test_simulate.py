@@ -8,17 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.ensembles import ensemble
-from dynsim.initial_distributions import initial
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.outcome import Outcome
-from dynsim.simulation import iterate, simulate, simulate_until, with_error
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.simulate import iterate, simulate, simulate_until, with_error
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.hardmax.maps import HardmaxMap
 from dynsim.systems.schedules import PiecewiseConstant
 from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.initial import initial
 from dynsim.systems.tokens.published import published_gradient_flow
 
 FLOW = TokenFlow(np.eye(3))

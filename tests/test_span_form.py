@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Event, InSpan, Scipy
 from dynsim.keys import stream
-from dynsim.simulation import simulate, simulate_until
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.run_files import rerun, save
+from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.spaces import Ellipsoid, Euclidean
-from dynsim.storage import rerun, save
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
 from dynsim.systems.tokens.flow import TokenFlow

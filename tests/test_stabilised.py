@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dynsim.commands.integrators import integrator
-from dynsim.ensembles import ensemble
 from dynsim.errors import IntegrationError
 from dynsim.integrators import RKC2, Diffrax, Event, Scipy
 from dynsim.outcome import Outcome
-from dynsim.simulation import simulate, simulate_until
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.systems.base import FunctionFlow
 
 N = 50

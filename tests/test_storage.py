@@ -16,20 +16,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.ensembles import ensemble
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild, resolve
 from dynsim.keys import stream
-from dynsim.simulation import iterate, path_on_host, simulate, simulate_until
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.run_files import FORMAT_VERSION, header, load, rerun, save, to_xarray
+from dynsim.simulation.simulate import iterate, path_on_host, simulate, simulate_until
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Ellipsoid, Euclidean, Product, Sphere
-from dynsim.storage import FORMAT_VERSION, header, load, rerun, save, to_xarray
 from dynsim.systems.base import AbstractMap, FunctionFlow
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
 from dynsim.systems.tokens.published import published_hemisphere_flow
-from dynsim.trajectory import Trajectory
 from tests.storage_systems import rotation
 
 ROOT = Path(__file__).parent.parent
@@ -103,7 +103,7 @@ def test_another_process_makes_the_same_bits_from_the_files_alone(integrators, t
     files = [tmp_path / f"{k}.npz" for k in range(len(runs))]
     for file, made in zip(files, runs, strict=True):
         save(file, made)
-    code = "import sys; from dynsim.storage import *; [save(f'{file}.again', rerun(file)) for file in sys.argv[1:]]"
+    code = "import sys; from dynsim.simulation.run_files import *; [save(f'{file}.again', rerun(file)) for file in sys.argv[1:]]"
     in_another_process(code, *files)
     for file, made in zip(files, runs, strict=True):
         again = file.with_suffix(".npz.again")
@@ -233,7 +233,7 @@ def test_a_function_of_a_script_is_found_by_its_file(tmp_path, monkeypatch):
         "import jax.numpy as jnp, sys\n"
         "def spin(t, x):\n    return jnp.stack([-x[1], x[0]])\n"
         "if __name__ == '__main__':\n"
-        "    from dynsim.simulation import simulate\n    from dynsim.storage import save\n"
+        "    from dynsim.simulation.simulate import simulate\n    from dynsim.simulation.run_files import save\n"
         "    from dynsim.systems.base import FunctionFlow\n    from dynsim.integrators import Scipy\n"
         "    save(sys.argv[1], simulate(FunctionFlow(spin), jnp.array([1.0, 0.0]), [0.0, 1.0], integrator=Scipy()))\n"
     )

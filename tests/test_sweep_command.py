@@ -11,7 +11,7 @@ from dynsim.commands.sweep_options import Sweep
 from dynsim.errors import IntegrationError
 from dynsim.keys import stream
 from dynsim.outcome import Outcome
-from dynsim.sweep_points import digest, points_of
+from dynsim.simulation.sweep_points import digest, points_of
 from tests.commands import refused, run
 
 MINE = """
@@ -110,7 +110,7 @@ def test_a_point_that_lacks_steps_is_told_the_option(here, capsys, monkeypatch):
         caps.append(integrator.max_steps)
         raise IntegrationError(f"Stopped: {Outcome.MAX_STEPS.advice}.", outcome=Outcome.MAX_STEPS)
 
-    monkeypatch.setattr("dynsim.simulation.simulate", stopped)
+    monkeypatch.setattr("dynsim.simulation.simulate.simulate", stopped)
     status, said, _ = run(capsys, "sweep", "lorenz", "--rho", "28", "--max-steps", "9")
     assert (status, caps) == (1, [9])
     assert said.splitlines()[0] == "1 point (rho 1): 0 ok, 1 failed"

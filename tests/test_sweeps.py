@@ -19,8 +19,8 @@ import pytest
 
 from dynsim.io.locks import held
 from dynsim.keys import stream
-from dynsim.sweep_points import digest, points_of
-from dynsim.sweeps import _size, sweep
+from dynsim.simulation.sweep import _size, sweep
+from dynsim.simulation.sweep_points import digest, points_of
 
 ROOT = Path(__file__).parent.parent
 GRID = {"a": [1.0, 2.0, 4.0], "b": [10, 20]}
@@ -102,7 +102,7 @@ SCRIPT = """
 import time
 from pathlib import Path
 import numpy as np
-from dynsim.sweeps import sweep
+from dynsim.simulation.sweep import sweep
 
 def slow(a):
     if a >= 3 and not Path("go").exists():

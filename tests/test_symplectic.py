@@ -4,13 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.ensembles import ensemble
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Event, Symplectic
-from dynsim.integrators.fixed_steps import steps_between
-from dynsim.simulation import simulate, simulate_until
+from dynsim.integrators.fixed_step.base import steps_between
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.run_files import rerun, save
+from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.spaces import Sphere
-from dynsim.storage import rerun, save
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz
 from dynsim.systems.catalogue.oscillators import Pendulum

@@ -19,7 +19,7 @@ from analysis.tokens.noise import (
 )
 from dynsim.integrators import EulerHeun
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 
 N = 64
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.integrators.within import solve_within
+from dynsim.integrators.embedded import solve_within
 
 JUMP = 1 / 3
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.chains.relaxation import relaxation
-from dynsim._types import State, Times
+from dynsim._core.types import State, Times
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Event, Stats
 from dynsim.integrators.base import on_space

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import Exact, rationals
 
 DRAWN = 128  # entries; the claims draw no more at a time, with few exceptions

@@ -20,8 +20,8 @@ from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.periodic_orbits.cycle_phases import phases
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import State
-from dynsim.conversion import instance, integer
+from dynsim._core.types import State
+from dynsim._core.validation import instance, integer
 from dynsim.errors import argument_error, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild

@@ -11,10 +11,10 @@ from jaxtyping import Complex, Float
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.compiled import compiled
-from dynsim._types import State, Time
-from dynsim.arguments import as_state
+from dynsim._core.orientation import TIE, basis_of_range
+from dynsim._core.types import State, Time
 from dynsim.errors import argument_error
-from dynsim.orientation import TIE, basis_of_range
+from dynsim.simulation.checks import as_state
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynsim._types import Scalar, State
+from dynsim._core.types import Scalar, State
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Scipy
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
-from dynsim.trajectory import Trajectory
 
 
 class Increase(NamedTuple):

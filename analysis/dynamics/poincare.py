@@ -11,15 +11,15 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.flat import flat_states
-from dynsim._types import Scalar, State, Time
-from dynsim.arguments import as_state, check_flow, check_integrator, check_start
-from dynsim.conversion import function, integer, number, reals
-from dynsim.dense_output import DensePath, dense_path
+from dynsim._core.padding import filled, room_for
+from dynsim._core.types import Scalar, State, Time
+from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import argument_error, counted
 from dynsim.integrators import AbstractIntegrator, Diffrax
-from dynsim.padding import filled, room_for
-from dynsim.pictures import picture
-from dynsim.simulation import simulate
+from dynsim.notebook import picture
+from dynsim.simulation.checks import as_state, check_flow, check_integrator, check_start
+from dynsim.simulation.dense import DensePath, dense_path
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 

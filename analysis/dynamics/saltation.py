@@ -12,13 +12,13 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.linearisation import tangent_basis
-from dynsim._types import Scalar, State, Time
-from dynsim.arguments import as_state, check_flow
-from dynsim.conversion import number
+from dynsim._core.types import Scalar, State, Time
+from dynsim._core.validation import number
 from dynsim.errors import argument_error, shown
-from dynsim.hybrid import HybridRecipe, Transition
-from dynsim.hybrid_trajectory import Ending, HybridTrajectory
-from dynsim.integrators.within import solve_within
+from dynsim.integrators.embedded import solve_within
+from dynsim.simulation.checks import as_state, check_flow
+from dynsim.simulation.hybrid import HybridRecipe, Transition
+from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory
 from dynsim.systems.base import AbstractFlow
 
 TOUCHES = 1e-6  # of the norms of gradient and velocity: a guard that is crossed at a lower rate is only touched

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynsim._types import Key
-from dynsim.data import VARIABLE
+from dynsim._core.types import Key
+from dynsim._runtime.executors import as_executor, finished
+from dynsim._runtime.interrupts import on_interrupt
 from dynsim.errors import UnavailableError, argument_error
-from dynsim.executors import as_executor, finished
-from dynsim.interrupts import on_interrupt
+from dynsim.io.data import VARIABLE
 from dynsim.io.locks import held
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 from dynsim.keys import stream

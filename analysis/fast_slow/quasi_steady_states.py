@@ -9,10 +9,10 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria.settling import settle
-from dynsim.arguments import check_start
+from dynsim._core.orientation import oriented
 from dynsim.errors import argument_error
 from dynsim.integrators import stiff
-from dynsim.orientation import oriented
+from dynsim.simulation.checks import check_start
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastSubsystem, rates
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
 

@@ -13,13 +13,13 @@ from jaxtyping import Array
 from analysis.dynamics.convergence import Fit, observed_order
 from analysis.fast_slow.folds import fast_eigenvalues
 from analysis.fast_slow.quasi_steady_states import fast_limit
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Scipy, stiff
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 from dynsim.systems.fast_slow.reduced import CriticalManifold, ReducedFlow, fast_jacobian
-from dynsim.trajectory import Trajectory
 
 EPSILONS = (3e-3, 1e-3, 3e-4, 1e-4)
 FRAMES = 101

@@ -15,7 +15,7 @@ from analysis.dynamics.continuation.locating import located
 from analysis.dynamics.continuation.stepping import Limits, follow
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.fast_slow.folds import Bifurcation, Values, fold_near, root_near
-from dynsim._types import State, Time
+from dynsim._core.types import State, Time
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow

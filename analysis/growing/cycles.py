@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from dynsim.growing import flow_of
-from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim.simulation.growing import flow_of
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 
 
 class GrowthHistory(NamedTuple):

@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar
-from dynsim.conversion import choice
-from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim._core.types import Scalar
+from dynsim._core.validation import choice
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
-from dynsim.trajectory import Trajectory
 
 Potential = Literal["printed", "repaired", "none"]
 Heads = Float[Array, " heads"]

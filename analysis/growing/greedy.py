@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from analysis.growing.residuals import paired_spectrum, squared_norm
-from dynsim.conversion import integer, number
+from dynsim._core.validation import integer, number
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 
 Frames = Float[np.ndarray, "h d"]

@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from analysis.growing.separation import separation_force
-from dynsim._types import State
-from dynsim.conversion import integer
+from dynsim._core.types import State
+from dynsim._core.validation import integer
 from dynsim.errors import argument_error
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import directional_energies, prune

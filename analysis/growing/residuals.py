@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.special import erfc
 
-from dynsim.conversion import integer, number, reals
+from dynsim._core.validation import integer, number, reals
 from dynsim.errors import argument_error
 from dynsim.systems.growing.residual import antisymmetric_part, residual_matrix
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar
+from dynsim._core.types import Scalar
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, assignments, soft_centroids
 from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from analysis.growing.temperatures import printed_step_bound
-from dynsim._types import Scalar
+from dynsim._core.types import Scalar
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.losses import PrototypeLoss
 

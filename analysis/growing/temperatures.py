@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Scalar
-from dynsim.conversion import number, reals
+from dynsim._core.types import Scalar
+from dynsim._core.validation import number, reals
 from dynsim.errors import argument_error
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, distance_variance
 

@@ -12,9 +12,9 @@ import scipy.spatial
 from jaxtyping import Bool, Int
 
 from analysis.hardmax.exact_geometry import determinant, facets, in_hull, is_exact, row_echelon
+from dynsim._core.orientation import basis_of_range
 from dynsim.errors import argument_error
 from dynsim.exact import rationals
-from dynsim.orientation import basis_of_range
 
 MAX_HULL = 7  # largest dimension for Qhull; above, floats are decided by linear programs and no faces are available
 TOLERANCE = 1e-9  # times the diameter scale of the points: a float nearer than that to a face counts as on it

@@ -9,7 +9,7 @@ from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.programs import forget_programs
 from analysis.ledger.verdict import Verdict, judge
 from analysis.ledger.watched import was_called, watched
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.errors import IntegrationError, UnavailableError, argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import stream

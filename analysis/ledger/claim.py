@@ -7,7 +7,7 @@ from typing import Literal
 
 from analysis.ledger.evidence import Trial
 from analysis.ledger.verdict import Verdict
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import Source

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar, State
+from dynsim._core.types import Scalar, State
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
     Prototypes,
@@ -17,7 +18,6 @@ from dynsim.systems.prototypes.assignments import (
     separation,
     utilisation,
 )
-from dynsim.trajectory import Trajectory
 
 
 class Bank(NamedTuple):

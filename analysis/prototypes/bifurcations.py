@@ -13,8 +13,8 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.prototypes.collapse import collapse, critical_temperature
-from dynsim._types import Key, Scalar
-from dynsim.conversion import integer, number
+from dynsim._core.types import Key, Scalar
+from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error, shown
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.flow import PrototypeFlow, as_points

@@ -12,11 +12,11 @@ from jaxtyping import Array, Float
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.linearisation import spectrum
 from analysis.prototypes.certificates import Flow, bounding_radius, escaping_prototypes
-from dynsim._types import Scalar, State, Time
-from dynsim.conversion import integer, number
+from dynsim._core.types import Scalar, State, Time
+from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, stiff
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss

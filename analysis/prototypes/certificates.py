@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool
 
-from dynsim._types import Scalar, State, Time
+from dynsim._core.types import Scalar, State, Time
 from dynsim.systems.prototypes.assignments import squared_distances
 from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.temperatures import Annealing, ConstantTemperature

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from dynsim.conversion import integer, number
+from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error
 from dynsim.systems.prototypes.flow import as_points
 from dynsim.systems.prototypes.losses import PrototypeLoss

@@ -9,7 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from dynsim._types import State, Time
+from dynsim._core.types import State, Time
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 
 Matrix = Float[np.ndarray, "a b"]

@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from analysis.prototypes.certificates import Flow
-from dynsim._types import Scalar, State, Time
+from dynsim._core.types import Scalar, State, Time
 from dynsim.errors import argument_error
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import (
     competitive_loss,
     free_energy,
@@ -19,7 +20,6 @@ from dynsim.systems.prototypes.assignments import (
     prototype_variance,
     reconstruction_error,
 )
-from dynsim.trajectory import Trajectory
 
 Series = Float[np.ndarray, " times"]
 

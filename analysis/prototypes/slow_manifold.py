@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
 from analysis.fast_slow.reductions import EPSILONS, ReductionErrors, reduction_error
 from analysis.prototypes.hessian import Matrix, hessian_blocks
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.integrators import AbstractIntegrator, stiff
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 from dynsim.systems.fast_slow.reduced import nearby_root
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow

@@ -10,7 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from analysis.prototypes.hessian import hessian_blocks
-from dynsim._types import State, Time
+from dynsim._core.types import State, Time
 from dynsim.errors import argument_error
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 

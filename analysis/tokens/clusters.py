@@ -6,7 +6,7 @@ import numpy as np
 import scipy.cluster.hierarchy
 from numpy.typing import ArrayLike
 
-from dynsim._types import Time
+from dynsim._core.types import Time
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar, Tokens
+from dynsim._core.types import Scalar, Tokens
 
 
 def diameter(x: Tokens) -> Scalar:

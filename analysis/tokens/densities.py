@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from analysis.tokens.clusters import Drift, merging
-from dynsim._types import Time, Tokens
-from dynsim.conversion import integer
+from dynsim._core.types import Time, Tokens
+from dynsim._core.validation import integer
 from dynsim.errors import argument_error
 from dynsim.spaces import Sphere
 from dynsim.systems.schedules import ScaledIdentity

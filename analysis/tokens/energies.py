@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from dynsim._types import Scalar, Time, Tokens
+from dynsim._core.types import Scalar, Time, Tokens
 from dynsim.systems.base import AbstractFlow
 
 Numbers = Float[Array | np.ndarray, " n"]

@@ -17,7 +17,7 @@ $$
 import numpy as np
 import scipy.special
 
-from dynsim.conversion import integer, number
+from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error
 
 

@@ -9,7 +9,7 @@ import scipy.optimize
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Scalar, Tokens
+from dynsim._core.types import Scalar, Tokens
 from dynsim.errors import argument_error
 
 

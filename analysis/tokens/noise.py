@@ -19,8 +19,8 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.special import ive
 
-from dynsim._types import Scalar, Tokens
-from dynsim.conversion import integer, number
+from dynsim._core.types import Scalar, Tokens
+from dynsim._core.validation import integer, number
 
 GRID = 256  # of the circle
 

@@ -9,8 +9,8 @@ import tyro
 
 from dynsim.commands.options import check_outputs, parse, say, warn
 from dynsim.commands.sizes import check_work
-from dynsim.data import use_data
 from dynsim.errors import argument_error
+from dynsim.io.data import use_data
 
 if TYPE_CHECKING:
     from analysis.ledger.claim import Claim
@@ -56,9 +56,9 @@ def main(words: Sequence[str]) -> int:
     from analysis.json_types import counterexample, json_rows
     from analysis.ledger.findings import select
     from analysis.report import entries, in_order, json_lines, run_checks, table, use_one_thread, write_atomically
+    from dynsim._runtime.progress import tracked
     from dynsim.commands.own_claims import library, refuse_what_is_no_trial, source
     from dynsim.commands.own_papers import is_file
-    from dynsim.progress import tracked
 
     use_data(o.data)
     use_results(o.results)

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dynsim._core.printing import printed
 from dynsim.commands.options import say
-from dynsim.decimals import printed
 
 if TYPE_CHECKING:
     from analysis.dynamics.continuation.branches import Branch

@@ -30,12 +30,12 @@ def main(words: Sequence[str]) -> int:
     from analysis.ledger.findings import select
     from analysis.report import in_words, run_checks
     from analysis.tokens.consensus import diameter
-    from dynsim.initial_distributions import initial
     from dynsim.integrators import Scipy
     from dynsim.io.npz import writable_folder
     from dynsim.keys import stream
-    from dynsim.simulation import simulate
-    from dynsim.storage import save
+    from dynsim.simulation.run_files import save
+    from dynsim.simulation.simulate import simulate
+    from dynsim.systems.tokens.initial import initial
     from dynsim.systems.tokens.published import published_gradient_flow
     from figures import figure
     from figures.gallery import find_figures

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import tyro
 
 from dynsim.commands.options import parse, say
-from dynsim.data import use_data
 from dynsim.errors import argument_error, nearest
+from dynsim.io.data import use_data
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def main(words: Sequence[str]) -> int:
     """Run the seeds without a record, and print a summary of each record."""
     o = parse(Experiment, words, "experiment")
     from analysis.experiments import experiments, records, results_folder
-    from dynsim.executors import cluster
+    from dynsim._runtime.executors import cluster
 
     found = {e.name: e for e in experiments()} | {e.name.split("/", 1)[1]: e for e in experiments()}
     if o.name not in found:

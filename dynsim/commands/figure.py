@@ -8,8 +8,8 @@ from typing import Annotated
 import tyro
 
 from dynsim.commands.options import parse, say, warn
-from dynsim.data import use_data
 from dynsim.errors import argument_error, renamed
+from dynsim.io.data import use_data
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ def main(words: Sequence[str]) -> int:
     """Draw the figures and print the names of the files."""
     o = parse(Figure, words, "figure")
     from analysis.experiments import use_results
+    from dynsim._runtime.interrupts import on_interrupt
+    from dynsim._runtime.progress import tracked
     from dynsim.commands.own_figures import known_figures
     from dynsim.commands.own_papers import is_file
-    from dynsim.interrupts import on_interrupt
-    from dynsim.progress import tracked
     from figures.figure import save
     from figures.files import check_formats
     from figures.gallery import find_figures, write_index

@@ -3,7 +3,7 @@
 import dataclasses
 
 from dynsim.integrators import RKC2, AbstractIntegrator, Diffrax, Scipy, stiff
-from dynsim.integrators.implicit import implicit
+from dynsim.integrators.presets import implicit
 
 
 def integrator(name: str, rtol: float, max_steps: int | None = None) -> AbstractIntegrator:

@@ -64,7 +64,7 @@ def _of_the_catalogue(entry: "Entry") -> str:
 
 
 def _distributions() -> list[str]:
-    from dynsim.initial_distributions import DISTRIBUTIONS
+    from dynsim.systems.tokens.initial import DISTRIBUTIONS
 
     texts = {name: (draw.__doc__ or "").splitlines()[0] for name, draw in DISTRIBUTIONS.items()}
     return [f"{name:<22}{text.removeprefix('Return ')}" for name, text in texts.items()]

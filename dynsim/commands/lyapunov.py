@@ -106,7 +106,7 @@ def single(o: Lyapunov, made: "Found") -> int:
 
 def against(o: Lyapunov, made: "Found") -> int:
     """Print and draw the exponents against a parameter; a value at which the orbit escapes is left out and counted."""
-    from dynsim.progress import tracked
+    from dynsim._runtime.progress import tracked
     from dynsim.systems.named import changed
 
     name, values = parameter_range(o.against, o.values, made.system, "against")

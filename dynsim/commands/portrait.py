@@ -98,7 +98,7 @@ def main(words: Sequence[str]) -> int:
     say(f"figure {o.figure}")
     if o.movie is not None:
         from analysis.dynamics.attractors.distances import Followed
-        from dynsim.progress import tracked
+        from dynsim._runtime.progress import tracked
         from dynsim.systems.named import changed
         from figures.movie import write_movie
         from figures.panels.labels import number_text, symbol

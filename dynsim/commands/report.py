@@ -10,7 +10,7 @@ import tyro
 
 from dynsim.commands.options import check_outputs, parse, say, warn
 from dynsim.commands.sizes import check_work
-from dynsim.data import use_data
+from dynsim.io.data import use_data
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ def main(words: Sequence[str]) -> int:
         use_one_thread,
         write_atomically,
     )
+    from dynsim._runtime.executors import cluster
+    from dynsim._runtime.progress import tracked
     from dynsim.commands.own_claims import library, refuse_what_is_no_trial, source
     from dynsim.commands.own_papers import is_file
-    from dynsim.executors import cluster
-    from dynsim.progress import tracked
 
     use_data(o.data)
     use_results(o.results)

@@ -242,7 +242,7 @@ def _cobweb(o: Section, made: "Found", label: str) -> Shown:
     import jax
     import jax.numpy as jnp
 
-    from dynsim.simulation import iterate
+    from dynsim.simulation.simulate import iterate
     from figures.panels.maps import cobweb
 
     orbit = np.asarray(iterate(made.system, jnp.asarray(made.begun()), min(o.count, 100)).ys)[:, 0]
@@ -261,7 +261,7 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
     """Return several orbits from the diagonal of the window, or one from the given start."""
     import jax.numpy as jnp
 
-    from dynsim.simulation import iterate
+    from dynsim.simulation.simulate import iterate
     from figures.panels.maps import orbits
 
     first, second = _plotted(o, known, None)

@@ -37,8 +37,8 @@ def main(words: Sequence[str]) -> int:
     check_positive(end=o.end)
     grid, units = _grid((*other_words(Sweep, words), *extra)), _units(o.units)
     check_figure(o, grid)
-    from dynsim.executors import cluster
-    from dynsim.sweeps import sweep
+    from dynsim._runtime.executors import cluster
+    from dynsim.simulation.sweep import sweep
 
     function = Built(o, tuple((name, values[0] if values else None) for name, values in grid.items()))
     known = function.components
@@ -255,7 +255,7 @@ def run_measures(
     from analysis.dynamics.flow_maps.flat import flat_states
     from dynsim.commands.integrators import integrator
     from dynsim.commands.simulate.ensembles import measurements
-    from dynsim.simulation import iterate, simulate
+    from dynsim.simulation.simulate import iterate, simulate
     from dynsim.systems.base import AbstractMap
 
     start = made.begun()

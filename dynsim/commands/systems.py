@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.commands.options import parse, refuse_unused, warn
 from dynsim.commands.simulate import WITH_OWN_OPTIONS
 from dynsim.commands.simulate.own import check_function, imported, own_code, without_name

@@ -2,12 +2,12 @@
 
 from dynsim.integrators.base import AbstractIntegrator, Event, Stats
 from dynsim.integrators.diffrax_backend import Diffrax
-from dynsim.integrators.implicit import stiff
+from dynsim.integrators.fixed_step.stochastic import EulerHeun, EulerMaruyama, StochasticHeun
+from dynsim.integrators.fixed_step.symplectic import Symplectic
 from dynsim.integrators.in_span import InSpan
+from dynsim.integrators.presets import stiff
 from dynsim.integrators.scipy_backend import Scipy
 from dynsim.integrators.stabilised import RKC2
-from dynsim.integrators.stochastic import EulerHeun, EulerMaruyama, StochasticHeun
-from dynsim.integrators.symplectic import Symplectic
 
 __all__ = [
     "RKC2",

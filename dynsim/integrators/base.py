@@ -12,10 +12,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
-from dynsim._types import Scalar, State, Time, Times
-from dynsim.conversion import function, integer, number
+from dynsim._core.host import on_host
+from dynsim._core.types import Scalar, State, Time, Times
+from dynsim._core.validation import function, integer, number
 from dynsim.errors import argument_error, shown
-from dynsim.host import on_host
 from dynsim.outcome import Outcome
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from dynsim._types import Scalar, State, Time
+from dynsim._core.types import Scalar, State, Time
 from dynsim.errors import argument_error, reason
 from dynsim.integrators.base import Event
 from dynsim.spaces import AbstractSpace

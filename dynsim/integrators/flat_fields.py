@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.errors import argument_error
 from dynsim.integrators.base import without_periods
 from dynsim.systems.base import AbstractFlow

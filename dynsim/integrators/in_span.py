@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from dynsim._types import State, Time, Times
+from dynsim._core.types import State, Time, Times
 from dynsim.errors import argument_error
 from dynsim.integrators.base import AbstractIntegrator, Coordinates, Event, StatesAt, Stats, unchanged
 from dynsim.integrators.diffrax_backend import Diffrax

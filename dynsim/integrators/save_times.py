@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import Array
 
-from dynsim._types import Times
+from dynsim._core.types import Times
 
 
 class InOrder(eqx.Module):

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from dynsim._types import State, Times
-from dynsim.conversion import integer, number
+from dynsim._core.host import on_host
+from dynsim._core.padding import filled, room_for
+from dynsim._core.types import State, Times
+from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error, nearest, shown
-from dynsim.host import on_host
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Event,
@@ -38,7 +39,6 @@ from dynsim.integrators.events import (
 from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flat_jacobian, flattened
 from dynsim.integrators.scipy_output import PathOutput, StepOutput
 from dynsim.outcome import Outcome
-from dynsim.padding import filled, room_for
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 

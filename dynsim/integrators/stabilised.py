@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from dynsim._types import Scalar, State
-from dynsim.conversion import integer
+from dynsim._core.types import Scalar, State
+from dynsim._core.validation import integer
 
 DAMPING = 2 / 13
 REACH = 1.54  # s stages are stable up to (s^2 - 1) / 1.54 of step times spectral radius, and slightly beyond

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from dynsim.interrupts import wrote
+from dynsim._runtime.interrupts import wrote
 
 
 @contextlib.contextmanager

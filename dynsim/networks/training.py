@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
+from dynsim._runtime.progress import progress
 from dynsim.errors import TrainingError, UnavailableError, argument_error, check_at_least
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
-from dynsim.progress import progress
 
 if TYPE_CHECKING:
     import optax

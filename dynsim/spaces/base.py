@@ -5,7 +5,7 @@ from typing import Any
 
 import equinox as eqx
 
-from dynsim._types import Key, Scalar, State
+from dynsim._core.types import Key, Scalar, State
 
 
 class AbstractSpace(eqx.Module):

@@ -7,8 +7,8 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Key, Scalar, State
-from dynsim.conversion import random_key, reals, sizes
+from dynsim._core.types import Key, Scalar, State
+from dynsim._core.validation import random_key, reals, sizes
 from dynsim.errors import argument_error
 from dynsim.spaces.base import AbstractSpace
 

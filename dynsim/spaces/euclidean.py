@@ -3,8 +3,8 @@
 import jax
 import jax.numpy as jnp
 
-from dynsim._types import Key, Scalar, State
-from dynsim.conversion import random_key, sizes
+from dynsim._core.types import Key, Scalar, State
+from dynsim._core.validation import random_key, sizes
 from dynsim.spaces.base import AbstractSpace
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from dynsim._types import Key, Scalar, State
-from dynsim.conversion import random_key
+from dynsim._core.types import Key, Scalar, State
+from dynsim._core.validation import random_key
 from dynsim.errors import argument_error, shown
 from dynsim.spaces.base import AbstractSpace
 

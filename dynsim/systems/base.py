@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim._types import State, Step, Time
-from dynsim.conversion import function, instance, number, times
+from dynsim._core.types import State, Step, Time
+from dynsim._core.validation import function, instance, number, times
 from dynsim.errors import argument_error, reason
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.named import declared, declared_parameters

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import jax
 
-from dynsim._types import Scalar, State, Time
-from dynsim.conversion import function
+from dynsim._core.types import Scalar, State, Time
+from dynsim._core.validation import function
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, as_space
 

@@ -9,7 +9,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
-from dynsim._types import Tokens
+from dynsim._core.types import Tokens
 
 
 def transposed(P: Array, x: Tokens) -> Array:

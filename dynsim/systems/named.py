@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim._types import State
-from dynsim.conversion import function, reals
+from dynsim._core.types import State
+from dynsim._core.validation import function, reals
 from dynsim.errors import argument_error, nearest, shown
 
 

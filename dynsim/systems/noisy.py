@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import PyTree
 
-from dynsim._types import Scalar, State, Time
-from dynsim.conversion import choice, function, instance, reals
+from dynsim._core.types import Scalar, State, Time
+from dynsim._core.validation import choice, function, instance, reals
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim._types import State, Time
-from dynsim.conversion import instance, number, reals
+from dynsim._core.host import on_host
+from dynsim._core.types import State, Time
+from dynsim._core.validation import instance, number, reals
 from dynsim.errors import argument_error, shown
-from dynsim.host import on_host
 from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Leaf, where

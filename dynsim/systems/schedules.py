@@ -12,8 +12,8 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Key, Time, Tokens
-from dynsim.conversion import integer, number, random_key, real, reals
+from dynsim._core.types import Key, Time, Tokens
+from dynsim._core.validation import integer, number, random_key, real, reals
 from dynsim.errors import argument_error, shown
 from dynsim.systems.head_products import form, mixed, per_head, scaled_form, scaled_transposed, transposed
 

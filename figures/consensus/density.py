@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from analysis.experiments import Size, record
 from analysis.experiments.tokens.density import DENSITIES
 from analysis.tokens.growth_rates import fastest_degree, uniform_growth_rates
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import CONSENSUS
 from figures.figure import Numbers, figure
 from figures.run_size import run_size, write_run_size

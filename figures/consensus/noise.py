@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from analysis.experiments import Size, record
 from analysis.experiments.tokens.noise import NOISE
 from analysis.tokens.noise import critical_amplitude, stationary_polarisation
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import CONSENSUS
 from figures import panels
 from figures.figure import Numbers, figure

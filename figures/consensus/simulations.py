@@ -16,15 +16,16 @@ from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
 from analysis.experiments import Size, record
 from analysis.experiments.consensus.simulations import ENSEMBLE
 from analysis.tokens.energies import consensus_potential, hemisphere_lyapunov
-from dynsim._types import Key
-from dynsim.initial_distributions import initial
+from dynsim._core.orientation import oriented
+from dynsim._core.types import Key
 from dynsim.integrators import Scipy
-from dynsim.orientation import oriented
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import gradient_token_flow
+from dynsim.systems.tokens.initial import initial
 from dynsim.systems.tokens.published import (
     GRADIENT_MATRIX,
     HEMISPHERE_AXIS,
@@ -33,7 +34,6 @@ from dynsim.systems.tokens.published import (
     published_hemisphere_flow,
     published_symmetric_flow,
 )
-from dynsim.trajectory import Trajectory
 from figures import panels
 from figures.figure import Numbers, figure
 from figures.run_size import run_size, write_run_size

@@ -14,8 +14,8 @@ from matplotlib.patches import Patch
 from analysis.experiments import Size, record
 from analysis.experiments.consensus.prompts import FIRST_PROMPT
 from analysis.experiments.consensus.simulations import MEASURES, PASSES, states_after
-from dynsim._types import Key
-from dynsim.data import data_file
+from dynsim._core.types import Key
+from dynsim.io.data import data_file
 from dynsim.networks.decoder.attention_flow import attention_schedules
 from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.tokenizer import load_tokenizer

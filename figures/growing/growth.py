@@ -9,11 +9,11 @@ import numpy as np
 from analysis.experiments.growing.instances import Choices, Setting, growing_flow
 from analysis.growing.functionals import energy_along
 from analysis.growing.separation import expansion
-from dynsim._types import Key
-from dynsim.growing import simulate_growing
-from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim._core.types import Key
 from dynsim.integrators import Scipy
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import simulate_growing
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.transitions import grow, may_grow
 from figures import panels
 from figures.figure import Numbers, figure

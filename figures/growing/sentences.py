@@ -9,7 +9,7 @@ from analysis.experiments import Size, record
 from analysis.experiments.growing.pruning import PRUNING, separation_changes
 from analysis.experiments.growing.training import TRAINING
 from analysis.experiments.growing.training_records import READINGS, events, variant_names
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import GROWING
 from figures import panels
 from figures.figure import Numbers, figure

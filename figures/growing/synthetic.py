@@ -6,7 +6,7 @@ import numpy as np
 from analysis.experiments import Size, record
 from analysis.experiments.growing.outcomes import coverages
 from analysis.experiments.growing.synthetic import SHOWN, SYNTHETIC, outcomes
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import GROWING
 from figures import panels
 from figures.figure import Numbers, figure

@@ -14,15 +14,15 @@ from matplotlib.axes import Axes
 from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import certify
 from analysis.hardmax.polytopes import polytope
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import rationals
-from dynsim.initial_distributions import initial
 from dynsim.papers import HARDMAX
-from dynsim.simulation import iterate
+from dynsim.simulation.simulate import iterate
 from dynsim.spaces import Euclidean
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2, FIGURE_1, FIGURE_1_ATTENTION, FIGURE_2
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from dynsim.systems.tokens.initial import initial
 from figures import panels
 from figures.figure import Numbers, figure
 from figures.panels.hulls import MORE_THAN_TWO, NO_SECOND

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.experiments import Record, Size, record
 from analysis.experiments.hardmax.reviews import REVIEWS, table_1
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import HardmaxMap
 from figures import panels

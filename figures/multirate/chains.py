@@ -9,9 +9,9 @@ from analysis.chains.entropies import dissipation, relative_entropy
 from analysis.chains.integrator import Exponential
 from analysis.chains.spectra import spectral_gap
 from analysis.chains.stationary import stationary_distribution, stationary_distributions
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import MULTIRATE
-from dynsim.simulation import iterate, simulate
+from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap, step_bound
 from dynsim.systems.master_equation.generators import (
     attention_generator,

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from analysis.experiments import Size, record
 from analysis.experiments.multirate.training_study import SECTION_9, variant_names
 from analysis.networks.leaks import leak_matrix
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.networks.multirate.config import MultirateConfig
 from dynsim.networks.multirate.network import draw_multirate, with_gates
 from dynsim.papers import MULTIRATE

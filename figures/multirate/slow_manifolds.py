@@ -5,10 +5,10 @@ import numpy as np
 
 from analysis.fast_slow.critical_manifold import Branch, connected_branches
 from analysis.fast_slow.reductions import reduction_error
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import stiff
 from dynsim.papers import MULTIRATE
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow.examples import EXAMPLES, michaelis_menten_flow, van_der_pol_flow
 from dynsim.systems.fast_slow.flow import FastSlow
 from figures import panels

@@ -13,8 +13,8 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike
 
+from dynsim._core.orientation import basis_of_range, oriented
 from dynsim.errors import argument_error
-from dynsim.orientation import basis_of_range, oriented
 from figures.style import colour, paler
 
 AXES = ("$y_1$", "$y_2$", "$y_3$")

@@ -8,7 +8,7 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.fast_slow.critical_manifold import KINDS
 from analysis.prototypes.bifurcations import branch_in_temperature
 from analysis.prototypes.collapse import critical_temperature
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.losses import GradientMode
 from figures import panels

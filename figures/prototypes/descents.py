@@ -9,15 +9,15 @@ import matplotlib.figure
 import numpy as np
 from jaxtyping import Array, Float
 
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import Scipy
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import prototype_variance, separation
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing
-from dynsim.trajectory import Trajectory
 from figures import panels
 from figures.figure import Numbers, figure
 from figures.prototypes.portraits import EMBEDDINGS, MODES

@@ -11,9 +11,9 @@ from analysis.experiments.prototypes.debris import DebrisConfig, Descent
 from analysis.experiments.prototypes.kmeans import kmeans, nearest
 from analysis.experiments.prototypes.learning_rates import LEARNING_RATES
 from analysis.experiments.prototypes.orbits import REGIMES, draw_objects, standardised
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import iterate
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.descent import DescentMap
 from dynsim.systems.prototypes.encoders import principal_components
 from dynsim.systems.prototypes.flow import PrototypeFlow

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.linearisation import spectrum
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss

@@ -10,7 +10,7 @@ from analysis.experiments.prototypes.hierarchy import HIERARCHY
 from analysis.experiments.prototypes.neighbour_maps import neighbour_map
 from analysis.experiments.prototypes.quantisation import QUANTISATION
 from analysis.experiments.prototypes.text import TEXT
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.encoders import principal_components
 from figures import panels

@@ -7,10 +7,10 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.fast_slow.critical_manifold import KINDS
 from analysis.prototypes.collapse import critical_temperature
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import stiff
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow.flow import FastSubsystem
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.ensembles import ensemble
-from dynsim.initial_distributions import initial
 from dynsim.integrators import AbstractIntegrator, Diffrax, InSpan
 from dynsim.keys import stream
+from dynsim.simulation.ensemble import ensemble
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.initial import initial
 from dynsim.systems.tokens.masks import Causal
 from dynsim.systems.tokens.published import published_ensemble_flow
 from tests.benchmarks import opponents

@@ -11,9 +11,9 @@ import jax
 import numpy as np
 import scipy.integrate
 
-from dynsim.growing import simulate_growing
 from dynsim.integrators import RKC2, Diffrax
 from dynsim.keys import stream
+from dynsim.simulation.growing import simulate_growing
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow

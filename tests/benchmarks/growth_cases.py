@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.integrate
 
-from dynsim.ensembles import ensemble
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy, stiff
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.examples import van_der_pol_flow

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.spatial
 
-from dynsim.clustering import iterate_hardmax
+from dynsim.simulation.hardmax import iterate_hardmax
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from tests.benchmarks.harness import Contender, Row, in_fresh_process, race
@@ -167,7 +167,7 @@ _MANY = """
 import time
 import numpy as np
 from dynsim.systems.hardmax.maps import HardmaxMap
-from dynsim.clustering import iterate_hardmax
+from dynsim.simulation.hardmax import iterate_hardmax
 x = np.random.default_rng(0).normal(size=({n}, 2))
 begin = time.perf_counter()
 run = iterate_hardmax(HardmaxMap({alpha}), x, 50, every=50)

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.ensembles import cores
 from dynsim.keys import stream
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout
+from dynsim.simulation.ensemble import cores
 from tests.benchmarks.harness import Contender, Row, race
 
 TEMPERATURE = 8.0

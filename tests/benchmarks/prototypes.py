@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.integrate
 
-from dynsim.ensembles import cores
 from dynsim.integrators import RKC2, Diffrax
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.ensemble import cores
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss

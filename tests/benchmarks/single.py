@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.published import published_gradient_flow
 from tests.benchmarks.harness import Contender, Row, race, show, start_to_end
 
@@ -44,7 +44,7 @@ print(s.y[0, -1])
     "dynsim, Scipy()": """
 import numpy as np
 from dynsim import Scipy, published_gradient_flow
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 flow = published_gradient_flow()
 P = np.asarray(flow.query_key.value[0])
 y0 = np.random.default_rng(0).normal(size=(10, 3))
@@ -62,7 +62,7 @@ print(np.asarray(solve(jnp.asarray(y0)))[-1, 0, 0])
     "dynsim, Diffrax()": """
 import numpy as np
 from dynsim import Diffrax, published_gradient_flow
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 flow = published_gradient_flow()
 P = np.asarray(flow.query_key.value[0])
 y0 = np.random.default_rng(0).normal(size=(10, 3))

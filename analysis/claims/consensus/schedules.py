@@ -6,7 +6,7 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.evidence import Measurement, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 

@@ -11,7 +11,7 @@ from analysis.claims.rational_instances import integers, rational_unit
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, holds
 from analysis.tokens.consensus import diameter, min_inner_product, misalignment
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 

@@ -11,10 +11,10 @@ from analysis.claims.consensus.instances.sizes import shape_of_tokens
 from analysis.claims.consensus.schedules import schedules_that_ship
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most
-from dynsim._types import Key, Time, Tokens
+from dynsim._core.types import Key, Time, Tokens
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.euler import EulerMap

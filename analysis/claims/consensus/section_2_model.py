@@ -29,7 +29,7 @@ from analysis.claims.rational_instances import (
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS

@@ -12,10 +12,10 @@ from analysis.claims.rational_instances import identity, rational_unit, tangent_
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from analysis.tokens.consensus import diameter
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import TokenFlow
 
 N, D = 4, 3

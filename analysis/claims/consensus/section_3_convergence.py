@@ -14,10 +14,10 @@ from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.tokens.energies import consensus_potential, metric_factors, rate_along
-from dynsim._types import Key, Scalar, Tokens
+from dynsim._core.types import Key, Scalar, Tokens
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import AbstractSpace, Sphere
 from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
 

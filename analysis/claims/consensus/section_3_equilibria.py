@@ -17,11 +17,11 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import consensus_potential
-from dynsim._types import Key, Scalar, Tokens
+from dynsim._core.types import Key, Scalar, Tokens
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.masks import Window

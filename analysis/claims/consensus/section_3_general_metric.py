@@ -11,11 +11,11 @@ from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, holds
 from analysis.ledger.verdict import Verdict
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import gradient_token_flow
 
 D = 3

@@ -22,7 +22,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, equal, holds
 from analysis.tokens.energies import consensus_potential, consensus_potential_gradient, metric_factors
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS

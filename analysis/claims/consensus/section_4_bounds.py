@@ -25,10 +25,10 @@ from analysis.claims.consensus.instances.printed_attention import (
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal
-from dynsim._types import Key, Time
+from dynsim._core.types import Key, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.schedules import AbstractSchedule
 from dynsim.systems.tokens.flow import TokenFlow, identity_value_flow

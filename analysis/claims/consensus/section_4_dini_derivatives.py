@@ -14,7 +14,7 @@ from analysis.claims.rational_instances import rational_matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import SOLVER, Measurement, Trial, at_least, at_most, holds
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate, upper_dini
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.systems.tokens.flow import TokenFlow

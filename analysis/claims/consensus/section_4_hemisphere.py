@@ -28,11 +28,11 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter
 from analysis.tokens.hemispheres import margin_along
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.tokens.flow import TokenFlow, identity_value_flow
 

@@ -21,7 +21,7 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most,
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate
 from analysis.tokens.hemispheres import margin_along
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 

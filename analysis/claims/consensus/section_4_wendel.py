@@ -20,7 +20,7 @@ from analysis.tokens.hemispheres import (
     printed_wendel_probability,
     wendel_probability,
 )
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.spaces import Sphere

@@ -24,15 +24,15 @@ from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter, distance_to_point
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow, causal_identity_flow
 from dynsim.systems.tokens.masks import AbstractMask
-from dynsim.trajectory import Trajectory
 
 N, D, HEADS = 4, 3, 2
 TIMES = 61  # saved by every simulation of this shape, so that one program serves all

@@ -11,7 +11,7 @@ from analysis.claims.rational_instances import integers, rational_matrix, ration
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, equal, holds
 from analysis.tokens.energies import alignment_potential
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS

@@ -23,14 +23,14 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
 from analysis.tokens.consensus import distance_to_point
 from analysis.tokens.hemispheres import margin_along
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import causal_symmetric_flow
 from dynsim.systems.tokens.scalar_driven import OjaFlow
-from dynsim.trajectory import Trajectory
 
 N, D = 4, 3
 TIMES = 61

@@ -14,15 +14,15 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter, distance_to_point, min_inner_product, misalignment
 from analysis.tokens.energies import consensus_potential, hemisphere_lyapunov
-from dynsim._types import Key, Tokens
-from dynsim.initial_distributions import initial
+from dynsim._core.orientation import oriented
+from dynsim._core.types import Key, Tokens
 from dynsim.integrators import AbstractIntegrator, InSpan
-from dynsim.orientation import oriented
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import AbstractSpace, Sphere
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.initial import initial
 from dynsim.systems.tokens.masks import AbstractMask, Window
 from dynsim.systems.tokens.published import (
     GRADIENT_MATRIX,

@@ -6,7 +6,7 @@ from analysis.experiments import Experiment, best_record
 from analysis.experiments.consensus.simulations import PASSES, SORTING
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most, equal
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 

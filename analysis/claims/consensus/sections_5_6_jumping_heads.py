@@ -5,7 +5,7 @@ from analysis.claims.consensus.section_5_causal import HEADS, D, stability_trial
 from analysis.claims.consensus.section_6_value_matrix import convergence_trial
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 

@@ -12,10 +12,10 @@ from analysis.claims.rational_instances import integers
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
 from analysis.tokens.energies import alignment_potential, rate_along
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, SinusoidalRate
 

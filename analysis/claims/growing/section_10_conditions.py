@@ -15,10 +15,10 @@ from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.step_sizes import GateSteps, Measured, Rates, common_bound, cooling_steps, step_conditions
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, holds
-from dynsim._types import Key
-from dynsim.growing import descend
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import descend
 from dynsim.systems.growing.transitions import prune
 
 POSITIVE_CASE = "no control: the corrected claim is the positive case"

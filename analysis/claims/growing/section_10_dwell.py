@@ -15,11 +15,11 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.temperatures import activity, printed_hitting_time, printed_step_bound, step_bound
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
-from dynsim.growing import descend, simulate_growing
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import descend, simulate_growing
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.residual import dominant_plane

@@ -22,10 +22,10 @@ from analysis.growing.step_sizes import (
 )
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
-from dynsim.growing import descend
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import descend
 from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.transitions import prune
 from dynsim.systems.prototypes.assignments import separation

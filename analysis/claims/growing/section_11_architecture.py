@@ -16,10 +16,10 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import rate_of_change
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
-from dynsim.growing import flow_of, simulate_growing
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.residual import dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules

@@ -16,7 +16,7 @@ from analysis.claims.prototypes.section_4_lyapunov import derivatives, loss_valu
 from analysis.growing.functionals import piecewise_free_energy, rate_of_change
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow

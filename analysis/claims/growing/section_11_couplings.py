@@ -12,7 +12,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.couplings import Curvatures, Rates, couplings, curvatures
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow

@@ -12,7 +12,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import rate_of_change
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 

@@ -9,10 +9,10 @@ from analysis.claims.growing.section_11_events import FRAMES, small_flow, withou
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
-from dynsim._types import Key
-from dynsim.growing import flow_of, simulate_growing
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of, simulate_growing
 
 THEOREM = GROWING.at("Theorem 8")
 PLANES = 2

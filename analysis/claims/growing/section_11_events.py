@@ -13,11 +13,11 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
-from dynsim.growing import flow_of, simulate_growing
-from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of, simulate_growing
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow, prune

@@ -15,10 +15,10 @@ from analysis.claims.growing.section_11_limits import pair_of_prototypes, symmet
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
-from dynsim.growing import simulate_growing
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import simulate_growing
 from dynsim.systems.growing.gate import GateFlow
 from dynsim.systems.growing.residual import dominant_plane
 from dynsim.systems.growing.rules import GrowthRules

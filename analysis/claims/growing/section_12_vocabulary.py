@@ -13,10 +13,10 @@ from analysis.claims.growing.section_5_specialisation import mixed_box
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import SOLVER, Trial, at_least, at_most, holds
-from dynsim._types import Key
-from dynsim.growing import flow_of
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.assignments import assignments, soft_centroids
 

@@ -14,7 +14,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.temperatures import activity
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow

@@ -22,10 +22,10 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.temperatures import activity, hitting_time, printed_hitting_time
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
-from dynsim.growing import simulate_growing
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import simulate_growing
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 
 THEOREM = GROWING.at("Theorem 3")

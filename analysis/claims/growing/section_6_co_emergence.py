@@ -15,7 +15,7 @@ from analysis.growing.pruning import heads_at
 from analysis.growing.residuals import directional_loss
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.papers import GROWING

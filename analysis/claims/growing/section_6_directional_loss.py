@@ -18,7 +18,7 @@ from analysis.growing.residuals import (
 )
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.papers import GROWING

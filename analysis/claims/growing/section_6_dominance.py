@@ -14,7 +14,7 @@ from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from analysis.ledger.verdict import Verdict
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.papers import GROWING

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier

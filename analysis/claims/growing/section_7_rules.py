@@ -8,12 +8,12 @@ from analysis.claims.growing.instances.small_clouds import growing_system, ortho
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, equal
-from dynsim._types import Key
-from dynsim.growing import flow_of, simulate_growing
-from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of, simulate_growing
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.transitions import grow, may_grow, prune
 

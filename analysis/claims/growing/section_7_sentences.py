@@ -9,7 +9,7 @@ from analysis.experiments.growing.training import TRAINING
 from analysis.experiments.growing.training_records import READINGS, events
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.errors import UnavailableError
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream

@@ -19,7 +19,7 @@ from analysis.experiments.growing.outcomes import coverages
 from analysis.growing.greedy import energy_coverage
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow

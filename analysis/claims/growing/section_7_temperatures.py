@@ -15,10 +15,10 @@ from analysis.growing.separation import separation_force
 from analysis.growing.temperatures import hitting_time
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
-from dynsim.growing import simulate_growing
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import simulate_growing
 
 SMALL = Setting(tokens=200, dimension=16)  # eight heads, one for each pair of eigenvalues
 END = 6000.0

@@ -20,12 +20,12 @@ from analysis.growing.cycles import growth_cycle
 from analysis.growing.pruning import heads_at
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
-from dynsim.growing import flow_of
-from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
-from dynsim.simulation import simulate
+from dynsim.simulation.growing import flow_of
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.gate import GateFlow
 from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix

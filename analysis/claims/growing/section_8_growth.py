@@ -21,11 +21,11 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
-from dynsim._types import Key
-from dynsim.growing import flow_of
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of
 from dynsim.systems.growing.residual import Reading, dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.assignments import assignments, soft_centroids

@@ -23,11 +23,11 @@ from analysis.growing.pruning import heads_at
 from analysis.growing.temperatures import printed_hitting_time
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, holds
-from dynsim._types import Key
-from dynsim.growing import flow_of
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import residual_matrix
 from dynsim.systems.growing.transitions import grow

@@ -21,7 +21,7 @@ from analysis.growing.pruning import pruned
 from analysis.growing.separation import separation_force
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.prototypes.assignments import distance_variance

@@ -24,7 +24,7 @@ from analysis.growing.pruning import heads_at, pruned
 from analysis.growing.separation import separation_force
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow

@@ -13,11 +13,11 @@ from analysis.growing.pruning import heads_at
 from analysis.growing.step_sizes import exchange_lipschitz
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, holds
-from dynsim._types import Key
-from dynsim.growing import flow_of, simulate_growing
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import grow, prune
 from dynsim.systems.prototypes.assignments import separation

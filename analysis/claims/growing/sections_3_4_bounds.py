@@ -28,7 +28,7 @@ from analysis.claims.multirate.rational_logarithms import logarithm
 from analysis.growing.separation import expansion, expansion_derivatives
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most, holds
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 

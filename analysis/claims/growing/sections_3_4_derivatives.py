@@ -21,7 +21,7 @@ from analysis.claims.rational_instances import Exact, matrix
 from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.prototypes.assignments import assignment_covariance

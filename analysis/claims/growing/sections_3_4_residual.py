@@ -13,7 +13,7 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import Measurement, Trial, holds
 from analysis.ledger.verdict import Verdict
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix

@@ -34,7 +34,7 @@ from analysis.claims.rational_instances import matrix
 from analysis.growing.separation import expansion, expansion_at_high_temperature
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
 

@@ -15,11 +15,11 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import expanded, separation_force
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import SOLVER, Measurement, Trial, at_least, equal, holds
-from dynsim._types import Key
-from dynsim.growing import descend
-from dynsim.hybrid_trajectory import Jump
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import GROWING
+from dynsim.simulation.growing import descend
+from dynsim.simulation.hybrid_trajectory import Jump
 from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.residual import Reading, dominant_value, residual_matrix

@@ -12,7 +12,7 @@ from analysis.claims.hardmax.instances.clouds import Case, distinct
 from analysis.claims.hardmax.instances.zoo import posed
 from analysis.claims.rational_instances import matrix, rational_matrix
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 
 LAYERS = 40  # over which the growth is measured
 DEEPEST = 14  # halvings of a cube at most

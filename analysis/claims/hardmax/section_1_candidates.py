@@ -19,7 +19,7 @@ from analysis.hardmax.candidates import projection_of_origin, support_gap
 from analysis.hardmax.polytopes import Polytope, contains, faces
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX

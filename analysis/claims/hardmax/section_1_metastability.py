@@ -13,10 +13,10 @@ from analysis.claims.hardmax.instances.zoo import tied_followers
 from analysis.claims.rational_instances import identity, integers, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
-from dynsim.simulation import iterate
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.maps import SoftmaxMap
 
 NEAR = Fraction(1, 64)  # the largest diameter of a cluster, and displacement in a layer that counts as stationary

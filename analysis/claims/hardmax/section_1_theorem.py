@@ -23,7 +23,7 @@ from analysis.hardmax.candidates import projection_of_origin
 from analysis.hardmax.polytopes import Polytope, contains
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import rationals
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX

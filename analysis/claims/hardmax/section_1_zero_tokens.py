@@ -21,7 +21,7 @@ from analysis.claims.rational_instances import Exact, identity
 from analysis.hardmax.certificate import certify
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX

@@ -11,10 +11,10 @@ from analysis.claims.hardmax.instances.clouds import case
 from analysis.claims.rational_instances import integers, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
-from dynsim.clustering import CertainLayers, iterate_hardmax
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
+from dynsim.simulation.hardmax import CertainLayers, iterate_hardmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.search.reuse import NormBounds, ReusedFollowerSets
 

@@ -13,10 +13,10 @@ from analysis.claims.rational_instances import Exact, identity, matrix, rational
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
-from dynsim._types import Key
-from dynsim.clustering import iterate_hardmax
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
+from dynsim.simulation.hardmax import iterate_hardmax
 from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap
 

@@ -21,7 +21,7 @@ from analysis.claims.rational_instances import Exact, identity
 from analysis.hardmax.polytopes import MAX_HULL, contains, nested, outside, polytope, vertices
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, MultiHeadMap

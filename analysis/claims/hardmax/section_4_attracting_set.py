@@ -30,7 +30,7 @@ from analysis.hardmax.exact_geometry import determinant, solved
 from analysis.hardmax.polytopes import contains, faces, polytope
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, SOLVER, Measurement, Trial, at_most, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX

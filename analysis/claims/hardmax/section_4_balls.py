@@ -22,7 +22,7 @@ from analysis.hardmax.polytopes import distinct_limits
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from analysis.tokens.clusters import clusters
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 

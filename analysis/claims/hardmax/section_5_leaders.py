@@ -13,7 +13,7 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import rationals
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX

@@ -18,7 +18,7 @@ from analysis.claims.hardmax.section_1_theorem import attained_limits
 from analysis.claims.rational_instances import identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import rational
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX

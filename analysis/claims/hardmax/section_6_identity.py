@@ -12,7 +12,7 @@ from analysis.claims.rational_instances import Exact, integers, matrix, rational
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.sentiment.classifier import ReviewClassifier, hardmax_logits
 from dynsim.papers import HARDMAX

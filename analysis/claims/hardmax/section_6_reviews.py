@@ -15,9 +15,9 @@ from analysis.hardmax.certificate import Certificate, certify
 from analysis.hardmax.polytopes import polytope
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Trial, at_most, equal, holds
-from dynsim._types import Key
-from dynsim.data import data_file
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.io.data import data_file
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.sentiment.classifier import (
     ReviewClassifier,

@@ -10,7 +10,7 @@ from analysis.experiments import Record, best_record, paper_record
 from analysis.experiments.hardmax.reviews import FULL, REVIEWS, classifiers, table_1
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_least, at_most, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 

@@ -22,7 +22,7 @@ from analysis.claims.multirate.instances.hard_chains import known
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, at_least, at_most, equal, holds
 from dynsim.exact import rationals
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.master_equation.checks import check_generator
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap, step_bound
 from dynsim.systems.master_equation.generators import birth_death

@@ -14,7 +14,7 @@ from analysis.claims.multirate.instances.contractions import AbsoluteValueMap, r
 from analysis.claims.rational_instances import Exact, rational_matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.papers import MULTIRATE

@@ -14,11 +14,11 @@ from analysis.claims.multirate.instances.networks import SMALL, network
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal
-from dynsim._types import Key
+from dynsim._core.orientation import oriented
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.layers import GroupedLayer
 from dynsim.networks.multirate.network import Round
-from dynsim.orientation import oriented
 from dynsim.papers import MULTIRATE
 
 STEP = 1e-4  # half the distance of the two states of a near pair

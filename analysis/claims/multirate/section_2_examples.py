@@ -12,7 +12,7 @@ from analysis.fast_slow.folds import fast_eigenvalues
 from analysis.fast_slow.reductions import first_order_correction
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 from dynsim.systems.fast_slow import examples

@@ -17,10 +17,10 @@ from analysis.fast_slow.quasi_steady_states import fast_limit, quasi_steady_stat
 from analysis.fast_slow.reductions import LAYERS, first_order_correction, reduction_error
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, rates
 from dynsim.systems.fast_slow.reduced import CriticalManifold, ReducedFlow
 

@@ -20,7 +20,7 @@ from analysis.claims.multirate.instances.networks import (
 from analysis.claims.multirate.sections_2_4_forward_pass import injection_size, largest, run
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.network import MultirateNetwork, frozen, with_gates
 from dynsim.networks.multirate.training import byte_loss

@@ -13,7 +13,7 @@ from analysis.chains.mixing import total_variation
 from analysis.chains.stationary import stationary_distribution
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.errors import UnavailableError
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.training import train

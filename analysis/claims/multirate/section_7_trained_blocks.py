@@ -15,9 +15,9 @@ from analysis.claims.rational_instances import Exact, identity, matrix, rational
 from analysis.hardmax.exact_geometry import determinant, solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, equal, holds
-from dynsim._types import Key
-from dynsim.data import data_file
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.io.data import data_file
 from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.transformer import Block
 from dynsim.papers import MULTIRATE

@@ -20,7 +20,7 @@ from analysis.claims.multirate.section_7_learned_projector import (
 from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal
 from analysis.ledger.verdict import Verdict
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 

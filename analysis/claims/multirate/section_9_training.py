@@ -15,9 +15,9 @@ from analysis.experiments import Record, best_record
 from analysis.experiments.multirate.training_study import SECTION_9, trained_network
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most
-from dynsim._types import Key
-from dynsim.data import data_file
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.io.data import data_file
 from dynsim.networks.multirate.byte_text import read_bytes, windows
 from dynsim.networks.multirate.network import with_gates
 from dynsim.networks.multirate.training import text_loss

@@ -26,7 +26,7 @@ from analysis.claims.multirate.instances.networks import (
 )
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.network import MultirateNetwork, Round
 from dynsim.networks.multirate.training import byte_loss, loss_with_residual, text_loss

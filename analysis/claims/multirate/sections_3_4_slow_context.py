@@ -19,7 +19,7 @@ from analysis.claims.multirate.instances.networks import (
 from analysis.claims.multirate.numpy_forward_pass import in_numpy, logits, slow_state
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 

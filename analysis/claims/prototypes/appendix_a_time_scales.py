@@ -25,10 +25,10 @@ from analysis.prototypes.slow_manifold import (
     manifold_distances,
     relaxed_prototypes,
 )
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow.flow import FastSubsystem
 from dynsim.systems.prototypes.flow import Coupled
 

@@ -10,10 +10,10 @@ from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.evidence import Measurement, equal, holds
 from analysis.prototypes.lyapunov import lyapunov_candidates
-from dynsim._types import Key
-from dynsim.simulation import map_stats
+from dynsim._core.types import Key
+from dynsim.simulation.simulate import map_stats
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
-from dynsim.trajectory import Trajectory
 
 TIMES = np.array([0.0, 0.5, 0.8, 2.0, 2.1])
 """Times at unequal distances, for the quadrature of rates."""

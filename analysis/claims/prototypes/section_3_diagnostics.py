@@ -17,15 +17,15 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most
 from analysis.prototypes.bank import bank_along, bank_measures
 from analysis.prototypes.collapse import collapse, critical_temperature
-from dynsim._types import Key, Scalar, Time
+from dynsim._core.types import Key, Scalar, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing, as_temperature
-from dynsim.trajectory import Trajectory
 
 TIMES = [0.0, 1.0, 2.0, 4.0, 8.0]
 Diagnostic = Callable[[CoupledFlow, Coupled], Scalar]

@@ -13,10 +13,10 @@ from analysis.experiments.prototypes.learning_rates import (
 )
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_most, equal
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import iterate
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.descent import DescentMap, random_batches
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow

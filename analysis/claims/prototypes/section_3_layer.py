@@ -14,7 +14,7 @@ from analysis.claims.prototypes.instances.banks import Bank, Parts, distances, h
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.multirate.flops import matmul_flops

@@ -15,16 +15,16 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.boundedness import escape_constant
 from analysis.prototypes.certificates import bounding_radius
-from dynsim._types import Key, Scalar, State, Time
+from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature
-from dynsim.trajectory import Trajectory
 
 FACT = PROTOTYPES.at("Fact 1")
 THEOREM_2 = PROTOTYPES.at("Theorem 2")

@@ -23,7 +23,7 @@ from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, m
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, equal, holds
 from analysis.prototypes.hessian import HessianBlocks, condition_bound, hessian_blocks, rate_condition, rate_spectrum
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES

@@ -18,10 +18,10 @@ from analysis.claims.prototypes.section_4_escape import FRAMES, line_bank, lyapu
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.lyapunov import measures, rate_along
-from dynsim._types import Key, Scalar, State, Time
+from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import FreeEmbeddings, MLPEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow

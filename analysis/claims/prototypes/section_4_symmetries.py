@@ -11,7 +11,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
 from analysis.prototypes.symmetries import permuted, symmetry_modes
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.encoders import Affine, AffineEncoder, FreeEmbeddings

@@ -11,7 +11,7 @@ from analysis.claims.prototypes.instances.lattices import LatticePoint, lattice_
 from analysis.claims.rational_instances import Exact
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.fast_slow.flow import FastSlow

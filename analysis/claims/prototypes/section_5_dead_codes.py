@@ -16,7 +16,7 @@ from analysis.claims.rational_instances import matrix
 from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import Trial, equal, holds
 from analysis.ledger.verdict import Verdict
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.prototypes.quantisers import AbstractQuantiser, HardQuantiser, SoftQuantiser, usage
 from dynsim.papers import PROTOTYPES

@@ -12,7 +12,7 @@ from analysis.claims.prototypes.instances.banks import Bank, computed, distances
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures

@@ -18,7 +18,7 @@ from analysis.experiments.prototypes.orbits import FEATURES, REGIMES, Catalogue,
 from analysis.experiments.prototypes.scores import scores
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 

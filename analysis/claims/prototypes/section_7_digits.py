@@ -6,7 +6,7 @@ from analysis.experiments import Record, best_record
 from analysis.experiments.prototypes.learning_rates import LEARNING_RATES, separation_ratios
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 

@@ -16,7 +16,7 @@ from analysis.experiments import Record, best_record
 from analysis.experiments.prototypes.quantisation import QUANTISATION
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.prototypes.quantisers import SoftQuantiser
 from dynsim.papers import PROTOTYPES

@@ -7,7 +7,7 @@ from math import comb
 
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 

@@ -22,11 +22,11 @@ from analysis.claims.rational_instances import identity
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
 from analysis.prototypes.collapse import FACTORS, collapse, collapse_spectrum, critical_temperature
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import Prototypes, separation, squared_distances
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss

@@ -25,7 +25,7 @@ from analysis.claims.rational_instances import Exact
 from analysis.hardmax.exact_geometry import in_hull
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 

@@ -11,7 +11,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.bifurcations import branches_in_temperature, pitchfork
 from analysis.prototypes.collapse import collapse, collapse_spectrum
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.flow import PrototypeFlow

@@ -35,12 +35,12 @@ from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
 from analysis.dynamics.flow_maps.flat import flat_states, grid_states
 from analysis.dynamics.flow_maps.time_map import WINDOW, Features, TimeMap
-from dynsim._types import State
-from dynsim.arguments import as_state
-from dynsim.conversion import integer, reals
+from dynsim._core.types import State
+from dynsim._core.validation import integer, reals
+from dynsim._runtime.progress import progress
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator
-from dynsim.progress import progress
+from dynsim.simulation.checks import as_state
 from dynsim.systems.named import components
 
 if TYPE_CHECKING:

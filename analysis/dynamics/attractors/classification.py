@@ -22,9 +22,9 @@ from analysis.dynamics.linearisation import SymmetryGenerator, kind, spectrum
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.integrators import Diffrax, stiff
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractMap
 
 SLOW = 1e-3  # of the extent: a motion in an interval below which an equilibrium is looked for

@@ -19,10 +19,10 @@ from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from dynsim._types import State
-from dynsim.arguments import as_state
-from dynsim.conversion import integer, number
+from dynsim._core.types import State
+from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error, counted
+from dynsim.simulation.checks import as_state
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 NARROW = 1e-9  # of the extent: the bracket to which a segment is divided

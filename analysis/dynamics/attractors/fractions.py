@@ -15,8 +15,8 @@ from analysis.dynamics.attractors.distances import Followed, relabelled, set_dis
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap
-from dynsim._types import Key, State
-from dynsim.conversion import choice, function, integer, random_key, reals
+from dynsim._core.types import Key, State
+from dynsim._core.validation import choice, function, integer, random_key, reals
 from dynsim.errors import argument_error
 from dynsim.systems.named import real_parameter, with_parameter
 

@@ -8,7 +8,7 @@ from jaxtyping import Complex, Float
 
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap, periods_of, principal, states_of
-from dynsim._types import State
+from dynsim._core.types import State
 
 CURVE = "curve of equilibria"
 SURFACE = "surface of equilibria"

@@ -17,11 +17,11 @@ from analysis.dynamics.flow_maps.unit_speed import change_in_time, check_period
 from analysis.dynamics.flow_maps.variational import solver_of, tolerance_of
 from analysis.dynamics.linearisation import SymmetryGenerator, eigenvalues, tangent_jacobian
 from analysis.dynamics.scaling.samples import norms, units_near
-from dynsim._types import State
-from dynsim.arguments import as_state, start_on
-from dynsim.conversion import function, integer, number
+from dynsim._core.types import State
+from dynsim._core.validation import function, integer, number
 from dynsim.errors import argument_error, shown
 from dynsim.integrators import AbstractIntegrator
+from dynsim.simulation.checks import as_state, start_on
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 LOOKED_AT = 1_000_000  # entries of states at which a dependence on time is looked for

@@ -27,7 +27,7 @@ from analysis.dynamics.normal_forms.map_degeneracies import (
     third_resonance_coefficient,
 )
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
 CRITICAL = {"cusp": 1.0, "1:1 resonance": 1.0, "generalised period doubling": -1.0}

@@ -15,8 +15,8 @@ from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import RTOL, check_forcing, curve_of_orbits, forcing_in
 from analysis.dynamics.continuation.scaling import curve_units, orbit_units
 from analysis.dynamics.scaling.units import Units, made_units
-from dynsim.arguments import check_flow
 from dynsim.errors import argument_error
+from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 

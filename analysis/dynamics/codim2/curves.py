@@ -30,9 +30,9 @@ from analysis.dynamics.continuation.stepping import can_go_on, follow, limits, t
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states
 from analysis.dynamics.normal_forms.codimension_two import crossing_pair, turns
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import State
-from dynsim.conversion import integer, number
-from dynsim.decimals import printed, size_of
+from dynsim._core.printing import printed, size_of
+from dynsim._core.types import State
+from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter

@@ -13,7 +13,7 @@ from jaxtyping import Array
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.periodic_orbits.shooting import shoot
-from dynsim._types import State, Time
+from dynsim._core.types import State, Time
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow, AbstractMap

@@ -20,9 +20,9 @@ from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_b
 from analysis.dynamics.normal_forms.charts import FlowChart, second_derivative
 from analysis.dynamics.normal_forms.codimension_two import crossing_pair, without
 from analysis.dynamics.normal_forms.flows import SINGULAR, lyapunov_coefficient
-from dynsim._types import State
-from dynsim.arguments import check_flow
+from dynsim._core.types import State
 from dynsim.errors import argument_error
+from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
 

@@ -23,7 +23,7 @@ from analysis.dynamics.continuation.orbit_curve import SMALL, OrbitCurve
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import null_vectors
 from analysis.dynamics.normal_forms.codimension_two import without
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.systems.named import real_parameter
 
 MULTIPLIERS = {"fold": 1.0, "period doubling": -1.0}

@@ -20,10 +20,10 @@ from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.flow_maps.flat import chord_distances, flat_state, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
 from analysis.dynamics.periodic_orbits.cycle_phases import phases
-from dynsim._types import State
-from dynsim.arguments import check_flow
-from dynsim.conversion import reals
+from dynsim._core.types import State
+from dynsim._core.validation import reals
 from dynsim.errors import argument_error
+from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 

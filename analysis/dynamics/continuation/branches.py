@@ -20,8 +20,8 @@ from analysis.dynamics.continuation.locating import (
 from analysis.dynamics.continuation.orbit_curve import REACH, Cycle, OrbitCurve
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
-from dynsim._types import State
-from dynsim.decimals import printed, size_of
+from dynsim._core.printing import printed, size_of
+from dynsim._core.types import State
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
 """The sign of the coefficient at which what begins there is stable on the centre manifold, by kind."""

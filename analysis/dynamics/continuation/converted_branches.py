@@ -7,7 +7,7 @@ import numpy as np
 from analysis.dynamics.continuation.branches import Bifurcation, Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import State
+from dynsim._core.types import State
 
 
 def branch_in_given(units: Units, found: Branch) -> Branch:

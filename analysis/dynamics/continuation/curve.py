@@ -9,7 +9,7 @@ from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import State
+from dynsim._core.types import State
 
 CORRECTIONS = 12  # Newton steps of a correction
 ROUNDING = 64 * float(np.finfo(float).eps)  # of the derivatives times state and parameter: what is left of a zero

@@ -19,10 +19,10 @@ from analysis.dynamics.continuation.switching import rays
 from analysis.dynamics.flow_maps.unit_speed import depends_on_time
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import State
-from dynsim.arguments import check_start
-from dynsim.conversion import integer
+from dynsim._core.types import State
+from dynsim._core.validation import integer
 from dynsim.errors import argument_error
+from dynsim.simulation.checks import check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 

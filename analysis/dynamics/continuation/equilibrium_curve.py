@@ -23,9 +23,9 @@ from analysis.dynamics.linearisation import (
 from analysis.dynamics.normal_forms.charts import FlowChart, MapChart
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
-from dynsim._types import State
-from dynsim.arguments import check_flow
-from dynsim.conversion import instance, integer
+from dynsim._core.types import State
+from dynsim._core.validation import instance, integer
+from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 

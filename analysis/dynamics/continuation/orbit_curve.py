@@ -22,9 +22,9 @@ from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coef
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from analysis.dynamics.periodic_orbits.shooting import shoot
-from dynsim._types import State, Time
-from dynsim.arguments import check_flow
-from dynsim.conversion import function
+from dynsim._core.types import State, Time
+from dynsim._core.validation import function
+from dynsim.simulation.checks import check_flow
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow

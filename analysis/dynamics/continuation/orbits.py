@@ -23,13 +23,13 @@ from analysis.dynamics.flow_maps.unit_speed import check_period, depends_on_time
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
-from dynsim._types import State
-from dynsim.arguments import check_flow
-from dynsim.conversion import function, instance, integer, number
+from dynsim._core.padding import filled
+from dynsim._core.types import State
+from dynsim._core.validation import function, instance, integer, number
 from dynsim.errors import argument_error
+from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.save_times import InOrder, request
-from dynsim.integrators.within import solve_within
-from dynsim.padding import filled
+from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
 

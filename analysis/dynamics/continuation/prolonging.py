@@ -6,7 +6,7 @@ import numpy as np
 from analysis.dynamics.continuation.branches import Branch, branch
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, direction_to, turned
 from analysis.dynamics.continuation.stepping import Limits, can_go_on, follow
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.errors import argument_error
 
 

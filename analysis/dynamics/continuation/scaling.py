@@ -25,7 +25,7 @@ from analysis.dynamics.flow_maps.component_sizes import (
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.periodic_orbits.shooting import TURN, passed
 from analysis.dynamics.scaling.units import STATES, TIMES, WIDTHS, Units, made_units, unit_of
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
 from dynsim.systems.noisy import NoisyFlow

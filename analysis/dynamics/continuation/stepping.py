@@ -7,7 +7,7 @@ import numpy as np
 from analysis.dynamics.continuation.branches import Branch, branch
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.locating import departures, has_kink, hidden_turn, located, passes_by
-from dynsim.conversion import integer, number
+from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error, shown
 
 SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps

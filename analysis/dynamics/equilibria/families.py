@@ -21,7 +21,7 @@ from analysis.dynamics.linearisation import (
 )
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import State, Time
+from dynsim._core.types import State, Time
 from dynsim.systems.base import AbstractFlow
 
 STEPS = 150  # of a curve along the extent of the states

@@ -15,10 +15,10 @@ from analysis.dynamics.flow_maps.flat import count_of, flat_state
 from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import Key, State, Time
-from dynsim.arguments import as_state, start_on
-from dynsim.conversion import number
+from dynsim._core.types import Key, State, Time
+from dynsim._core.validation import number
 from dynsim.errors import argument_error
+from dynsim.simulation.checks import as_state, start_on
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat

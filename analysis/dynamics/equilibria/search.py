@@ -35,10 +35,10 @@ from analysis.dynamics.linearisation import (
 )
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
-from dynsim._types import Key, State
-from dynsim.arguments import check_flow
-from dynsim.conversion import box_sides, function, integer, number, random_key
+from dynsim._core.types import Key, State
+from dynsim._core.validation import box_sides, function, integer, number, random_key
 from dynsim.errors import argument_error, counted
+from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 
 BETWEEN = 8  # points on the way to a family from which Newton's method leads to a chain of equilibria

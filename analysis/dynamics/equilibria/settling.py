@@ -11,10 +11,10 @@ from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basi
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow
 
 SLOW = 1e-8  # the speed, relative to the initial one or in units of the trajectory, below which stationarity is tested

@@ -17,7 +17,7 @@ from jaxtyping import Array
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.scaling.samples import ranges
 from analysis.dynamics.scaling.units import STATES, TIMES, Units, made_units, unit_of
-from dynsim._types import State, Time
+from dynsim._core.types import State, Time
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.rescaled import is_flat

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.errors import argument_error
 
 

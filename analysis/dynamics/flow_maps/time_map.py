@@ -18,10 +18,10 @@ from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.scaling.samples import norms
 from analysis.dynamics.scaling.units import Units, rounded_units
-from dynsim._types import State
-from dynsim.ensembles import cores
-from dynsim.integrators.within import solve_within
-from dynsim.padding import filled, room_for
+from dynsim._core.padding import filled, room_for
+from dynsim._core.types import State
+from dynsim.integrators.embedded import solve_within
+from dynsim.simulation.ensemble import cores
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 WINDOW = 8  # intervals in a call: one program for all

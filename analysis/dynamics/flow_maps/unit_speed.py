@@ -10,11 +10,11 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from dynsim._types import State, Time
-from dynsim.ensembles import ensemble
+from dynsim._core.padding import filled, room_for
+from dynsim._core.types import State, Time
 from dynsim.errors import argument_error
 from dynsim.integrators import Diffrax
-from dynsim.padding import filled, room_for
+from dynsim.simulation.ensemble import ensemble
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 

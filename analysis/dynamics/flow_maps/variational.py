@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from dynsim._types import State
-from dynsim.conversion import number
+from dynsim._core.types import State
+from dynsim._core.validation import number
 from dynsim.errors import argument_error, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax
-from dynsim.integrators.within import solve_within
+from dynsim.integrators.embedded import solve_within
 from dynsim.systems.base import AbstractMap
 
 

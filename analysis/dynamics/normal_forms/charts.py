@@ -13,7 +13,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float, Int
 
 from analysis.dynamics.flow_maps.compiled import compiled
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
 

@@ -5,7 +5,7 @@ from jaxtyping import Float, Inexact
 
 from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import Chart, FlowChart, second_derivative, third_derivative
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
 REAL = 1e-6  # of the modulus: a smaller imaginary part is that of a real eigenvalue

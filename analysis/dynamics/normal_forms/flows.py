@@ -8,7 +8,7 @@ from jaxtyping import Float, Inexact
 
 from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import Chart, FlowChart, Form, second_derivative, third_derivative
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
 SINGULAR = 1e-10  # relative: with a smaller singular value of the Jacobian a coefficient is not defined

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from analysis.dynamics.linearisation import eigenvectors_near, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import FlowChart, second_derivative, series, third_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, lyapunov_coefficient
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
 ORDER = 5  # of the terms that decide at a Bautin point

@@ -10,8 +10,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.normal_forms.charts import retracted
-from dynsim._types import State
-from dynsim.integrators.within import solve_within
+from dynsim._core.types import State
+from dynsim.integrators.embedded import solve_within
 from dynsim.systems.base import AbstractFlow
 
 

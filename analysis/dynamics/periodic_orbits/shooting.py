@@ -16,12 +16,12 @@ from analysis.dynamics.flow_maps.unit_speed import check_period, depends_on_time
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units, rounded_units
-from dynsim._types import State
-from dynsim.arguments import check_flow, check_start
-from dynsim.conversion import integer, number, reals
-from dynsim.decimals import ROUNDING, printed
+from dynsim._core.printing import ROUNDING, printed
+from dynsim._core.types import State
+from dynsim._core.validation import integer, number, reals
 from dynsim.errors import argument_error
-from dynsim.pictures import picture
+from dynsim.notebook import picture
+from dynsim.simulation.checks import check_flow, check_start
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat
 

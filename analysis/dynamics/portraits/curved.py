@@ -11,7 +11,7 @@ from analysis.dynamics.attractors.basins import Search, labelled, set_up
 from analysis.dynamics.equilibria.families import Family, families
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.unit_speed import Frozen
-from dynsim._types import Time
+from dynsim._core.types import Time
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 

@@ -14,10 +14,10 @@ from analysis.dynamics.flow_maps.unit_speed import change_in_time, curves, field
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.periodic_orbits.limit_cycles import cycles_with_paths
 from analysis.dynamics.portraits.poles import beside_poles
-from dynsim._types import Time
-from dynsim.conversion import integer, reals
+from dynsim._core.types import Time
+from dynsim._core.validation import integer, reals
 from dynsim.errors import argument_error
-from dynsim.pictures import picture
+from dynsim.notebook import picture
 from dynsim.systems.base import AbstractFlow
 
 GRID = 101  # points of a side of the window

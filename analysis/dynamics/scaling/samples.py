@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.scaling.units import Units, made_units, power_near, rounded_units
-from dynsim._types import State, Time
+from dynsim._core.types import State, Time
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow

@@ -17,7 +17,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.validated.ball_operations import ball
 from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues, ends_of, is_inside
-from dynsim.conversion import box_sides, integer, number, reals
+from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import argument_error, counted
 from dynsim.systems.base import AbstractFlow, AbstractMap
 

@@ -21,7 +21,7 @@ from analysis.dynamics.scaling.units import Units
 from analysis.dynamics.validated.ball_operations import ball, flint
 from analysis.dynamics.validated.balls import Balls, balls, entries
 from analysis.dynamics.validated.taylor import TaylorSteps
-from dynsim.conversion import number
+from dynsim._core.validation import number
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 

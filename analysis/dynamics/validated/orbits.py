@@ -17,8 +17,8 @@ from analysis.dynamics.validated.ball_operations import ball, flint
 from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
 from analysis.dynamics.validated.orbit_equations import BITS, ORDER, OrbitEquations, Proof, about, forcing_period
 from analysis.dynamics.validated.taylor import arithmetic
-from dynsim.arguments import check_flow
-from dynsim.conversion import instance
+from dynsim._core.validation import instance
+from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 
 DIGITS = 40  # that are printed, at most: of a ball only those that it certifies

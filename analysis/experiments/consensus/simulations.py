@@ -15,16 +15,16 @@ from jaxtyping import Array, Float
 from analysis.experiments import Arrays, Experiment
 from analysis.experiments.consensus.prompts import INPUTS, Inputs
 from analysis.tokens.consensus import diameter, effective_rank, min_inner_product, misalignment
-from dynsim._types import Key, Time
-from dynsim.data import data_file
-from dynsim.ensembles import ensemble
-from dynsim.initial_distributions import initial
+from dynsim._core.types import Key, Time
+from dynsim._runtime.progress import tracked
 from dynsim.integrators import Diffrax, InSpan
 from dynsim.io.checkpoints import Checkpoints
+from dynsim.io.data import data_file
 from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.transformer import Transformer
 from dynsim.papers import CONSENSUS
-from dynsim.progress import tracked
+from dynsim.simulation.ensemble import ensemble
+from dynsim.systems.tokens.initial import initial
 from dynsim.systems.tokens.published import published_ensemble_flow
 
 MEASURES = ("E", "least cosine", "effective rank")

@@ -7,8 +7,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from dynsim._types import Key
-from dynsim.conversion import choice
+from dynsim._core.types import Key
+from dynsim._core.validation import choice
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow, may_grow

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 from analysis.growing.separation import separation_force
 from analysis.prototypes.bank import covariance
-from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.assignments import separation
 

@@ -23,13 +23,13 @@ from analysis.experiments.growing.training import (
     train_variant,
 )
 from analysis.experiments.prototypes.epochs import ShuffledRows
-from dynsim._types import Key
+from dynsim._core.types import Key
+from dynsim._runtime.progress import progress
 from dynsim.networks.growing.classifier import SentenceClassifier
 from dynsim.networks.growing.growth import Sample, directional_energies, revised, sample, without_head
 from dynsim.networks.growing.training import growing_optimiser
 from dynsim.networks.training import train
 from dynsim.papers import GROWING
-from dynsim.progress import progress
 from dynsim.systems.prototypes.temperatures import ConstantTemperature
 
 Encoder = Literal["trained", "random"]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynsim.data import data_file
+from dynsim.io.data import data_file
 from dynsim.networks.sentiment.reviews import Encoded, Reviews, Selection, encoded, read_reviews
 from dynsim.networks.sentiment.words import PADDING, Cleaning, Vocabulary
 

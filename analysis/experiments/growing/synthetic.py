@@ -11,12 +11,12 @@ import numpy as np
 from analysis.experiments import Arrays, Experiment
 from analysis.experiments.growing.instances import Choices, Setting, growing_flow, spectrum
 from analysis.experiments.growing.outcomes import Outcome, bounds, coverages, outcome, rank_correlation, ratios
-from dynsim._types import Key
-from dynsim.growing import simulate_growing
+from dynsim._core.types import Key
+from dynsim._runtime.progress import progress
 from dynsim.integrators import RKC2, Diffrax
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.papers import GROWING
-from dynsim.progress import progress
+from dynsim.simulation.growing import simulate_growing
 
 INTEGRATORS = {
     "stabilised": Diffrax(RKC2(), rtol=1e-5, atol=1e-7),  # banks at rest are stiff beside temperatures that hardly move

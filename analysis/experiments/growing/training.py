@@ -16,7 +16,8 @@ from analysis.experiments.growing.training_records import READINGS, summarise_tr
 from analysis.experiments.growing.word_vectors import given_words
 from analysis.experiments.prototypes.epochs import Batch, ShuffledRows
 from analysis.growing.separation import separation_force
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
+from dynsim._runtime.progress import progress
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
 from dynsim.networks.growing.growth import Sample, residual, revised, sample, with_random_head
@@ -24,7 +25,6 @@ from dynsim.networks.growing.layer import draw_layer
 from dynsim.networks.growing.training import growing_optimiser, logits, sentence_loss
 from dynsim.networks.training import Loss, Trained, train
 from dynsim.papers import GROWING
-from dynsim.progress import progress
 from dynsim.systems.growing.residual import dominant_value
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.temperatures import ConstantTemperature

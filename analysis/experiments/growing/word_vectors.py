@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from dynsim._types import Key
-from dynsim.data import data_file
+from dynsim._core.types import Key
 from dynsim.errors import argument_error, reason
+from dynsim.io.data import data_file
 from dynsim.io.npz import read_arrays
 
 

@@ -12,17 +12,17 @@ import numpy as np
 
 from analysis.experiments import Arrays, Experiment
 from analysis.experiments.hardmax.classifier_measures import HISTORY, history_row, measured
-from dynsim._types import Key
-from dynsim.data import data_file
-from dynsim.ensembles import cores
+from dynsim._core.types import Key
+from dynsim._runtime.progress import progress
 from dynsim.io.checkpoints import Checkpoints
+from dynsim.io.data import data_file
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.sentiment.classifier import ReviewClassifier, draw_classifier, load_classifier, train_classifier
 from dynsim.networks.sentiment.reviews import Encoded, Selection, cleaned, encoded, read_reviews
 from dynsim.networks.sentiment.words import Cleaning, Vocabulary, vocabulary
 from dynsim.papers import HARDMAX
-from dynsim.progress import progress
+from dynsim.simulation.ensemble import cores
 
 Result = TypeVar("Result")
 

@@ -13,10 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.experiments import Arrays, Experiment
-from dynsim._types import Key
-from dynsim.data import data_file
+from dynsim._core.types import Key
+from dynsim._runtime.progress import progress
 from dynsim.errors import argument_error
 from dynsim.io.checkpoints import Checkpoints
+from dynsim.io.data import data_file
 from dynsim.networks.multirate.byte_text import random_windows, read_bytes, windows
 from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
 from dynsim.networks.multirate.flops import layer_equivalents
@@ -24,7 +25,6 @@ from dynsim.networks.multirate.network import MultirateNetwork, draw_multirate, 
 from dynsim.networks.multirate.training import text_loss, train_multirate
 from dynsim.networks.training import Batches
 from dynsim.papers import MULTIRATE
-from dynsim.progress import progress
 
 CURVES = ("training loss", "validation loss", "final validation loss", "gates")
 

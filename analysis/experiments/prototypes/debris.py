@@ -16,12 +16,12 @@ from analysis.experiments.prototypes.histories import NAMES, History, history, s
 from analysis.experiments.prototypes.kmeans import kmeans
 from analysis.experiments.prototypes.orbits import REGIMES, Catalogue, Objects, draw_objects, standardised
 from analysis.experiments.prototypes.scores import chance_band, contingency, matching
-from dynsim._types import Key
+from dynsim._core.types import Key
+from dynsim._runtime.progress import progress
 from dynsim.errors import argument_error
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.papers import PROTOTYPES
-from dynsim.progress import progress
-from dynsim.simulation import iterate
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.descent import DescentMap
 from dynsim.systems.prototypes.encoders import principal_components
 from dynsim.systems.prototypes.flow import PrototypeFlow

@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from dynsim.data import data_file
 from dynsim.errors import argument_error
+from dynsim.io.data import data_file
 from dynsim.io.npz import read_arrays
 from dynsim.networks.sentiment.words import Cleaning
 

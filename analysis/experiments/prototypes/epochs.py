@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.errors import check_at_least
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.networks.training import Loss, Model, train

@@ -18,12 +18,12 @@ from analysis.experiments.prototypes.epochs import Batch, Epochs, ShuffledRows, 
 from analysis.experiments.prototypes.kmeans import kmeans
 from analysis.experiments.prototypes.scores import chance_band, scores
 from analysis.experiments.prototypes.text import NEWSGROUPS, kmeans_scores, some_tokens, table
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
+from dynsim._runtime.progress import progress
 from dynsim.networks.prototypes.convolution import two_rates
 from dynsim.networks.prototypes.documents import TwoLevelReadout, draw_projected, two_level_loss, with_bank
 from dynsim.networks.training import Loss
 from dynsim.papers import PROTOTYPES
-from dynsim.progress import progress
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.temperatures import Annealing
 

@@ -10,11 +10,11 @@ from jaxtyping import Array, Float, Int
 
 from analysis.experiments.prototypes.kmeans import nearest, spread
 from analysis.experiments.prototypes.scores import scores
-from dynsim._types import State, Step
+from dynsim._core.types import State, Step
 from dynsim.errors import argument_error
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import assignments, competitive_loss, entropy, prototype_variance, separation
 from dynsim.systems.prototypes.descent import DescentMap
-from dynsim.trajectory import Trajectory
 
 
 class History(NamedTuple):

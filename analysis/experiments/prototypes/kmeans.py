@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 from jaxtyping import Key as KeyArray
 
-from dynsim._types import Key, Scalar
-from dynsim.conversion import integer
+from dynsim._core.types import Key, Scalar
+from dynsim._core.validation import integer
 from dynsim.errors import argument_error
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, squared_distances
 from dynsim.systems.prototypes.flow import as_points

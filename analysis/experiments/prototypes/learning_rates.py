@@ -14,14 +14,14 @@ from analysis.experiments import Arrays, Experiment
 from analysis.experiments.prototypes.histories import NAMES, History, history, scores_of
 from analysis.experiments.prototypes.kmeans import kmeans
 from analysis.experiments.prototypes.scores import chance_band
-from dynsim._types import Key
-from dynsim.data import data_file
+from dynsim._core.types import Key
+from dynsim._runtime.progress import progress
 from dynsim.io.checkpoints import Checkpoints
+from dynsim.io.data import data_file
 from dynsim.io.npz import read_arrays
 from dynsim.keys import stream
 from dynsim.papers import PROTOTYPES
-from dynsim.progress import progress
-from dynsim.simulation import iterate
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.descent import DescentMap, random_batches
 from dynsim.systems.prototypes.encoders import LinearEncoder, principal_components
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from dynsim.conversion import number, reals
+from dynsim._core.validation import number, reals
 from dynsim.errors import UnavailableError, argument_error
 
 

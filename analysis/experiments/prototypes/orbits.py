@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.errors import argument_error
 
 EARTH = 398_600.4418

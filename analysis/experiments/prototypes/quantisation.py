@@ -15,8 +15,9 @@ from jaxtyping import Array, Float
 from analysis.experiments import Arrays, Experiment
 from analysis.experiments.prototypes.epochs import Batch, Epochs, ShuffledRows, train_epochs
 from analysis.experiments.prototypes.kmeans import kmeans
-from dynsim._types import Key, Scalar
-from dynsim.data import data_file
+from dynsim._core.types import Key, Scalar
+from dynsim._runtime.progress import progress
+from dynsim.io.data import data_file
 from dynsim.io.npz import read_arrays
 from dynsim.networks.prototypes.convolution import (
     Autoencoder,
@@ -28,7 +29,6 @@ from dynsim.networks.prototypes.convolution import (
 from dynsim.networks.prototypes.quantisers import HardQuantiser, SoftQuantiser
 from dynsim.networks.training import Loss
 from dynsim.papers import PROTOTYPES
-from dynsim.progress import progress
 from dynsim.systems.prototypes.assignments import entropy, separation, utilisation
 from dynsim.systems.prototypes.temperatures import Annealing
 

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.errors import argument_error
 
 Table = Int[np.ndarray, "classes clusters"]

@@ -17,7 +17,8 @@ from analysis.experiments.prototypes.documents import Corpus, Documents, logisti
 from analysis.experiments.prototypes.epochs import Batch, Epochs, ShuffledRows, train_epochs
 from analysis.experiments.prototypes.kmeans import kmeans, nearest
 from analysis.experiments.prototypes.scores import chance_band, contingency, scores
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
+from dynsim._runtime.progress import progress
 from dynsim.networks.prototypes.convolution import two_rates
 from dynsim.networks.prototypes.documents import (
     DocumentClassifier,
@@ -27,7 +28,6 @@ from dynsim.networks.prototypes.documents import (
 )
 from dynsim.networks.training import Loss
 from dynsim.papers import PROTOTYPES
-from dynsim.progress import progress
 from dynsim.systems.prototypes.assignments import separation, utilisation
 from dynsim.systems.prototypes.temperatures import Annealing
 

@@ -15,10 +15,10 @@ from jaxtyping import Array
 from analysis.experiments import Arrays, Experiment
 from analysis.tokens.densities import EqualAreaGrid, density_clusters
 from analysis.tokens.growth_rates import fastest_degree, uniform_growth_rates
-from dynsim._types import Key, Time
-from dynsim.ensembles import ensemble
+from dynsim._core.types import Key, Time
 from dynsim.integrators import RKC2, Diffrax
 from dynsim.papers import CONSENSUS
+from dynsim.simulation.ensemble import ensemble
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.harmonic import Harmonic

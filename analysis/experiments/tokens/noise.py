@@ -10,10 +10,10 @@ from jaxtyping import Array
 
 from analysis.experiments import Arrays, Experiment
 from analysis.tokens.noise import critical_amplitude, polarisation, stationary_polarisation
-from dynsim._types import Key, Time
-from dynsim.ensembles import ensemble
+from dynsim._core.types import Key, Time
 from dynsim.integrators import EulerHeun
 from dynsim.papers import CONSENSUS
+from dynsim.simulation.ensemble import ensemble
 from dynsim.spaces import Sphere
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.tokens.flow import TokenFlow

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from dynsim._types import Time
+from dynsim._core.types import Time
 from dynsim.commands.integrators import integrator
 from dynsim.commands.options import say
 from dynsim.commands.simulate.flow_options import Simulate
@@ -64,8 +64,8 @@ def check(o: Simulate, flow: AbstractFlow) -> TokenFlow:
 def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarray) -> int:
     """Simulate one trajectory, keep its density, and print its clusters and when they merged."""
     from analysis.tokens.densities import EqualAreaGrid, cluster_drift, density_clusters, merge_times
-    from dynsim.ensembles import ensemble
-    from dynsim.storage import save
+    from dynsim.simulation.ensemble import ensemble
+    from dynsim.simulation.run_files import save
 
     with renamed(cells="density"):
         grid = EqualAreaGrid(starts.shape[2], cells(o))

@@ -7,17 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from dynsim._types import Time
+from dynsim._core.types import Time
+from dynsim._runtime.progress import tracked
 from dynsim.commands.advice import in_options
 from dynsim.commands.options import parts_beside, refuse_unused, say
 from dynsim.commands.simulate.flow_options import Simulate
 from dynsim.commands.simulate.noise import solved
 from dynsim.commands.simulate.starts import start
-from dynsim.ensembles import Ensemble, ensemble
 from dynsim.errors import argument_error
 from dynsim.integrators import Stats
 from dynsim.outcome import Outcome
-from dynsim.progress import tracked
+from dynsim.simulation.ensemble import Ensemble, ensemble
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
 
@@ -30,7 +30,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
 
     Its members begin at the state that is given, if there is noise, and else at random ones.
     """
-    from dynsim.storage import save
+    from dynsim.simulation.run_files import save
 
     refuse_unused(o, ("movie",), "for an ensemble")
     if given is not None and o.noise is None:

@@ -16,9 +16,9 @@ from dynsim.errors import argument_error, check_at_least, check_positive, neares
 
 if TYPE_CHECKING:
     from analysis.fast_slow.critical_manifold import Branch
+    from dynsim.simulation.trajectory import Trajectory
     from dynsim.systems.fast_slow.examples import Example
     from dynsim.systems.fast_slow.flow import FastSlowFlow
-    from dynsim.trajectory import Trajectory
 
 
 COPIES = 4  # of the trajectories, that exist at the same time
@@ -65,7 +65,7 @@ class FastSlowOptions:
 def main(words: Sequence[str]) -> int:
     """Simulate the system, print branches and errors, and write the run files and the figure if they are asked for."""
     o = parse(FastSlowOptions, words, "simulate fast-slow")
-    from dynsim.storage import save
+    from dynsim.simulation.run_files import save
 
     if not o.epsilon:
         raise argument_error("epsilon", "hold at least one number", "is empty")
@@ -204,7 +204,7 @@ def _branches(case: "Example", ratio: float) -> "tuple[Branch, ...]":
 def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory":
     """Return the trajectory at one epsilon, and print the statistics of the integration."""
     from dynsim.commands.integrators import integrator
-    from dynsim.simulation import simulate
+    from dynsim.simulation.simulate import simulate
 
     ts, solver = np.linspace(0.0, case.end, o.frames), integrator("stiff", o.rtol, o.max_steps)
     path = simulate(case.flow(ratio), case.start, ts, integrator=solver, throw=False)

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.arguments import check_start
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.commands.simulate.ensembles import many, measurements
@@ -22,13 +21,14 @@ from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.system_options import parse_system
 from dynsim.commands.systems import found, warn_below_zero
 from dynsim.errors import argument_error, check_at_least, check_positive, renamed
-from dynsim.hybrid_trajectory import HybridTrajectory
-from dynsim.simulation import iterate, simulate
+from dynsim.simulation.checks import check_start
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
+from dynsim.simulation.simulate import iterate, simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import components
 from dynsim.systems.tokens.interactions.choice import DENSE_MOST
-from dynsim.trajectory import Trajectory
 
 OF_TOKENS = 2  # measurements of the members of an ensemble at each time
 FARTHEST = 1e150  # of an entry that is drawn: the square of a larger one overflows
@@ -178,7 +178,7 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
 
 def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
     """Write the run file, the figure and the movie that are asked for, these of the states before an orbit escapes."""
-    from dynsim.storage import save
+    from dynsim.simulation.run_files import save
 
     if o.out is not None:
         save(o.out, path, seed=o.seed)
@@ -203,7 +203,7 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
 
 def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
     """Repeat the run of a run file and print whether the states agree bit for bit; return 1 if they do not."""
-    from dynsim.storage import load, rerun
+    from dynsim.simulation.run_files import load, rerun
 
     with renamed(path="system"):
         made = rerun(path, trust=trust)

@@ -9,7 +9,7 @@ from dynsim.commands.options import check_outputs, parse, say, warn
 from dynsim.commands.simulate.growing_options import Growing, check_options, check_sizes
 
 if TYPE_CHECKING:
-    from dynsim.hybrid_trajectory import HybridTrajectory
+    from dynsim.simulation.hybrid_trajectory import HybridTrajectory
     from dynsim.systems.growing.flow import GrowingFlow
 
 
@@ -19,8 +19,8 @@ def main(words: Sequence[str]) -> int:
     check_options(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
     from dynsim.commands.simulate.growing_summary import describe, draw
-    from dynsim.hybrid_trajectory import Ending
-    from dynsim.storage import save
+    from dynsim.simulation.hybrid_trajectory import Ending
+    from dynsim.simulation.run_files import save
 
     flow = growing_flow(o)
     warn([flow.rules.say()] if flow.rules.say() else [])
@@ -77,8 +77,8 @@ def growing_flow(o: Growing) -> "GrowingFlow":
 def run(o: Growing, flow: "GrowingFlow") -> "HybridTrajectory":
     """Return the run of a flow, in continuous time or by steps of the Algorithm."""
     from dynsim.commands.integrators import integrator
-    from dynsim.growing import descend, simulate_growing
     from dynsim.keys import stream
+    from dynsim.simulation.growing import descend, simulate_growing
 
     start: Any = flow.start(stream(o.seed, "start"))
     if o.encoder == "linear":

@@ -10,8 +10,8 @@ import numpy as np
 from analysis.growing.separation import separation_force
 from dynsim.commands.options import say
 from dynsim.commands.simulate.growing_options import Growing
-from dynsim.growing import flow_of
-from dynsim.hybrid_trajectory import HybridTrajectory, Jump
+from dynsim.simulation.growing import flow_of
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.systems.growing.transitions import head_measures
 from dynsim.systems.prototypes.assignments import separation
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dynsim._runtime.progress import waiting
 from dynsim.commands.options import check_outputs, parse, refuse_unused, say
 from dynsim.commands.sizes import FLOAT, check_memory
 from dynsim.commands.tables import SHOWN as CHARACTERS
 from dynsim.commands.tables import exact_array, matrix, number
 from dynsim.errors import argument_error, check_at_least
-from dynsim.progress import waiting
 
 if TYPE_CHECKING:
-    from dynsim.trajectory import Trajectory
+    from dynsim.simulation.trajectory import Trajectory
 
 SHOWN = 10  # leaders that are printed
 COPIES = 4  # of the largest arrays of floats, that exist at the same time
@@ -78,7 +78,7 @@ def main(words: Sequence[str]) -> int:
     with waiting("hardmax"):
         path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
     if o.out is not None:
-        from dynsim.storage import save
+        from dynsim.simulation.run_files import save
 
         save(o.out, path, seed=o.seed)
         say(f"run file {o.out}")
@@ -111,9 +111,9 @@ def _check_alpha(o: Hardmax) -> None:
 
 def starts(o: Hardmax) -> np.ndarray:
     """Return the initial tokens (n, d): from a file (as Fractions for exact arithmetic), or from a distribution."""
-    from dynsim.initial_distributions import initial
     from dynsim.keys import stream
     from dynsim.spaces import Euclidean
+    from dynsim.systems.tokens.initial import initial
 
     if o.initial.endswith((".npy", ".csv")):
         return (exact_array if o.arithmetic == "exact" else matrix)(Path(o.initial), "initial")
@@ -127,7 +127,7 @@ def _attention(o: Hardmax) -> np.ndarray | None:
 
 
 def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
-    from dynsim.clustering import iterate_hardmax
+    from dynsim.simulation.hardmax import iterate_hardmax
     from dynsim.systems.hardmax.hypotheses import hypotheses
     from dynsim.systems.hardmax.maps import HardmaxMap
 
@@ -144,7 +144,7 @@ def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
 
 def _exactly(o: Hardmax, x: np.ndarray) -> "Trajectory":
     from analysis.hardmax.certificate import certify
-    from dynsim.simulation import iterate
+    from dynsim.simulation.simulate import iterate
     from dynsim.systems.hardmax.hypotheses import hypotheses
     from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
@@ -160,7 +160,7 @@ def _exactly(o: Hardmax, x: np.ndarray) -> "Trajectory":
 
 def _with_softmax(o: Hardmax, x: np.ndarray) -> "Trajectory":
     from dynsim.exact import rational
-    from dynsim.simulation import iterate
+    from dynsim.simulation.simulate import iterate
     from dynsim.systems.hardmax.maps import SoftmaxMap
 
     A = _attention(o)

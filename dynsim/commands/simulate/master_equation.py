@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from analysis.chains.stationary import StationaryDistributions
-    from dynsim.trajectory import Trajectory
+    from dynsim.simulation.trajectory import Trajectory
 
 STEPS = 10**9  # of forward Euler, whose numbers are an array
 COPIES = 4  # of the largest arrays, that exist at the same time
@@ -167,7 +167,7 @@ def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajecto
     """Return the trajectory e^(Qt) p0, and a sentence with its method and error."""
     from analysis.chains.integrator import Exponential
     from analysis.chains.relaxation import relaxation
-    from dynsim.simulation import simulate
+    from dynsim.simulation.simulate import simulate
     from dynsim.systems.master_equation.flow import MasterEquationFlow
 
     ts = np.linspace(0.0, o.end, o.frames)
@@ -179,7 +179,7 @@ def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajecto
 
 def by_euler(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:
     """Return the forward-Euler trajectory at about `frames` times, and a sentence with its number of steps."""
-    from dynsim.simulation import iterate
+    from dynsim.simulation.simulate import iterate
     from dynsim.systems.master_equation.flow import MasterEquationMap
 
     map = MasterEquationMap(Q, o.euler)
@@ -200,7 +200,7 @@ def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
 def write(o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray) -> None:
     """Write the run file and the figure if they are asked for."""
     if o.out is not None:
-        from dynsim.storage import save
+        from dynsim.simulation.run_files import save
 
         save(o.out, path, seed=o.seed)
         say(f"run file {o.out}")

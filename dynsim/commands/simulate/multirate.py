@@ -105,8 +105,8 @@ def network(o: Multirate) -> "MultirateNetwork":
 def _trained(o: Multirate) -> "MultirateNetwork":
     from analysis.experiments import best_record
     from analysis.experiments.multirate.training_study import SECTION_9, trained_network
-    from dynsim.data import use_data
     from dynsim.errors import nearest
+    from dynsim.io.data import use_data
 
     known = [variant.name for variant in SECTION_9.paper.variants]
     if o.variant not in known:

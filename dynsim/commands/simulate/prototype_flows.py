@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.experiments.prototypes.kmeans import kmeans
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.commands.simulate.prototype_options import Prototypes
 from dynsim.commands.tables import array, matrix
 from dynsim.errors import argument_error, nearest, reason

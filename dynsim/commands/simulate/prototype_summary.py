@@ -14,10 +14,11 @@ from analysis.experiments.prototypes.scores import contingency, scores
 from analysis.prototypes.boundedness import growth
 from analysis.prototypes.certificates import bounding_radius, escaping_prototypes
 from analysis.prototypes.collapse import critical_temperature
-from dynsim._types import State, Time
+from dynsim._core.types import State, Time
 from dynsim.commands.options import say
 from dynsim.commands.simulate.prototype_options import Prototypes
 from dynsim.outcome import Outcome
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
     assignments,
@@ -30,7 +31,6 @@ from dynsim.systems.prototypes.assignments import Prototypes as Bank
 from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.hierarchy import TwoLevelFlow
 from dynsim.systems.prototypes.temperatures import Annealing
-from dynsim.trajectory import Trajectory
 
 TOGETHER = 1e-6  # distance of prototypes that have come together, relative to the largest coordinate if that exceeds 1
 PAIRS = 10**7  # largest number of pairs of embeddings, times prototypes, that a certificate of escape looks at

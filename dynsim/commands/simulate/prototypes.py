@@ -21,7 +21,7 @@ def main(words: Sequence[str]) -> int:
     from dynsim.commands.integrators import integrator
     from dynsim.commands.simulate.prototype_flows import data, flow_and_start
     from dynsim.commands.simulate.prototype_summary import describe, draw
-    from dynsim.simulation import simulate
+    from dynsim.simulation.simulate import simulate
 
     x, labels = data(o)
     check_sizes(o, *x.shape)
@@ -31,7 +31,7 @@ def main(words: Sequence[str]) -> int:
     say(in_options(path.stats.explain(), "simulate", ["prototypes"]))
     describe(o, path, labels)
     if o.out is not None:
-        from dynsim.storage import save
+        from dynsim.simulation.run_files import save
 
         save(o.out, path, seed=o.seed)
         say(f"run file {o.out}")

@@ -9,12 +9,12 @@ import numpy as np
 from dynsim.commands.simulate.flow_options import DIMENSION, Simulate
 from dynsim.commands.tables import matrix
 from dynsim.errors import argument_error, renamed
-from dynsim.initial_distributions import initial
 from dynsim.keys import stream
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
+from dynsim.systems.tokens.initial import initial
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 
 TOKENS = 10  # of a start, by default

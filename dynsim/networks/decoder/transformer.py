@@ -12,7 +12,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
-from dynsim._types import State, Step, Tokens
+from dynsim._core.types import State, Step, Tokens
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractMap

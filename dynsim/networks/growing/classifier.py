@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int
 
-from dynsim._types import Key
-from dynsim.conversion import integer, random_key
+from dynsim._core.types import Key
+from dynsim._core.validation import integer, random_key
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.transformer import LayerNorm, projected
 from dynsim.networks.growing.layer import GrowingLayer

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.networks.growing.classifier import SentenceClassifier
 from dynsim.networks.growing.layer import GrowingLayer
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix

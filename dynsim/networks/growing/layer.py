@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float
 
-from dynsim._types import Key
-from dynsim.conversion import integer, random_key
+from dynsim._core.types import Key
+from dynsim._core.validation import integer, random_key
 from dynsim.networks.prototypes.layer import HeadWeights, pairwise_distances
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.losses import PrototypeLoss

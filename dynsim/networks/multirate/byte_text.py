@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, UInt8
 from numpy.typing import ArrayLike
 
-from dynsim._types import Key, Step
+from dynsim._core.types import Key, Step
 from dynsim.errors import argument_error, check_at_least, reason
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.multirate.network import MultirateNetwork

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from dynsim.conversion import integer
+from dynsim._core.validation import integer
 from dynsim.errors import argument_error
 
 

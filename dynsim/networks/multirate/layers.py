@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.transformer import GeluMLP, Heads, RMSNorm, projected, rotated
 from dynsim.systems.tokens.masks import AbstractMask, Causal

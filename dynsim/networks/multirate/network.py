@@ -11,7 +11,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.transformer import RMSNorm, check_ids
 from dynsim.networks.multirate.config import MultirateConfig

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.errors import UnavailableError, argument_error, check_at_least
 from dynsim.networks.multirate.network import MultirateNetwork
 from dynsim.networks.training import Batches, Callback, Loss, Trained, train

@@ -11,8 +11,8 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from dynsim._types import Key, Scalar
-from dynsim.conversion import integer
+from dynsim._core.types import Key, Scalar
+from dynsim._core.validation import integer
 from dynsim.errors import UnavailableError, argument_error
 from dynsim.networks.prototypes.quantisers import AbstractQuantiser, Quantised
 

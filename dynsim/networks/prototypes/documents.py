@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from dynsim._types import Key, Scalar
-from dynsim.conversion import real
+from dynsim._core.types import Key, Scalar
+from dynsim._core.validation import real
 from dynsim.errors import argument_error
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout, pairwise_distances
 from dynsim.systems.prototypes.losses import PrototypeLoss

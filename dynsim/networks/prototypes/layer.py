@@ -10,8 +10,8 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Key, Scalar
-from dynsim.conversion import choice, instance, integer, random_key, real, reals
+from dynsim._core.types import Key, Scalar
+from dynsim._core.validation import choice, instance, integer, random_key, real, reals
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, entropy, separation

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Scalar
-from dynsim.conversion import choice, real
+from dynsim._core.types import Scalar
+from dynsim._core.validation import choice, real
 from dynsim.errors import argument_error
 from dynsim.networks.prototypes.layer import floats, pairwise_distances
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, soft_centroids

@@ -9,7 +9,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.transformer import check_ids

@@ -5,7 +5,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import State, Step
+from dynsim._core.types import State, Step
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.catalogue.parameters import parameter

@@ -5,7 +5,7 @@ from typing import Any
 
 import equinox as eqx
 
-from dynsim.conversion import real
+from dynsim._core.validation import real
 
 
 def parameter(name: str, default: float, *, positive: bool = False) -> Any:

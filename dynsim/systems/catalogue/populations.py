@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Scalar, State, Time
-from dynsim.conversion import real, reals
+from dynsim._core.types import Scalar, State, Time
+from dynsim._core.validation import real, reals
 from dynsim.errors import argument_error
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow

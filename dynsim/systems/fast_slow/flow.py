@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import State, Time
-from dynsim.conversion import real
+from dynsim._core.types import State, Time
+from dynsim._core.validation import real
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Product
 from dynsim.systems.base import AbstractFlow, as_space

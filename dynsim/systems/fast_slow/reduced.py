@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import optimistix as optx
 from jaxtyping import Array, Float
 
-from dynsim._types import Key, Scalar, State, Time
+from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.spaces import AbstractSpace, Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, Part, RightHandSide

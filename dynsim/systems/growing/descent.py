@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import State, Step
-from dynsim.conversion import instance, not_negative
+from dynsim._core.types import State, Step
+from dynsim._core.validation import instance, not_negative
 from dynsim.errors import argument_error, shown
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractMap

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from dynsim._types import Key, Scalar, State, Time
-from dynsim.conversion import function, instance, not_negative, real
+from dynsim._core.types import Key, Scalar, State, Time
+from dynsim._core.validation import function, instance, not_negative, real
 from dynsim.errors import argument_error
 from dynsim.keys import stream
 from dynsim.spaces import AbstractSpace, Euclidean, Product

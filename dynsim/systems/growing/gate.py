@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import State, Time
-from dynsim.conversion import choice, real, reals
+from dynsim._core.types import State, Time
+from dynsim._core.validation import choice, real, reals
 from dynsim.errors import argument_error
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow

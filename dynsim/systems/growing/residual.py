@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from dynsim.conversion import choice, reals
+from dynsim._core.orientation import TIE, basis_of_range
+from dynsim._core.validation import choice, reals
 from dynsim.errors import argument_error
-from dynsim.orientation import TIE, basis_of_range
 
 Reading = Literal["features", "data", "tokens"]
 """What the residual matrix is made of: the interaction alone, the interaction weighted by the data, or the tokens.

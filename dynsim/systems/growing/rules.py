@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from dynsim.conversion import choice, integer, not_negative, real
+from dynsim._core.validation import choice, integer, not_negative, real
 from dynsim.errors import argument_error, shown
 from dynsim.systems.growing.residual import Reading
 

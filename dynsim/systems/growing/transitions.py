@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from dynsim._types import Scalar, State, Time
-from dynsim.conversion import instance, integer
+from dynsim._core.types import Scalar, State, Time
+from dynsim._core.validation import instance, integer
 from dynsim.errors import argument_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.growing.flow import Growing, GrowingFlow, placeholders

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dynsim.conversion import real, reals
+from dynsim._core.validation import real, reals
 from dynsim.errors import argument_error, reason
 from dynsim.exact import Exact, integers, nearest_floats, rationals
 from dynsim.systems.hardmax.follower_sets import FollowerSets

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dynsim.conversion import instance
+from dynsim._core.validation import instance
 from dynsim.exact import positive_definite, rational, rationals
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 

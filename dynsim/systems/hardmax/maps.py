@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Array, Float
 
-from dynsim._types import Step
-from dynsim.conversion import real
+from dynsim._core.types import Step
+from dynsim._core.validation import real
 from dynsim.errors import argument_error, reason, shown
 from dynsim.exact import Exact, integers, rational
 from dynsim.spaces import Euclidean

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dynsim.conversion import real, reals
+from dynsim._core.validation import real, reals
 from dynsim.errors import argument_error
 from dynsim.exact import Exact, rationals
 

@@ -10,8 +10,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from dynsim._types import Step, Time
-from dynsim.conversion import number
+from dynsim._core.types import Step, Time
+from dynsim._core.validation import number
 from dynsim.errors import argument_error
 from dynsim.exact import rational
 from dynsim.spaces import Simplex

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Float
 
-from dynsim._types import Key
-from dynsim.conversion import integer, number, random_key, reals
+from dynsim._core.types import Key
+from dynsim._core.validation import integer, number, random_key, reals
 from dynsim.errors import argument_error, reason
 from dynsim.exact import Exact, rationals
 from dynsim.systems.master_equation.checks import Matrix, check_transition, entries, exit_rates, square

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Array, Float, Int
 
-from dynsim._types import Time
-from dynsim.conversion import function, number, returned, times
+from dynsim._core.types import Time
+from dynsim._core.validation import function, number, returned, times
 from dynsim.errors import argument_error
 from dynsim.systems.master_equation.checks import Matrix, check_generator, entries, num_states
 from dynsim.systems.schedules import AbstractSchedule

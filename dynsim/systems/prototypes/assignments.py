@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar
+from dynsim._core.types import Scalar
 
 Embeddings = Float[Array, "n m"]
 Prototypes = Float[Array, "k m"]

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
-from dynsim._types import Key, State, Step
-from dynsim.conversion import instance, integer, random_key, real, reals
+from dynsim._core.types import Key, State, Step
+from dynsim._core.validation import instance, integer, random_key, real, reals
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractMap

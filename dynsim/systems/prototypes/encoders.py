@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
-from dynsim._types import Key, State
-from dynsim.conversion import integer, reals
+from dynsim._core.orientation import oriented
+from dynsim._core.types import Key, State
+from dynsim._core.validation import integer, reals
 from dynsim.errors import argument_error
-from dynsim.orientation import oriented
 from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.prototypes.assignments import Embeddings
 

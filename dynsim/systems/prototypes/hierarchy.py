@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
-from dynsim._types import Scalar, State, Time
-from dynsim.conversion import instance, real, reals
+from dynsim._core.types import Scalar, State, Time
+from dynsim._core.validation import instance, real, reals
 from dynsim.errors import argument_error, shown
 from dynsim.spaces import Euclidean, Product
 from dynsim.systems.base import AbstractFlow

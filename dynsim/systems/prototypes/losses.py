@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar
-from dynsim.conversion import choice, instance, not_negative
+from dynsim._core.types import Scalar
+from dynsim._core.validation import choice, instance, not_negative
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
     Prototypes,

@@ -10,8 +10,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar, Time
-from dynsim.conversion import real
+from dynsim._core.types import Scalar, Time
+from dynsim._core.validation import real
 from dynsim.errors import argument_error
 
 

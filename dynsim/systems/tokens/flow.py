@@ -11,8 +11,8 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from dynsim._types import Step, Time, Tokens
-from dynsim.conversion import instance, real, reals
+from dynsim._core.types import Step, Time, Tokens
+from dynsim._core.validation import instance, real, reals
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, as_space

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from dynsim.conversion import integer
+from dynsim._core.validation import integer
 
 Indices = Int[Array, "..."]
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import (
     TokenFlow,

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dynsim._types import Key, Scalar, State, Time, Tokens
+from dynsim._core.types import Key, Scalar, State, Time, Tokens
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow

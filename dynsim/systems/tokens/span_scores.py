@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Time, Tokens
+from dynsim._core.types import Time, Tokens
 from dynsim.systems.schedules import AbstractSchedule, Constant, Modulated, PiecewiseConstant
 
 Scores = Callable[[Time], Float[Array, "heads n n"]]

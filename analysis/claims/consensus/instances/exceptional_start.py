@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.attractors.basin_boundary import Bracket, bisect_outcome
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import TokenFlow
 
 

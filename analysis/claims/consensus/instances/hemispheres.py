@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.modulated_heads import modulated_heads
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow, identity_value_flow

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from analysis.claims.consensus.instances.printed_attention import Sees, agrees, before, printed_field
 from analysis.ledger.evidence import ROUNDING, Measurement, at_most
-from dynsim._types import Key
+from dynsim._core.types import Key
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.schedules import Modulated, PiecewiseConstant
 from dynsim.systems.tokens.masks import AbstractMask
-from dynsim.trajectory import Trajectory
 
 BOUND = 10.0
 """The bound b of sup |P_h(t)| that the hypotheses of the theorems name."""

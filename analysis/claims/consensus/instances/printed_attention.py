@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from analysis.claims.rational_instances import factor_and_points, rational_matrix
 from analysis.ledger.evidence import ROUNDING, Measurement, equal, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.tokens.flow import TokenFlow

@@ -2,7 +2,7 @@
 
 import jax
 
-from dynsim._types import Key
+from dynsim._core.types import Key
 
 SIZES = (1, 2, 4, 7)
 """Numbers of tokens."""

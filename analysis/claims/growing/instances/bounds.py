@@ -19,7 +19,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.banks import Bank, distances
 from analysis.claims.rational_instances import matrix
 from analysis.ledger.evidence import Measurement, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 
 
 class Bound(NamedTuple):

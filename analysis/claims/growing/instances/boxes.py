@@ -28,10 +28,10 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.ledger.evidence import ROUNDING, Measurement, at_least, at_most, equal, holds
-from dynsim.growing import simulate_growing
-from dynsim.hybrid_trajectory import HybridTrajectory
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
+from dynsim.simulation.growing import simulate_growing
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow

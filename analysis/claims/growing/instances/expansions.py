@@ -16,7 +16,7 @@ from analysis.claims.prototypes.instances.banks import Bank, distances, soft, sq
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.growing import separation as measures
 from analysis.ledger.evidence import Measurement, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
 
 N, K, D = 4, 3, 4

@@ -9,7 +9,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.banks import Bank
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.evidence import Measurement, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 
 LINE = "The tokens are centred and have their largest variance along u."
 

@@ -12,7 +12,7 @@ from analysis.claims.prototypes.instances.banks import Bank, distances, squared_
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.growing.pruning import heads_at
 from analysis.ledger.evidence import Measurement, at_most, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.keys import stream
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules

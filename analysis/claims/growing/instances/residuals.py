@@ -9,7 +9,7 @@ from analysis.claims.growing.instances.expansions import reflections, rotation
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.banks import squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.losses import PrototypeLoss

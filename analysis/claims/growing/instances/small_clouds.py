@@ -6,11 +6,11 @@ import numpy as np
 
 from analysis.claims.growing.instances.rational_heads import rotation
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from dynsim._types import Key
-from dynsim.growing import simulate_growing
-from dynsim.hybrid_trajectory import HybridTrajectory
+from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import stream
+from dynsim.simulation.growing import simulate_growing
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules

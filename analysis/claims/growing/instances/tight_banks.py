@@ -7,7 +7,7 @@ import numpy as np
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.banks import Bank
 from analysis.claims.rational_instances import matrix
-from dynsim._types import Key
+from dynsim._core.types import Key
 
 NEAR = Fraction(1, 8)  # the distance of prototypes; what is far is at about 1
 

@@ -14,7 +14,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.rational_logarithms import Enclosure, logarithm, total
 from analysis.claims.prototypes.instances.banks import Bank
 from analysis.claims.rational_instances import Exact, matrix
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.keys import stream
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules

@@ -19,8 +19,8 @@ from analysis.hardmax.exact_geometry import solved
 from analysis.hardmax.leaders import leader_layers
 from analysis.hardmax.polytopes import Polytope, polytope
 from analysis.ledger.evidence import Measurement, Trial, holds
-from dynsim._types import Key
-from dynsim.simulation import iterate
+from dynsim._core.types import Key
+from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 
 LAYERS = 200  # within which the follower sets must be proved final; otherwise the trial is undecided

@@ -9,7 +9,7 @@ import numpy as np
 from analysis.claims.rational_instances import Exact, identity, integers, matrix, rational_matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.evidence import Measurement, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.hardmax.hypotheses import hypotheses

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix, rational_weights
-from dynsim._types import Key
+from dynsim._core.types import Key
 
 
 class CrowdedSimplex(NamedTuple):

@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from analysis.ledger.evidence import ROUNDING, Measurement, holds
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 

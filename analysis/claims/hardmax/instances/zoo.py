@@ -12,7 +12,7 @@ import numpy as np
 from analysis.claims.hardmax.instances.clouds import Case, distinct, invertible
 from analysis.claims.rational_instances import Exact, identity, integers, matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
 
 STEPS = tuple(Fraction(a) for a in ("1/7", "1/2", "1", "5/2", "1000000"))

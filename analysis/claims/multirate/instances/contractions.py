@@ -11,7 +11,7 @@ import numpy as np
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.numpy_forward_pass import in_numpy, injection
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.networks.decoder.transformer import GeluMLP, RMSNorm
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, FixedPointIteration
 from dynsim.networks.multirate.layers import GroupedAttention, GroupedLayer, LinearProjector

@@ -17,7 +17,7 @@ from analysis.claims.multirate.instances.chains import (
 )
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
-from dynsim._types import Key
+from dynsim._core.types import Key
 
 SLOW, FAST = Fraction(1, 10**6), Fraction(10**6)
 WEAK = Fraction(1, 10**9)  # the rate between two parts of a nearly decomposable chain

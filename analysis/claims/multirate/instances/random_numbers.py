@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from dynsim._types import Key
+from dynsim._core.types import Key
 
 
 def numpy_rng(key: Key, purpose: str = "") -> np.random.Generator:

@@ -15,7 +15,7 @@ from analysis.fast_slow.folds import fast_eigenvalues
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
 from analysis.fast_slow.reductions import first_order_correction
 from analysis.hardmax.exact_geometry import determinant, solved
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 
 DEGREE = 3

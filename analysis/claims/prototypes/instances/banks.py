@@ -16,7 +16,7 @@ from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.evidence import Measurement, holds
-from dynsim._types import Key, Scalar
+from dynsim._core.types import Key, Scalar
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from dynsim._types import Key, State
+from dynsim._core.types import Key, State
 from dynsim.systems.prototypes.encoders import FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss

@@ -8,7 +8,7 @@ from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, m
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.evidence import Measurement, equal
 from analysis.prototypes.hessian import hessian_blocks, rate_jacobian, rate_spectrum
-from dynsim._types import Key
+from dynsim._core.types import Key
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 
 SECOND = [0, 2, 4]

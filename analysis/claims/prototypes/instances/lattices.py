@@ -10,7 +10,7 @@ import numpy as np
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.banks import Bank
 from analysis.claims.rational_instances import Exact, matrix
-from dynsim._types import Key, State
+from dynsim._core.types import Key, State
 from dynsim.exact import rationals
 from dynsim.systems.prototypes.encoders import FreeEmbeddings, LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow

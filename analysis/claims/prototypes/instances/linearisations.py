@@ -6,9 +6,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.linearisation import tangent_jacobian
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.integrators import AbstractIntegrator
-from dynsim.simulation import simulate
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.prototypes.assignments import separation
 

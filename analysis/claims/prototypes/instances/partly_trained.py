@@ -16,7 +16,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.rational_logarithms import Enclosure, logarithm
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.dynamics.equilibria.newton import newton
-from dynsim._types import Key, State
+from dynsim._core.types import Key, State
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.prototypes.assignments import Embeddings
 from dynsim.systems.prototypes.encoders import AbstractEncoder, Data

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Scalar, Time
+from dynsim._core.types import Scalar, Time
 from dynsim.systems.prototypes.temperatures import AbstractTemperature
 
 

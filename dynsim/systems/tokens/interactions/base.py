@@ -7,7 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._types import Time, Tokens
+from dynsim._core.types import Time, Tokens
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.schedules import AbstractSchedule
 from dynsim.systems.tokens.masks import AbstractMask

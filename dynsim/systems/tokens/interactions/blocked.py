@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from dynsim._types import Time, Tokens
-from dynsim.conversion import integer
+from dynsim._core.types import Time, Tokens
+from dynsim._core.validation import integer
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
 from dynsim.systems.tokens.interactions.pairs import (
     LARGEST_EXPONENT,

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim._types import Time, Tokens
+from dynsim._core.types import Time, Tokens
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense, Heads
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance, checked_tolerance

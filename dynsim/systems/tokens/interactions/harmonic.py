@@ -11,8 +11,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from dynsim._types import Time, Tokens
-from dynsim.conversion import number
+from dynsim._core.types import Time, Tokens
+from dynsim._core.validation import number
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.schedules import AbstractSchedule, Constant, PiecewiseConstant, ScaledIdentity

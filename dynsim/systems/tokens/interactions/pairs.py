@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from dynsim._types import Tokens
+from dynsim._core.types import Tokens
 from dynsim.systems.tokens.interactions.powers import LOG2_E, power_of_two
 
 LARGEST_EXPONENT = 60.0  # of a weight over that of the token itself: n e^60 is finite in float32 for n < 1e12

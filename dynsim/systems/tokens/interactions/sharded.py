@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from dynsim._types import Time, Tokens
-from dynsim.conversion import instance
+from dynsim._core.types import Time, Tokens
+from dynsim._core.validation import instance
 from dynsim.errors import argument_error
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
 from dynsim.systems.tokens.interactions.blocked import Blocked

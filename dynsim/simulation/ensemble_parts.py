@@ -13,15 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
-from dynsim._types import State, Time
-from dynsim.arguments import traceable
-from dynsim.conversion import returned
+from dynsim._core.padding import filled
+from dynsim._core.types import State, Time
+from dynsim._core.validation import returned
 from dynsim.errors import argument_error
 from dynsim.integrators import AbstractIntegrator, Stats
 from dynsim.integrators.base import masked
-from dynsim.integrators.stochastic import of_members
+from dynsim.integrators.fixed_step.stochastic import of_members
 from dynsim.outcome import Outcome
-from dynsim.padding import filled
+from dynsim.simulation.checks import traceable
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import fields
 

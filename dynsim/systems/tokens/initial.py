@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dynsim._types import Key
-from dynsim.conversion import instance, integer, random_key
+from dynsim._core.types import Key
+from dynsim._core.validation import instance, integer, random_key
 from dynsim.errors import argument_error, nearest, shown
 from dynsim.spaces import AbstractSpace, Sphere
 

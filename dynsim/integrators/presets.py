@@ -2,7 +2,7 @@
 
 import diffrax as dfx
 
-from dynsim.conversion import number
+from dynsim._core.validation import number
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.scipy_backend import Scipy
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, PyTree, Shaped
 from jaxtyping import Key as KeyArray
 from numpy.typing import ArrayLike
 
-from dynsim import _settings  # noqa: F401  (made before the first array exists)
+from dynsim._core import settings as _settings  # noqa: F401  (made before the first array exists)
 
 if TYPE_CHECKING:
     State = PyTree[Shaped[Array | np.ndarray, "..."] | float]  # NumPy for maps on the host; NumPy and numbers as input

@@ -6,7 +6,7 @@ The drawing package is above this one: it is looked up by name when a notebook a
 import importlib
 from typing import Any
 
-from dynsim._types import TimesLike
+from dynsim._core.types import TimesLike
 from dynsim.errors import argument_error
 
 DRAWING, EXPLORING = "figures.notebook", "figures.explorer"

@@ -7,7 +7,7 @@ import diffrax as dfx
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from dynsim._types import Scalar
+from dynsim._core.types import Scalar
 from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
 from dynsim.integrators.wrapping import AbstractWrapping
 

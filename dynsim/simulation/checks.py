@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from dynsim._types import State, TimesLike
-from dynsim.conversion import reals
+from dynsim._core.types import State, TimesLike
+from dynsim._core.validation import reals
 from dynsim.errors import argument_error, reason, shown
 from dynsim.integrators import AbstractIntegrator, Event
 from dynsim.spaces import AbstractSpace

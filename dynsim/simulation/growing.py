@@ -8,18 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dynsim._types import State, TimesLike
-from dynsim.arguments import as_state
-from dynsim.conversion import instance, integer
-from dynsim.hybrid import Transition, simulate_hybrid
-from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
+from dynsim._core.types import State, TimesLike
+from dynsim._core.validation import instance, integer
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
-from dynsim.simulation import map_stats
+from dynsim.simulation.checks import as_state
+from dynsim.simulation.hybrid import Transition, simulate_hybrid
+from dynsim.simulation.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
+from dynsim.simulation.simulate import map_stats
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import ClipGuard, GrowthGuard, PruningGuard, clip, grow, prune
-from dynsim.trajectory import Trajectory
 
 RESETS = (clip, prune, grow)  # in the order in which the transitions are looked at
 

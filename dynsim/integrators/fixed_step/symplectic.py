@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 from jaxtyping import Array
 
-from dynsim._types import Scalar, State, Time, Times
+from dynsim._core.types import Scalar, State, Time, Times
 from dynsim.errors import argument_error, shown
 from dynsim.integrators.base import (
     AbstractIntegrator,
@@ -22,7 +22,7 @@ from dynsim.integrators.base import (
     unchanged,
     without_periods,
 )
-from dynsim.integrators.fixed_steps import STEP, announce_steps, grid, step_size, steps_between
+from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
 from dynsim.outcome import Outcome
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.conversion import integer
+from dynsim._core.validation import integer
 from dynsim.errors import argument_error, shown
-from dynsim.storage import versions
+from dynsim.simulation.run_files import versions
 
 TAKEN = ("key", "seed", "point", "status", "cause")  # names that parameters cannot have
 

@@ -10,20 +10,20 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PyTree
 
-from dynsim._types import State, Time, Times, TimesLike
-from dynsim.arguments import as_times, check_integrator, shapes_explained
-from dynsim.conversion import function, reals
+from dynsim._core.host import on_host
+from dynsim._core.padding import filled, room_for
+from dynsim._core.types import State, Time, Times, TimesLike
+from dynsim._core.validation import function, reals
+from dynsim._runtime.progress import waiting
 from dynsim.errors import argument_error, shown
-from dynsim.host import on_host
-from dynsim.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import StatesAt
-from dynsim.padding import filled, room_for
-from dynsim.progress import waiting
-from dynsim.simulation import raise_if_failed
+from dynsim.simulation.checks import as_times, check_integrator, shapes_explained
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory, Jump
+from dynsim.simulation.simulate import raise_if_failed
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
-from dynsim.trajectory import Trajectory
 
 
 class DensePath(eqx.Module):

@@ -12,18 +12,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.conversion import function as as_function
-from dynsim.conversion import instance, integer, reals
+from dynsim._core.padding import filled
+from dynsim._core.validation import function as as_function
+from dynsim._core.validation import instance, integer, reals
+from dynsim._runtime.executors import Call, as_executor, finished
 from dynsim.errors import argument_error, reason, shown
-from dynsim.executors import Call, as_executor, finished
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
+from dynsim.io.parts import collected
 from dynsim.keys import stream
-from dynsim.padding import filled
-from dynsim.parts import collected
-from dynsim.storage import versions
-from dynsim.sweep_points import Points, digest, points_of
+from dynsim.simulation.run_files import versions
+from dynsim.simulation.sweep_points import Points, digest, points_of
 
 if TYPE_CHECKING:
     import xarray

@@ -7,16 +7,16 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from dynsim.conversion import integer
+from dynsim._core.validation import integer
 from dynsim.errors import argument_error
-from dynsim.simulation import path_on_host
+from dynsim.simulation.simulate import path_on_host
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.search.grouping import equal_rows
 from dynsim.systems.hardmax.search.reuse import NormBounds, ReusedFollowerSets
 from dynsim.systems.hardmax.search.scores import EPSILON
 from dynsim.systems.hardmax.search.ties import binary_extent
-from dynsim.trajectory import Trajectory
 
 MANTISSA = 53  # bits of a float64
 

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PyTree, Real
 
-from dynsim._types import State, Time
-from dynsim.conversion import function
-from dynsim.host import has_values
+from dynsim._core.host import has_values
+from dynsim._core.types import State, Time
+from dynsim._core.validation import function
 from dynsim.integrators.base import AbstractIntegrator, Stats
-from dynsim.pictures import Pictured
+from dynsim.notebook import Pictured
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 

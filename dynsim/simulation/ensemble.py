@@ -15,8 +15,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree, Real
 
-from dynsim._types import Key, Scalar, State, TimesLike
-from dynsim.arguments import (
+from dynsim._core.host import has_values, on_host
+from dynsim._core.types import Key, Scalar, State, TimesLike
+from dynsim._core.validation import function, integer
+from dynsim._runtime.executors import as_executor, finished
+from dynsim._runtime.progress import progress
+from dynsim.errors import argument_error
+from dynsim.integrators import AbstractIntegrator, Stats
+from dynsim.integrators.fixed_step.stochastic import chosen_for_all
+from dynsim.io.checkpoints import Checkpoints
+from dynsim.io.locks import held
+from dynsim.io.npz import writable_folder
+from dynsim.io.parts import collected, interrupted
+from dynsim.outcome import Outcome
+from dynsim.simulation.checks import (
     OFF_SPACE,
     as_state,
     as_times,
@@ -28,23 +40,11 @@ from dynsim.arguments import (
     not_traceable,
     traceable,
 )
-from dynsim.conversion import function, integer
-from dynsim.ensemble_parts import Observable, Part, Work, kept_values, structure
-from dynsim.ensemble_parts import alone as _alone
-from dynsim.ensemble_parts import digest as _digest
-from dynsim.ensemble_parts import together as _together
-from dynsim.errors import argument_error
-from dynsim.executors import as_executor, finished
-from dynsim.host import has_values, on_host
-from dynsim.integrators import AbstractIntegrator, Stats
-from dynsim.integrators.stochastic import chosen_for_all
-from dynsim.io.checkpoints import Checkpoints
-from dynsim.io.locks import held
-from dynsim.io.npz import writable_folder
-from dynsim.outcome import Outcome
-from dynsim.parts import collected, interrupted
-from dynsim.progress import progress
-from dynsim.simulation import with_error
+from dynsim.simulation.ensemble_parts import Observable, Part, Work, kept_values, structure
+from dynsim.simulation.ensemble_parts import alone as _alone
+from dynsim.simulation.ensemble_parts import digest as _digest
+from dynsim.simulation.ensemble_parts import together as _together
+from dynsim.simulation.simulate import with_error
 from dynsim.systems.base import AbstractFlow
 
 

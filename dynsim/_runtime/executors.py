@@ -7,7 +7,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from queue import SimpleQueue
 from typing import Any
 
-from dynsim.conversion import instance
+from dynsim._core.validation import instance
 from dynsim.errors import argument_error, reason
 
 CONNECT = 10  # seconds in which a scheduler must answer

@@ -9,9 +9,9 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.errors import counted
-from dynsim.trajectory import Trajectory
+from dynsim.simulation.trajectory import Trajectory
 
 SHOWN = 8  # of the last transitions, those that a sentence names
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from dynsim._runtime.progress import progress
 from dynsim.io.checkpoints import Checkpoints
-from dynsim.progress import progress
 
 Part = TypeVar("Part")
 Finished = Iterator[tuple[int, Part]]

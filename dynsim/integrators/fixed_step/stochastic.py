@@ -13,8 +13,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
-from dynsim._types import Key, Scalar, State, Time, Times
-from dynsim.conversion import number, random_key
+from dynsim._core.types import Key, Scalar, State, Time, Times
+from dynsim._core.validation import number, random_key
 from dynsim.errors import argument_error
 from dynsim.integrators.base import (
     AbstractIntegrator,
@@ -27,7 +27,7 @@ from dynsim.integrators.base import (
     without_periods,
 )
 from dynsim.integrators.diffrax_backend import Diffrax
-from dynsim.integrators.fixed_steps import STEP, announce_steps, grid, step_size, steps_between
+from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
 from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow

@@ -10,18 +10,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim._types import State, TimesLike
-from dynsim.accumulation import accumulate, is_at_once, rounding_of
-from dynsim.arguments import as_state, as_times, check_events, check_flow, check_integrator
-from dynsim.conversion import function, integer
+from dynsim._core.host import on_host
+from dynsim._core.types import State, TimesLike
+from dynsim._core.validation import function, integer
 from dynsim.errors import argument_error, shown
-from dynsim.host import on_host
-from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.integrators.events import AfterReset
-from dynsim.simulation import Stop, simulate, simulate_until, with_error
+from dynsim.simulation.accumulation import accumulate, is_at_once, rounding_of
+from dynsim.simulation.checks import as_state, as_times, check_events, check_flow, check_integrator
+from dynsim.simulation.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
+from dynsim.simulation.simulate import Stop, simulate, simulate_until, with_error
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
-from dynsim.trajectory import Trajectory
 
 Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
 """What a transition does: from the flow, the time and the state before it to the flow and the state after it."""

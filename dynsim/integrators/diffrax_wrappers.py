@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
-from dynsim._types import State
+from dynsim._core.types import State
 from dynsim.integrators.adjoint import step_of, without_derivative_unless
 from dynsim.integrators.base import Event
 from dynsim.integrators.events import located, untouched

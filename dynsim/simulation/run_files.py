@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from dynsim._types import Key
-from dynsim.arguments import as_times
-from dynsim.conversion import instance
+from dynsim._core.types import Key
+from dynsim._core.validation import instance
 from dynsim.errors import IntegrationError, argument_error, reason
-from dynsim.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy, Stats
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild, share
-from dynsim.simulation import iterate
+from dynsim.simulation.checks import as_times
+from dynsim.simulation.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
+from dynsim.simulation.simulate import iterate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import components
 from dynsim.systems.tokens.interactions.sharded import Sharded
-from dynsim.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray
 
-    from dynsim.ensembles import Ensemble
+    from dynsim.simulation.ensemble import Ensemble
 
     Run = Trajectory | HybridTrajectory | Ensemble
 
@@ -59,7 +59,7 @@ def save(path: str | Path, run: "Run", *, key: Key | None = None, seed: int | No
         ValueError: for anything else, if the folder cannot be written, or if the system has a function that cannot be
             found again (a lambda).
     """
-    from dynsim.ensembles import Ensemble
+    from dynsim.simulation.ensemble import Ensemble
 
     instance(
         "run", run, Trajectory | HybridTrajectory | Ensemble, "a trajectory, a run of a hybrid system or an ensemble"
@@ -140,7 +140,7 @@ def _fault_of(path: str | Path, must: str) -> Iterator[None]:
 
 def _wrong_part(run: Any) -> str:
     """Return the name of the first part of a run that has another type or shape than it must have, or ""."""
-    from dynsim.ensembles import Ensemble
+    from dynsim.simulation.ensemble import Ensemble
 
     if isinstance(run, HybridTrajectory):
         return _wrong_part_of_hybrid(run)

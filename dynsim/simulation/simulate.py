@@ -9,8 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from dynsim._types import Key, State, TimesLike
-from dynsim.arguments import (
+from dynsim._core.host import on_host
+from dynsim._core.types import Key, State, TimesLike
+from dynsim._core.validation import integer
+from dynsim._runtime.progress import waiting
+from dynsim.errors import IntegrationError, argument_error, shown
+from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.integrators.fixed_step.stochastic import chosen
+from dynsim.outcome import Outcome
+from dynsim.simulation.checks import (
     as_state,
     as_times,
     check_events,
@@ -23,15 +30,8 @@ from dynsim.arguments import (
     start_on,
     step_explained,
 )
-from dynsim.conversion import integer
-from dynsim.errors import IntegrationError, argument_error, shown
-from dynsim.host import on_host
-from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
-from dynsim.integrators.stochastic import chosen
-from dynsim.outcome import Outcome
-from dynsim.progress import waiting
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.trajectory import Trajectory
 
 
 class Stop(eqx.Module):

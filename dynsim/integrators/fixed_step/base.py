@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from dynsim._types import Times
-from dynsim.conversion import number
-from dynsim.progress import announce
+from dynsim._core.types import Times
+from dynsim._core.validation import number
+from dynsim._runtime.progress import announce
 
 STEP = 0.01  # by default, in the flow's time unit
 MANY = 10_000_000  # steps: of more their number is told before, since they take minutes at least

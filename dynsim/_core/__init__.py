@@ -1,0 +1,1 @@
+"""Settings of JAX, types, validation of arguments, and what every other package builds on."""

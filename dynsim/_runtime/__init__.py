@@ -1,0 +1,1 @@
+"""Processes, interrupts and progress bars of long runs."""

@@ -1,0 +1,1 @@
+"""Integrators with a fixed step: stochastic and symplectic methods."""

@@ -1,0 +1,1 @@
+"""Simulation of flows, maps and hybrid systems, and the trajectories and run files that result."""
