@@ -60,7 +60,7 @@ def _run(words: list[str]) -> int:
         but = f"is `{command}`{nearest(command, COMMANDS)}"
         return _refuse(str(argument_error("command", f"be one of {', '.join(COMMANDS)}", but)))
     try:
-        return importlib.import_module(f"dynsim.commands.{command}").main(rest)
+        return importlib.import_module(f"dynsim.cli.{command}").main(rest)
     except KeyboardInterrupt as stop:
         return _refuse(str(stop) or interrupts.message(), interrupts.INTERRUPTED)
     except SystemExit as stop:  # after `--help`
@@ -78,7 +78,7 @@ def _run(words: list[str]) -> int:
 
         if not isinstance(error, IntegrationError | TrainingError):
             raise
-        from dynsim.commands.advice import in_options
+        from dynsim.cli.parsing.advice import in_options
 
         return _refuse(in_options(str(error), command, rest))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dynsim.__main__ import main
-from dynsim.commands.sizes import check_memory, memory_limit
+from dynsim.cli.parsing.sizes import check_memory, memory_limit
 from tests.commands import refused, run
 
 SHORT = ("--end", "1", "--frames", "3", "--integrator", "scipy", "--dimension", "3")

@@ -13,7 +13,7 @@ from analysis.dynamics.attractors.edge_tracking import edge_state
 from analysis.dynamics.attractors.fractions import basin_fractions, continued_fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.search import find_attractors
-from dynsim.commands.portrait import as_before
+from dynsim.cli.portrait import as_before
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon

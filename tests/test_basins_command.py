@@ -5,7 +5,7 @@ import pytest
 
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.limit_set import LimitSet
-from dynsim.commands.basins import drawn
+from dynsim.cli.basins.command import drawn
 from dynsim.io.npz import read_arrays
 from dynsim.systems.named import Components
 from figures.panels.basins import FAINT, basin_background, basin_image, luminance, shade

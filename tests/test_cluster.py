@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-import dynsim.commands.sweep as sweep_command
+import dynsim.cli.sweep.command as sweep_command
 from analysis.claims import claims
 from analysis.ledger.findings import select
 from analysis.report import run_checks

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dynsim import load
-from dynsim.commands.simulate.flows import drawn_steps, escape
+from dynsim.cli.simulate.flows import drawn_steps, escape
 from tests.commands import refused, run
 
 SCIPY = ("--integrator", "scipy")  # compiles less

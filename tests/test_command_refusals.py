@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dynsim.commands.advice import SOLVERS, in_options
-from dynsim.commands.basins_options import BasinsOptions
-from dynsim.commands.integrators import integrator
-from dynsim.commands.lyapunov import Lyapunov
-from dynsim.commands.options import other_words
-from dynsim.commands.section import Section
-from dynsim.commands.simulate.fast_slow import FastSlowOptions
-from dynsim.commands.simulate.flow_options import Simulate
-from dynsim.commands.simulate.growing_options import Growing
-from dynsim.commands.simulate.prototype_options import Prototypes
-from dynsim.commands.sweep_options import Sweep
-from dynsim.commands.system_options import SystemOptions, parse_system, separated
+from dynsim.cli.basins.options import BasinsOptions
+from dynsim.cli.lyapunov import Lyapunov
+from dynsim.cli.parsing.advice import SOLVERS, in_options
+from dynsim.cli.parsing.options import other_words
+from dynsim.cli.parsing.solvers import integrator
+from dynsim.cli.parsing.system import SystemOptions, parse_system, separated
+from dynsim.cli.section import Section
+from dynsim.cli.simulate.fast_slow import FastSlowOptions
+from dynsim.cli.simulate.flow_options import Simulate
+from dynsim.cli.simulate.growing.options import Growing
+from dynsim.cli.simulate.prototypes.options import Prototypes
+from dynsim.cli.sweep.options import Sweep
 from dynsim.errors import argument_error, nearest, renamed
 from dynsim.outcome import Outcome
 from tests.commands import refused
@@ -53,9 +53,9 @@ flow = FunctionFlow(decay, names=("height",), parameters={"rate": 1.0})
 def nothing_runs(tmp_path, monkeypatch):
     """Return a folder with functions of a user's, in which a computation fails: a refusal comes before it."""
     for name in (
-        "dynsim.commands.simulate.flows.simulate",
-        "dynsim.commands.simulate.flows.iterate",
-        "dynsim.commands.simulate.ensembles.ensemble",
+        "dynsim.cli.simulate.flows.simulate",
+        "dynsim.cli.simulate.flows.iterate",
+        "dynsim.cli.simulate.ensembles.ensemble",
         "analysis.dynamics.equilibria.search.all_equilibria",
         "analysis.dynamics.diagrams.bifurcation_diagram",
         "analysis.dynamics.portraits.plane.phase_plane",
@@ -317,7 +317,7 @@ def test_the_portrait_of_one_token_is_that_of_a_vector(monkeypatch, capsys, tmp_
         kept.append((system, known.names))
         raise argument_error("figure", "be drawn", "is not")
 
-    monkeypatch.setattr("dynsim.commands.portrait.on_sphere", drawn)
+    monkeypatch.setattr("dynsim.cli.portrait.on_sphere", drawn)
     np.savetxt(tmp_path / "U.csv", [[1.0, 0.0], [0.0, 3.0]], delimiter=",")
     line = ("portrait", "token-flow", "--tokens", "1", "--dimension", "2", "--value", tmp_path / "U.csv")
     assert "`figure` must be drawn" in refused(capsys, *line)

@@ -21,7 +21,7 @@ from analysis.dynamics.normal_forms.charts import MapChart, second_derivative
 from analysis.dynamics.periodic_orbits import shooting as periodic_orbits
 from analysis.dynamics.poincare import orbit_diagram
 from analysis.dynamics.validated.equilibria import certified_equilibrium
-from dynsim.commands.simulate.own import check_function
+from dynsim.cli.building.own_code import check_function
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.integrators.base import stacked
 from dynsim.simulation.dense import dense

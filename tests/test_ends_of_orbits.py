@@ -11,7 +11,7 @@ from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim._core.printing import printed, size_of
-from dynsim.commands.continue_ends import say_ends
+from dynsim.cli.continuation.ends import say_ends
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz

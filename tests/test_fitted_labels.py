@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dynsim import FunctionFlow, Scipy, SoftmaxMap, iterate, simulate
-from dynsim.commands.simulate.hardmax import draw
+from dynsim.cli.simulate.hardmax import draw
 from figures import files
 from figures.fitted import fitted
 from figures.panels.basins import basin_image

@@ -30,7 +30,7 @@ LAYERS = {
     "analysis/verifiers": 0,  # scripts that import the standard library alone
     "figures/panels": 8,
     "figures": 9,
-    "dynsim/commands": 10,
+    "dynsim/cli": 10,
 }
 # What a module beside the folders may reach at most; `__main__` opens every folder.
 HIGHEST = {"dynsim": 4, "analysis": 9, "figures": 9}
@@ -84,7 +84,7 @@ def layer(module: str) -> int:
     if beside_the_folders(module):
         return max((layer(name) for name in imports(module)), default=0)
     if module.endswith("__main__"):
-        return LAYERS["dynsim/commands"]
+        return LAYERS["dynsim/cli"]
     parts = folder_of(module).split("/")
     found = [LAYERS[name] for k in range(len(parts), 0, -1) if (name := "/".join(parts[:k])) in LAYERS]
     assert found, f"the folder of {module} has no layer"

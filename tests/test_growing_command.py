@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from analysis.growing.separation import separation_force
-from dynsim.commands.simulate.growing_options import Growing
-from dynsim.commands.simulate.growing_summary import temperatures
+from dynsim.cli.simulate.growing.options import Growing
+from dynsim.cli.simulate.growing.summary import temperatures
 from dynsim.simulation.growing import flow_of
 from dynsim.simulation.run_files import load
 from dynsim.systems.growing.flow import GrowingFlow

@@ -23,7 +23,7 @@ def main(words):
         {body}
     return 0
 
-sys.modules["dynsim.commands.demo"] = types.SimpleNamespace(main=main)
+sys.modules["dynsim.cli.demo"] = types.SimpleNamespace(main=main)
 sys.argv = ["dynsim", "demo"]
 command_line()
 """

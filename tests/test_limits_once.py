@@ -9,7 +9,7 @@ from analysis.dynamics.attractors.basins import Basins, Search, _Run, basins
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.perturbation import Attraction
 from analysis.dynamics.attractors.search import find_attractors
-from dynsim.commands.basins import drawn, tell
+from dynsim.cli.basins.command import drawn, tell
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.named import Components
 

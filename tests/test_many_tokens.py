@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynsim.__main__ import main
-from dynsim.commands.simulate.densities import told
+from dynsim.cli.simulate.densities import told
 from dynsim.io.npz import read_arrays
 
 FEW = ("simulate", "token-flow", "--tokens", "300", "--end", "3", "--frames", "4", "--rtol", "1e-3")

@@ -22,8 +22,8 @@ from dynsim import (
     stream,
     to_xarray,
 )
-from dynsim.commands.system_options import SystemOptions, parse_system
-from dynsim.commands.systems import flow, found
+from dynsim.cli.building.systems import flow, found
+from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.catalogue.maps import Logistic

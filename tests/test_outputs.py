@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynsim.__main__ import main
-from dynsim.commands.options import check_outputs
+from dynsim.cli.parsing.options import check_outputs
 from dynsim.integrators import Scipy
 from dynsim.simulation.run_files import save
 from dynsim.simulation.simulate import simulate
@@ -31,7 +31,7 @@ COMMANDS = {
 @pytest.fixture
 def nothing_runs(monkeypatch):
     """Fail on any computation: a refusal comes before it."""
-    imported = "dynsim.commands.simulate.flows.simulate"  # first: a module imported later would keep the patch
+    imported = "dynsim.cli.simulate.flows.simulate"  # first: a module imported later would keep the patch
     lazily = (
         "dynsim.simulation.simulate.simulate",
         "analysis.report.run_checks",

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.json_types import exact, plain
 from analysis.provenance import source_digest
-from dynsim.commands.own_claims import A_TRIAL, library
+from dynsim.cli.ledger.own_claims import A_TRIAL, library
 from dynsim.papers import Paper
 from tests.annotations import unchecked
 from tests.commands import refused, run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynsim.commands.own_figures import known_figures
+from dynsim.cli.ledger.own_figures import known_figures
 from tests.commands import refused, run
 from tests.own_paper import CLAIMS, FIGURES, HEAD, write
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dynsim import Diffrax, PrototypeFlow, PrototypeLoss, load, simulate
-from dynsim.commands.simulate.prototype_summary import _measures, coincidences
+from dynsim.cli.simulate.prototypes.summary import _measures, coincidences
 from dynsim.systems.prototypes.assignments import entropy, separation
 from dynsim.systems.prototypes.temperatures import Annealing
 from tests.test_command_line import refused, run

@@ -18,7 +18,7 @@ from dynsim import (
     simulate_hybrid,
     stream,
 )
-from dynsim.commands.simulate.flows import draw_one
+from dynsim.cli.simulate.flows import draw_one
 from figures import files
 from figures.refined import refined, refined_phases
 from figures.trajectories import drawing

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis.provenance import source_digest
-from dynsim.commands.own_claims import library
+from dynsim.cli.ledger.own_claims import library
 from dynsim.io import neighbours
 from dynsim.papers import PAPERS
 from tests.commands import run

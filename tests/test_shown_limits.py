@@ -8,9 +8,9 @@ import pytest
 
 from analysis.dynamics.continuation.branches import Branch
 from dynsim import FunctionFlow
-from dynsim.commands.continue_options import Continue
-from dynsim.commands.simulate.ensembles import drawing
-from dynsim.commands.systems import Found
+from dynsim.cli.building.systems import Found
+from dynsim.cli.continuation.options import Continue
+from dynsim.cli.simulate.ensembles import drawing
 from dynsim.systems.named import Components
 from figures import files
 from figures.panels.shown import leaving_marks, member_limits, usual_limits
@@ -97,7 +97,7 @@ def pole(monkeypatch):
     def draw(**options):
         o = Continue("mine", parameter="a", figure=files.Path("a.png"), **options)
         diagram = SimpleNamespace(branches=[branch, level], iterates=[1, 1], orbits=[])
-        command, made = importlib.import_module("dynsim.commands.continue"), Found("mine", flow, np.zeros(1))
+        command, made = importlib.import_module("dynsim.cli.continuation.command"), Found("mine", flow, np.zeros(1))
         command._draw(o, made, lambda flow: flow.p, diagram)
         return kept[-1].axes[0]
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.commands.integrators import integrator
+from dynsim.cli.parsing.solvers import integrator
 from dynsim.errors import IntegrationError
 from dynsim.integrators import RKC2, Diffrax, Event, Scipy
 from dynsim.outcome import Outcome

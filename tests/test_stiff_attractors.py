@@ -18,10 +18,11 @@ from analysis.dynamics.attractors.search import SHARE, _slow_interval, find_attr
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import lyapunov_spectrum
-from dynsim.commands import basins_against, lyapunov, section
-from dynsim.commands.basins import search_of, tell
-from dynsim.commands.basins_options import BasinsOptions
-from dynsim.commands.systems import Found
+from dynsim.cli import lyapunov, section
+from dynsim.cli.basins import against as basins_against
+from dynsim.cli.basins.command import search_of, tell
+from dynsim.cli.basins.options import BasinsOptions
+from dynsim.cli.building.systems import Found
 from dynsim.integrators import Diffrax, stiff
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Henon

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray
 
-from dynsim.commands.sweep import Built, _built_again
-from dynsim.commands.sweep_options import Sweep
+from dynsim.cli.sweep.command import Built, _built_again
+from dynsim.cli.sweep.options import Sweep
 from dynsim.errors import IntegrationError
 from dynsim.keys import stream
 from dynsim.outcome import Outcome

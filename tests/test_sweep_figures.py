@@ -7,7 +7,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import LogNorm
 
 from dynsim import FunctionFlow, sweep
-from dynsim.commands.sweep import quantities
+from dynsim.cli.sweep.command import quantities
 from figures.sweeps import Quantity, _edges, _geometric, _logarithmic, drawing
 from tests.commands import refused, run
 from tests.figure_layout import check_layout, overlapping

@@ -8,9 +8,9 @@ import pytest
 
 from dynsim import FunctionFlow, Simplex, simulate
 from dynsim.__main__ import main
-from dynsim.commands.simulate.flow_options import Simulate
-from dynsim.commands.simulate.flows import named
-from dynsim.commands.simulate.starts import start
+from dynsim.cli.building.starts import start
+from dynsim.cli.simulate.flow_options import Simulate
+from dynsim.cli.simulate.flows import named
 from dynsim.systems.catalogue.populations import LotkaVolterra
 from figures.trajectories import drawing
 

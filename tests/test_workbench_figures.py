@@ -15,14 +15,14 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.portraits.curved import Cycle, Portrait
 from dynsim import FunctionFlow
-from dynsim.commands.basins_against import _draw as draw_shares
-from dynsim.commands.basins_options import BasinsOptions
-from dynsim.commands.continue_options import Continue
-from dynsim.commands.continue_plane import drawn as plane_of_parameters
-from dynsim.commands.lyapunov import Lyapunov, _exponents_label
-from dynsim.commands.lyapunov import _draw as draw_exponents
-from dynsim.commands.portrait import Computed, frames
-from dynsim.commands.systems import Found
+from dynsim.cli.basins.against import _draw as draw_shares
+from dynsim.cli.basins.options import BasinsOptions
+from dynsim.cli.building.systems import Found
+from dynsim.cli.continuation.options import Continue
+from dynsim.cli.continuation.plane import drawn as plane_of_parameters
+from dynsim.cli.lyapunov import Lyapunov, _exponents_label
+from dynsim.cli.lyapunov import _draw as draw_exponents
+from dynsim.cli.portrait import Computed, frames
 from figures import files
 from figures.fitted import fitted
 from figures.panels.attractors import many_series
@@ -57,7 +57,7 @@ def _diagram(o: Any, kinds: tuple[str, str] = ("stable", "stable")) -> None:
     branch = Branch(np.zeros((2, 1)), ENDS, ENDS, np.zeros((2, 1), complex), kinds, (), ("bounds", "bounds"))
     diagram = SimpleNamespace(branches=[branch], iterates=[1], orbits=[])
     options = dataclasses.replace(OPTIONS, figure=o.figure)
-    importlib.import_module("dynsim.commands.continue")._draw(options, MADE, lambda flow: flow.a, diagram)
+    importlib.import_module("dynsim.cli.continuation.command")._draw(options, MADE, lambda flow: flow.a, diagram)
 
 
 def _plane(o: Any) -> None:

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from dynsim import load
 from dynsim.__main__ import main
-from dynsim.commands.simulate.fast_slow import FastSlowOptions
-from dynsim.commands.simulate.flow_options import Simulate
-from dynsim.commands.simulate.hardmax import Hardmax
-from dynsim.commands.simulate.master_equation import MasterEquation
-from dynsim.commands.simulate.multirate import Multirate
-from dynsim.commands.simulate.prototype_options import Prototypes
+from dynsim.cli.simulate.fast_slow import FastSlowOptions
+from dynsim.cli.simulate.flow_options import Simulate
+from dynsim.cli.simulate.hardmax import Hardmax
+from dynsim.cli.simulate.master_equation import MasterEquation
+from dynsim.cli.simulate.multirate import Multirate
+from dynsim.cli.simulate.prototypes.options import Prototypes
 from dynsim.io.npz import read_arrays, write_arrays
 
 EXAMPLES = int(os.environ.get("DYNSIM_FUZZ", "12"))

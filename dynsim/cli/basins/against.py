@@ -1,0 +1,73 @@
+"""Shares of basins against a parameter, of `dynsim basins --sample N --against NAME=LOW:HIGH`."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynsim.cli.basins.options import BasinsOptions
+from dynsim.cli.parsing.advice import unsettled
+from dynsim.cli.parsing.options import say
+from dynsim.cli.parsing.ranges import parameter_range
+
+if TYPE_CHECKING:
+    from analysis.dynamics.attractors.basins import Search
+    from analysis.dynamics.attractors.fractions import FractionCurves
+    from dynsim.cli.building.systems import Found
+
+
+def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:
+    """Print and draw the shares of the basins among random starts against a parameter."""
+    from analysis.dynamics.attractors.fractions import continued_fractions
+    from dynsim.keys import stream
+    from dynsim.systems.named import where
+
+    name, values = parameter_range(o.against, o.values, made.system, "against")
+    key, leaf = stream(o.seed, "starts"), where(made.system, name, "against")
+    found = continued_fractions(made.system, leaf, values, sampler, o.sample, key, options=options)
+    _tell(name, found, o.sample, o.longest)
+    if o.out is not None:
+        from dynsim.io.npz import write_arrays
+
+        tables = {part: getattr(found, part) for part in ("parameters", "labels", "shares", "low", "high")}
+        write_arrays(o.out, tables)
+        say(f"shares {o.out}")
+    _draw(o, made, name, found)
+    return 0
+
+
+def _tell(name: str, found: "FractionCurves", count: int, longest: int) -> None:
+    """Print the table of shares, one row for each value, and what each label is where it is first met."""
+    from analysis.dynamics.attractors.attractor_search import FATES
+
+    say(f"{count} starts for each value, with 0.95 intervals of Wilson")
+    texts = [f"basin {k + 1}" if k >= 0 else FATES[int(k)] for k in found.labels]
+    say("  ".join([f"{name:>10}", *(f"{text:>24}" for text in texts)]))
+    for value, shares, low, high in zip(found.parameters, found.shares, found.low, found.high, strict=True):
+        cells = [
+            f"{p:7.4f} [{a:.4f}, {b:.4f}]" if np.isfinite(p) else "-" for p, a, b in zip(shares, low, high, strict=True)
+        ]
+        say("  ".join([f"{value:10.6g}", *(f"{cell:>24}" for cell in cells)]))
+    for label in found.labels[found.labels >= 0]:
+        value, first = next(
+            (value, row[int(label)])
+            for value, row in zip(found.parameters, found.attractors, strict=True)
+            if int(label) in row
+        )
+        say(f"  basin {label + 1}, at {name} = {value:.6g}: {first!r}")
+    if told := unsettled(found.is_stiff, found.labels, longest):
+        say(f"  {told}")
+
+
+def _draw(o: BasinsOptions, made: "Found", name: str, found: "FractionCurves") -> None:
+    from figures.files import write_figure
+    from figures.fitted import fitted
+    from figures.panels.labels import symbol
+    from figures.panels.shares import share_curves
+    from figures.style import canvas, settings
+
+    with settings():
+        drawn, (ax,) = canvas()
+        share_curves(ax, found.parameters, found.labels, found.shares, found.low, found.high, xlabel=symbol(name))
+        write_figure(fitted(drawn), o.figure, f"shares of the basins of {made.name} against {name}")
+    say(f"figure {o.figure}")

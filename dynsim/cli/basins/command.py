@@ -1,0 +1,239 @@
+"""`dynsim basins`: attractors and basins of a system, on a grid or as shares of random starts."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynsim.cli.basins.against import along
+from dynsim.cli.basins.edges import edge_arrays, edges
+from dynsim.cli.basins.options import BasinsOptions
+from dynsim.cli.parsing.advice import unsettled
+from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
+from dynsim.cli.parsing.system import parse_system
+from dynsim.errors import argument_error, check_at_least, counted
+
+if TYPE_CHECKING:
+    from analysis.dynamics.attractors.basins import Basins, Search
+    from analysis.dynamics.attractors.limit_set import LimitSet
+    from dynsim.cli.building.systems import Found
+    from dynsim.systems.named import Components
+    from figures.panels.limit_marks import Mark
+
+WINDOW_STATES = 40  # states of each start that exist at the same time
+IN_SLICE = 1e-3  # relative to 1 + |x|: the distance from a slice within which a limit lies in it
+
+
+def main(words: Sequence[str]) -> int:
+    """Find attractors and basins, print them, and draw them."""
+    o = parse_system(BasinsOptions, words, "basins")
+    check_at_least(0, sample=o.sample, period=o.period, escape=o.escape)
+    check_together(o)
+    check_outputs(o.force, figure=None if o.sample and not o.against else o.figure, out=o.out)
+    from dynsim.cli.building.systems import found
+
+    made = found(o, "basins")
+    start, known, which = window(o, made)
+    ends = np.asarray(o.box or box_of(o, made, which), float)
+    if len(ends) != 2 * len(which):
+        raise argument_error("box", f"have two ends for each of {len(which)} axes", f"has {len(ends)} numbers")
+    ends = ends.reshape(-1, 2)
+    return (sampled if o.sample else on_grid)(o, made, start, known, which, ends)
+
+
+def check_together(o: BasinsOptions) -> None:
+    """Raise `ValueError` for options that do not fit each other."""
+    check_at_least(2, values=o.values)
+    if len(o.box) % 2:
+        raise argument_error("box", "have two ends for each axis", f"has {counted(len(o.box), 'number')}")
+    if o.edge and o.sample:
+        raise argument_error("edge", "be used with a grid, not with `--sample`", "is given with both")
+    if o.sample and not o.against and o.figure != BasinsOptions.figure:
+        raise argument_error("figure", "be left out with `--sample`, unless `--against` is given", f"is `{o.figure}`")
+    if o.against and not o.sample:
+        raise argument_error("sample", "be the number of starts for each value of `--against`", "is 0")
+
+
+def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]]":
+    """Return the state through which the window lies, its components, and which of them are the axes."""
+    from dynsim.systems.named import components
+
+    start = made.begun(len(o.box) // 2 if o.box and not o.plane else None)
+    known = components(made.system, start)
+    size = len(known.names)
+    if o.plane:
+        which = [known.index(name, "plane") for name in o.plane]
+        if len(set(which)) < len(which):
+            raise argument_error("plane", "name different components", f"names {', '.join(o.plane)}")
+    else:
+        which = list(range(size))
+    if len(which) > 2 and not o.sample:
+        raise argument_error("plane", f"name two of {', '.join(known.names)}", f"is not given for {size} components")
+    return start, known, which
+
+
+def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
+    """Return the window of the catalogue; raise `ValueError` for a system that has none."""
+    if not made.box:
+        raise argument_error("box", f"be given for `{o.system}`: low and high of each axis", "is not")
+    return [float(made.box[2 * k + side]) for k in which for side in (0, 1)]
+
+
+def search_of(o: BasinsOptions, known: "Components") -> "Search":
+    """Return the options of the search."""
+    from analysis.dynamics.attractors.basins import Search
+    from dynsim.cli.parsing.solvers import of_many
+    from dynsim.cli.parsing.tables import number
+
+    turns = {}
+    for word in o.wrapped:
+        name, _, value = word.partition("=")
+        place = known.index(name, "wrapped")
+        try:
+            turns[place] = float(number(value))
+        except (ValueError, OverflowError):
+            raise argument_error("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
+    return Search(
+        period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol,
+        integrator=of_many(o.integrator, o.rtol),
+    )  # fmt: skip
+
+
+def on_grid(
+    o: BasinsOptions, made: "Found", start: Any, known: "Components", which: list[int], ends: np.ndarray
+) -> int:
+    """Label the points of a grid, print the shares of the basins, and draw them."""
+    from analysis.dynamics.attractors.basins import basins
+    from figures.files import write_figure
+
+    shape = o.shape * len(which) if len(o.shape) == 1 else o.shape
+    if len(shape) != len(which):
+        raise argument_error("shape", f"have one number, or one for each of {len(which)} axes", f"has {len(shape)}")
+    check_at_least(2, shape=min(shape))
+    sizes = {"shape": max(shape)}
+    check_memory(lambda shape: FLOAT * WINDOW_STATES * len(known.names) * shape ** len(which), **sizes)
+    options = search_of(o, known)
+    found = basins(made.system, ends, shape, start=start, varied=which, options=options)
+    tell(found)
+    between = edges(made, start, which, found, options) if o.edge else {}
+    if o.out is not None:
+        from dynsim.io.npz import write_arrays
+
+        axes = {f"axis_{k + 1}": axis for k, axis in enumerate(found.axes)}
+        more = edge_arrays(between) if o.edge else {}
+        write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names), **more})
+        say(f"labels {o.out}")
+    limits = [edge.limit for edge in between.values()]
+    figure = drawn(found, which, known, start, limits, options.wrapped)
+    write_figure(figure, o.figure, f"basins of attraction of {made.name}")
+    say(f"figure {o.figure}")
+    return 0
+
+
+def tell(found: "Basins") -> None:
+    """Print each attractor with its share, what leads to none, and the caps of the search."""
+    from analysis.dynamics.attractors.attractor_search import FATES
+
+    size = " x ".join(str(n) for n in found.labels.shape)
+    say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")
+    for k, attractor in enumerate(found.attractors):
+        say(f"  {found.shares.get(k, 0.0):8.4f}  {attractor!r}")
+    for k, share in found.shares.items():
+        if k < 0:
+            say(f"  {share:8.4f}  {FATES[k]}")
+    if told := unsettled(found.is_stiff, found.labels, found.longest):
+        say(f"  {told}")
+    for other in found.others:
+        word = "attraction undecided" if other.stability == "undecided" else "not attracting"
+        say(f"  {word}: {other!r}")
+    if not found.attractors:
+        say("no attractor was found: nothing in this window settles")
+
+
+def drawn(
+    found: "Basins",
+    which: list[int],
+    known: "Components",
+    start: Any,
+    edges: "Sequence[LimitSet]" = (),
+    wrapped: Mapping[int, float] | None = None,
+) -> Any:
+    """Return the figure of basins, with the states on their edges; of a slice it says where this cuts."""
+    from jax.flatten_util import ravel_pytree
+
+    from figures.fitted import fitted
+    from figures.panels.basins import basin_image
+    from figures.panels.labels import axis_labels, slice_label
+    from figures.style import canvas, settings
+
+    turns, base = wrapped or {}, np.asarray(ravel_pytree(start)[0])
+    held = [k for k in range(len(base)) if k not in which]
+    judged = [(one, True) for one in found.attractors]
+    judged += [(one, None if one.stability == "undecided" else False) for one in found.others]
+    judged += [(one, False) for one in edges]
+    marks = [mark_of(one, attracts, which, base, turns) for one, attracts in judged]
+    with settings():
+        figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
+        names = axis_labels(found.names, [known.units[k] for k in which])
+        basin_image(
+            ax, found.labels, found.axes, marks=marks, axis_names=[*names, ""],
+            turns={place: turns[k] for place, k in enumerate(which) if k in turns},
+            title=slice_label(
+                [known.names[k] for k in held], base[held].tolist(), [known.units[k] for k in held]
+            ),
+        )  # fmt: skip
+        return fitted(figure)
+
+
+def mark_of(
+    limit: "LimitSet", attracts: bool | None, which: list[int], base: np.ndarray, turns: Mapping[int, float]
+) -> "Mark":
+    """Return the mark of a limit: projected if other components than those of the axes are not those of the slice."""
+    from analysis.dynamics.flow_maps.flat import flat_states
+    from figures.panels.limit_marks import Mark
+
+    flat = flat_states(limit.states)
+    gap = flat - base
+    for k, period in turns.items():
+        gap[:, k] -= period * np.round(gap[:, k] / period)
+    gap[:, which] = 0.0
+    projected = bool(np.any(np.abs(gap) > IN_SLICE * (1 + np.abs(base))))
+    return Mark(flat[:, which], limit.kind, attracts, projected)
+
+
+def sampled(
+    o: BasinsOptions, made: "Found", start: Any, known: "Components", which: list[int], ends: np.ndarray
+) -> int:
+    """Print the shares of the basins among random starts in the box, or against a parameter."""
+    import jax
+    import jax.numpy as jnp
+    from jax.flatten_util import ravel_pytree
+
+    from analysis.dynamics.attractors.fractions import basin_fractions
+    from dynsim.keys import stream
+
+    if not (np.all(np.isfinite(ends)) and np.all(ends[:, 0] < ends[:, 1])):
+        raise argument_error("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
+    base, restored = ravel_pytree(start)
+    low, high = jnp.asarray(ends[:, 0]), jnp.asarray(ends[:, 1])
+
+    def sampler(key: Any) -> Any:
+        return restored(base.at[jnp.asarray(which)].set(jax.random.uniform(key, low.shape, minval=low, maxval=high)))
+
+    options = search_of(o, known)
+    if o.against:
+        return along(o, made, sampler, options)
+    found = basin_fractions(made.system, sampler, o.sample, stream(o.seed, "starts"), options=options)
+    say(f"{found.total} starts, with {found.confidence:g} intervals of Wilson")
+    for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):
+        say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")
+    if told := unsettled(found.is_stiff, found.labels, o.longest):
+        say(f"  {told}")
+    if o.out is not None:
+        from dynsim.io.npz import write_arrays
+
+        tables = {part: np.asarray(getattr(found, part)) for part in ("labels", "shares", "low", "high")}
+        write_arrays(o.out, tables | {"limits": np.array([found.named(int(label)) for label in found.labels])})
+        say(f"shares {o.out}")
+    return 0

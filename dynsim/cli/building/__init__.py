@@ -1,0 +1,1 @@
+"""Systems and initial states built from the options of a command."""

@@ -1,0 +1,125 @@
+"""The flows that `dynsim simulate` builds, by name or from a user's file, and the options that they take."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from dynsim.cli.parsing.tables import matrix
+from dynsim.cli.simulate.flow_options import Simulate
+from dynsim.errors import argument_error, nearest, renamed
+from dynsim.keys import stream
+from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
+from dynsim.systems.catalogue.entries import CATALOGUE
+from dynsim.systems.tokens.flow import (
+    ProjectedValueFlow,
+    TokenFlow,
+    causal_identity_flow,
+    causal_symmetric_flow,
+    gradient_token_flow,
+)
+from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
+from dynsim.systems.tokens.published import (
+    published_ensemble_flow,
+    published_gradient_flow,
+    published_hemisphere_flow,
+    published_symmetric_flow,
+)
+from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow
+
+Builder = Callable[[Simulate], AbstractFlow]
+
+
+def _query_key(o: Simulate) -> np.ndarray:
+    """Return P from its file, or beta I for every head, (heads, d, d)."""
+    if o.query_key is not None:
+        return matrix(o.query_key, "query_key", (2, 3))
+    if not math.isfinite(o.beta):
+        raise argument_error("beta", "be a finite number", f"is {o.beta}")
+    return np.broadcast_to(o.beta * np.eye(o.token_dimension), (o.heads, o.token_dimension, o.token_dimension))
+
+
+def _value(o: Simulate) -> Any:
+    return 1.0 if o.value is None else matrix(o.value, "value", (2, 3))
+
+
+def _mask(o: Simulate) -> AbstractMask:
+    return Causal() if o.causal else Full()
+
+
+def _symmetric(o: Simulate) -> np.ndarray:
+    """Return U from its file, or a random symmetric matrix with entries in ]-1, 1[."""
+    if o.value is not None:
+        return matrix(o.value, "value", (2, 3))
+    A = np.asarray(jax.random.uniform(stream(o.seed, "value"), (o.token_dimension,) * 2, minval=-0.5, maxval=0.5))
+    return A + A.T
+
+
+SYSTEMS: dict[str, tuple[str, Builder]] = {
+    "token-flow": ("(7): self-attention, P and U from files, or beta I and I", lambda o: TokenFlow(
+        _query_key(o), _value(o), space=space(o.space or "sphere"), mask=_mask(o))),
+    "gradient": ("(8): one head, U = I, W = P symmetric positive definite", lambda o: gradient_token_flow(
+        _query_key(o)[0] if o.query_key is None else matrix(o.query_key, "query_key", (2, 3)))),
+    "causal": ("(15): causal, U = I, sphere", lambda o: causal_identity_flow(_query_key(o))),
+    "causal-symmetric": ("(21): causal, one head, U symmetric", lambda o: causal_symmetric_flow(
+        _query_key(o), _symmetric(o))),
+    "projected-value": ("(20): causal, one head, U regular, on the ellipsoid of U^T U", lambda o: ProjectedValueFlow(
+        _query_key(o), np.eye(o.token_dimension) if o.value is None else matrix(o.value, "value", (2, 3)))),
+    "attracted": ("(16): every token attracted to the first basis vector", lambda o: AttractedFlow(
+        np.eye(o.token_dimension)[0])),
+    "oja": ("(22): Oja's flow of a symmetric matrix", lambda o: OjaFlow(_symmetric(o))),
+    "published-gradient": ("Section 7.1 of CONSENSUS", lambda o: published_gradient_flow()),
+    "published-hemisphere": ("Section 7.2 of CONSENSUS", lambda o: published_hemisphere_flow()),
+    "published-symmetric": ("Section 7.3 of CONSENSUS", lambda o: published_symmetric_flow()),
+    "published-ensemble": ("Section 7.4 of CONSENSUS", lambda o: published_ensemble_flow(
+        stream(o.seed, "weights"), o.token_dimension, o.heads)),
+}  # fmt: skip
+
+
+MODEL = ("heads", "beta", "query_key", "value", "causal", "space")
+TAKEN = {
+    "token-flow": set(MODEL),
+    "gradient": {"beta", "query_key"},
+    "causal": {"heads", "beta", "query_key"},
+    "causal-symmetric": {"beta", "query_key", "value"},
+    "projected-value": {"beta", "query_key", "value"},
+    "oja": {"value"},
+    "published-ensemble": {"heads"},
+}
+"""The options of `MODEL` that have an effect on a system; none on the others."""
+
+
+def build(options: Simulate) -> AbstractFlow:
+    """Return the flow of `SYSTEMS` that `options.system` names; a sentence on a matrix names its option."""
+    with renamed(matrix="value", **({"query_key": "beta"} if options.query_key is None else {})):
+        return SYSTEMS[options.system][1](options)
+
+
+def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:
+    """Return the names of the options that have no effect on a simulation of this flow."""
+    if o.system in SYSTEMS:
+        found = set(MODEL) - TAKEN.get(o.system, set())
+    else:
+        found = set(MODEL) - ({"space"} if isinstance(flow, FunctionFlow) else set())
+    if o.query_key is not None:
+        found |= {"beta", "heads"}
+    size = len(o.start) or (len(flow.names) if o.system in CATALOGUE else 0)
+    if size:
+        found |= {"tokens"} | ({"dimension"} if o.dimension != size else set()) | ({"initial"} if o.start else set())
+    return found | {"trust"}
+
+
+def space(name: str) -> AbstractSpace:
+    """Return the state space of that name; `ellipsoid:FILE` is the ellipsoid of the matrix W in a file."""
+    plain = {"sphere": Sphere, "euclidean": Euclidean, "simplex": Simplex}
+    if name in plain:
+        return plain[name]()
+    if name.startswith("ellipsoid:"):
+        with renamed(matrix="space"):
+            return Ellipsoid(matrix(Path(name.partition(":")[2]), "space"))
+    must = "be sphere, euclidean, simplex or ellipsoid:FILE"
+    raise argument_error("space", must, f"is `{name}`{nearest(name, plain)}")

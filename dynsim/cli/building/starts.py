@@ -1,0 +1,93 @@
+"""Initial states of flows: from a file, or drawn from a named distribution in the shape that the flow takes."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim.cli.parsing.tables import matrix
+from dynsim.cli.simulate.flow_options import DIMENSION, Simulate
+from dynsim.errors import argument_error, renamed
+from dynsim.keys import stream
+from dynsim.spaces import Ellipsoid
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
+from dynsim.systems.catalogue.entries import CATALOGUE
+from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
+from dynsim.systems.tokens.initial import initial
+from dynsim.systems.tokens.scalar_driven import OjaFlow
+
+TOKENS = 10  # of a start, by default
+
+
+def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
+    """Return the initial state of a member: from a file, or drawn from the named distribution.
+
+    Of populations and concentrations of the catalogue the absolute values are taken.
+    """
+    dtype = jnp.dtype(o.precision)
+    if o.initial.endswith((".npy", ".csv")):
+        if o.members > 1:
+            raise argument_error("initial", "name a distribution for an ensemble", "is a file")
+        return jnp.asarray(_given(o, flow), dtype)
+    vector = o.tokens is None and (isinstance(flow, FunctionFlow) or o.system in CATALOGUE)
+    tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
+    with renamed(distribution="initial"):
+        x = initial(o.initial, stream(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(dtype)
+    if o.system in CATALOGUE and CATALOGUE[o.system].counted:
+        x = jnp.abs(x)
+    return x[0] if vector else x
+
+
+def has_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> bool:
+    """Return whether the dimension of a state is said by a start, by what the system declares, or by a paper."""
+    said = bool(o.start) or o.initial.endswith((".npy", ".csv")) or ":" not in o.system
+    return said or own_dimension(o, system) is not None
+
+
+def own_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> int | None:
+    """Return the dimension of a state that a system of the user's declares, None if it declares none."""
+    if ":" not in o.system:
+        return None
+    if isinstance(system, TokenFlow):
+        return system.query_key.shape[-1]
+    if isinstance(system, ProjectedValueFlow | OjaFlow):
+        return system.matrix.shape[-1]
+    if system.names:
+        return len(system.names)
+    return system.space.matrix.shape[-1] if isinstance(system.space, Ellipsoid) else None
+
+
+def _given(o: Simulate, flow: AbstractFlow) -> np.ndarray:
+    """Return the initial state of a file; raise `ValueError` unless it has the shape that flow and options ask for."""
+    path = Path(o.initial)
+    x = matrix(path, "initial", (1, 2))
+    own = isinstance(flow, FunctionFlow) and o.dimension == DIMENSION and not isinstance(flow.space, Ellipsoid)
+    d = x.shape[-1] if own else columns(o, flow)
+    if x.shape[-1] != d:
+        has = f"`{path}` has {x.shape[-1]}"
+        raise argument_error("initial", f"have {d} columns, as `--dimension` or the matrices say", has)
+    if o.tokens is not None and (x.ndim == 1 or len(x) != o.tokens):
+        raise argument_error("initial", f"have {o.tokens} rows, as `--tokens` says", f"`{path}` has shape {x.shape}")
+    return x
+
+
+def columns(o: Simulate, flow: AbstractFlow) -> int:
+    """Return the number of columns of an initial state: fixed by the matrices of the flow if it has any."""
+    if isinstance(flow, TokenFlow):
+        fixed = flow.query_key.shape[-1]
+    elif isinstance(flow, ProjectedValueFlow | OjaFlow):
+        fixed = flow.matrix.shape[-1]
+    elif flow.names:
+        if o.dimension not in (len(flow.names), DIMENSION):
+            has = f"has {len(flow.names)}"
+            raise argument_error("names", f"have one entry for each of {o.dimension} components (`--dimension`)", has)
+        return len(flow.names)
+    else:
+        if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
+            d = flow.space.matrix.shape[-1]
+            raise argument_error("space", f"have dimension {o.dimension}, as `--dimension` says", f"has dimension {d}")
+        return o.token_dimension
+    if o.dimension not in (fixed, DIMENSION):
+        raise argument_error("dimension", f"be {fixed}, that of the matrices of the system", f"is {o.dimension}")
+    return fixed

@@ -1,0 +1,299 @@
+"""Systems by name with their parameters: of the catalogue, of a paper, or from a file of the user's."""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from dynsim._core.types import State
+from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
+from dynsim.cli.building.papers import MODEL, SYSTEMS, space, unused
+from dynsim.cli.building.papers import build as built
+from dynsim.cli.parsing.options import parse, refuse_unused, warn
+from dynsim.cli.parsing.system import SystemOptions
+from dynsim.cli.parsing.tables import number
+from dynsim.cli.simulate import WITH_OWN_OPTIONS
+from dynsim.errors import argument_error, counted, nearest, renamed
+from dynsim.keys import stream
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
+from dynsim.systems.catalogue.entries import CATALOGUE
+from dynsim.systems.named import changed, components, declared, listed, parameters
+
+System = AbstractFlow | AbstractMap
+NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "members", "seed",
+                 "epsilon", "compare", "max_steps", "window", "guess", "euler", "method", "discrete",
+                 "precision")  # fmt: skip
+OF_FUNCTIONS = ("names", "units", "space", "map")  # options that declare what a function of the user's is
+ELSEWHERE = {("basins", "movie"): "`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie FILE` makes one"}
+TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
+STARTED = ("prototypes", "fast-slow", "master-equation")  # papers' systems with options of their own, which are flows
+
+
+class Found(NamedTuple):
+    """A system with its name, its start (None if its dimension is not known), and a window for portraits, or ()."""
+
+    name: str
+    system: Any
+    start: State | None
+    box: tuple[float, ...] = ()
+
+    def begun(self, dimension: int | None = None) -> State:
+        """Return the start, or a random one of this dimension.
+
+        Raises:
+            ValueError: if neither is known.
+        """
+        if self.start is not None:
+            return self.start
+        if dimension is None:
+            must = f"be given for `{self.name}`, whose dimension is not known"
+            raise argument_error("start", must, "is not")
+        return self.system.space.sample(stream(0, "start"), (dimension,))
+
+
+def found(o: SystemOptions, command: str) -> Found:
+    """Return the system that the options name, with its parameters and its start.
+
+    Raises:
+        ValueError: for a name, a parameter or a start that does not fit, naming the nearest.
+    """
+    given = _given(o.parameters)
+    if ":" not in o.system:
+        own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
+        refuse_unused(o, own, f"for `{o.system}`, which has its own")
+    if o.system in CATALOGUE:
+        entry = CATALOGUE[o.system]
+        _only(given, parameters(entry.system()), o, command)
+        made = entry.system(**_values(given))
+        start: Any = jnp.asarray(entry.start)
+        if o.system == "kuramoto" and len(made.names) != len(entry.start):
+            start = jnp.linspace(0.0, 3.0, len(made.names))
+        warn_below_zero(o.system, "start", o.start)
+        warn_below_zero(o.system, "box", getattr(o, "box", ())[::2])
+        return _started(o, Found(o.system, made, start, entry.box))
+    if o.system in SYSTEMS:
+        return _started(o, _of_tokens(o, given, command))
+    if o.system.partition("/")[0] in STARTED:
+        return _started(o, _of_paper(o, given, command))
+    if ":" in o.system:
+        return _fitting(o, _started(o, _own(o, given, command)), command)
+    if o.system.endswith(".py"):
+        raise without_name("system", o.system)
+    names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
+    must = "be a name that `dynsim list systems` shows, `file.py:name` or `module:name`"
+    why = "has no one flow" if o.system in WITH_OWN_OPTIONS else f"is `{o.system}`{nearest(o.system, names)}"
+    raise argument_error("system", must, why)
+
+
+def warn_below_zero(system: str, argument: str, values: Any) -> None:
+    """Say of populations and concentrations of the catalogue that negative ones have no meaning, if there are some."""
+    entry = CATALOGUE.get(system)
+    if entry is not None and entry.counted and np.any(np.asarray(values, float) < 0):
+        warn([f"`{argument}` reaches below zero, where the {entry.counted} of `{system}` have no meaning."])
+
+
+def flow(o: SystemOptions, command: str) -> Found:
+    """Return `found`, which must be a flow."""
+    made = found(o, command)
+    if not isinstance(made.system, AbstractFlow):
+        raise argument_error("system", f"be a flow for `dynsim {command}`", f"`{o.system}` is a map")
+    return made
+
+
+def _given(words: tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters by name, with "" for one without a value."""
+    pairs = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if not name:
+            raise argument_error("parameters", "be given as NAME=VALUE", f"has `{word}`")
+        pairs[name.replace("-", "_")] = value
+    return pairs
+
+
+def _only(given: Mapping[str, str], known: Any, o: SystemOptions, command: str) -> None:
+    """Raise `ValueError` for the first name that is no parameter, with the nearest parameter or option."""
+    options = tuple(vars(o))
+    for name in given:
+        if name not in known:
+            these = listed(tuple(known)) or "which has none"
+            must = f"be an option of `dynsim {command}` or a parameter of `{o.system}` ({these})"
+            elsewhere = ELSEWHERE.get((command, name))
+            near = f" ({elsewhere})" if elsewhere else nearest(name, {*known, *options} - {name})
+            raise argument_error(name, must, f"is neither{near}")
+
+
+def _values(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the parameters as numbers."""
+    return {name: _value(name, word) for name, word in given.items()}
+
+
+def _value(name: str, word: str) -> Any:
+    """Return a number, or several in a list, of a text; raise `ValueError` for anything else."""
+    if not word:
+        raise argument_error(name, "be given with a value", "is given without")
+    try:
+        values = [float(number(part)) for part in word.split(",")]
+    except (ValueError, OverflowError):
+        raise argument_error(name, "be a finite number, or several with commas between", f"is `{word}`") from None
+    return values if len(values) > 1 else values[0]
+
+
+def _words(given: Mapping[str, str]) -> list[str]:
+    """Return the words of a command line that give these options."""
+    found: list[str] = []
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        found += [option] if value in ("", "true") else [option, *value.split(",")]
+    return found
+
+
+def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
+    """Return a flow of tokens, built from the options of `dynsim simulate`."""
+    from dynsim.cli.building.starts import start
+    from dynsim.cli.simulate.flow_options import Simulate, with_dimension
+
+    known = ("tokens", "dimension", "initial", *MODEL)
+    _only(given, known, o, command)
+    of_space = ["--space", o.space] if o.space else []
+    words = [o.system, "--seed", str(o.seed), *of_space, *_words(given)]
+    parsed = parse(Simulate, words, f"simulate {o.system}")
+    options = with_dimension(parsed)
+    made = built(options)
+    refuse_unused(parsed, unused(options, made), f"for `{o.system}`, on which it has no effect")
+    return Found(o.system, made, start(options, made, 0))
+
+
+def _of_paper(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
+    """Return a flow of a paper that has options of its own."""
+    name, _, example = o.system.partition("/")
+    kind, build = {"prototypes": _prototypes, "fast-slow": _fast_slow, "master-equation": _chain}[name]()
+    fields = [f for f in kind.__dataclass_fields__ if f not in NO_PARAMETERS or f == "epsilon"]
+    _only(given, fields, o, command)
+    seed = ["--seed", str(o.seed)] if "seed" in kind.__dataclass_fields__ else []
+    words = ([example] if example else []) + seed + _words(given)
+    system, start = build(parse(kind, words, f"simulate {name}"))
+    return Found(o.system, system, start)
+
+
+def _prototypes() -> tuple[Any, Callable]:
+    from dynsim.cli.simulate.prototypes.flow import data, flow_and_start
+    from dynsim.cli.simulate.prototypes.options import Prototypes, check_options
+
+    def build(o: Any) -> tuple[System, State]:
+        check_options(o)
+        return flow_and_start(o, data(o)[0])
+
+    return Prototypes, build
+
+
+def _fast_slow() -> tuple[Any, Callable]:
+    from dynsim.cli.simulate.fast_slow import FastSlowOptions, example
+
+    def build(o: Any) -> tuple[System, State]:
+        case = example(o)
+        return case.flow(o.epsilon[0]), case.start
+
+    return FastSlowOptions, build
+
+
+def _chain() -> tuple[Any, Callable]:
+    from dynsim.cli.simulate.master_equation import MasterEquation, chain, start
+    from dynsim.systems.master_equation.flow import MasterEquationFlow
+
+    def build(o: Any) -> tuple[System, State]:
+        Q = chain(o)
+        return MasterEquationFlow(Q), jnp.asarray(start(o, Q.shape[0]))
+
+    return MasterEquation, build
+
+
+def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
+    """Return a system of the user's: a function with its arguments, a flow or a map, or a class of these."""
+    made: Any = imported(o.system)
+    if isinstance(made, type) and issubclass(made, AbstractFlow | AbstractMap):
+        with own_code("system", "be built without arguments"):
+            made = made()  # pyright: ignore[reportCallIssue]
+    if isinstance(made, AbstractFlow | AbstractMap):
+        refuse_unused(o, OF_FUNCTIONS, f"for `{o.system}`, which is no function and declares its own")
+        _only(given, parameters(made), o, command)
+        return Found(o.system, changed(made, _values(given)), None)
+    if not callable(made):
+        raise argument_error("system", "be a function, a flow or a map", f"`{o.system}` is a {type(made).__name__}")
+    defaults, switches = _defaults(made, int | float | np.ndarray | list | tuple), _defaults(made, bool)
+    off = {f"no_{name}": name for name in switches}
+    given = {off.get(name, name): "false" if name in off else word for name, word in given.items()}
+    _only(given, defaults | switches, o, command)
+    turned = tuple((name, _truth(name, given[name])) for name in switches if name in given)
+    chosen = defaults | _values({name: word for name, word in given.items() if name in defaults})
+    kind, function = FunctionMap if o.map else FunctionFlow, Switched(made, turned) if turned else made
+    names, units = declared("names", o.names), declared("units", o.units)
+    on = space(o.space or "euclidean")
+    with renamed(**{"step_function" if o.map else "rhs": "system"}):
+        return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
+
+
+def _truth(name: str, word: str) -> bool:
+    """Return whether an option turns an argument on, as it does without a value."""
+    if word.lower() not in TRUTHS:
+        raise argument_error(name, f"be true or false (`--{name}`, `--no-{name}`)", f"is `{word}`")
+    return TRUTHS[word.lower()]
+
+
+def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
+    """Return a system; raise `ValueError` if its names, its units or a user's function do not fit its start.
+
+    Without a start the middle of the box is taken. `dynsim simulate` makes the same checks at the start that it draws.
+    """
+    size, x = _size(o), cast(Any, made.start)
+    if x is None and size is not None:
+        x = jnp.asarray(np.mean(np.reshape(getattr(o, "box", ()), (-1, 2)), axis=1))
+    if x is None or command == "simulate" and not o.start:
+        return made
+    host = isinstance(made.system, AbstractMap) and made.system.on_host
+    if isinstance(x, jax.Array) and not host and (command != "simulate" or isinstance(made.system, AbstractMap)):
+        options = "" if command == "sweep" else "`--start`, `--box`" if hasattr(o, "box") else "`--start`"
+        check_function(made.system, x, options=options, by_names=bool(o.names) and not o.start and size is None)
+    components(made.system, x)
+    return made
+
+
+def _size(o: SystemOptions) -> int | None:
+    """Return the number of components that the window of the options says, or None."""
+    box = getattr(o, "box", ())
+    return len(box) // 2 if box and len(box) % 2 == 0 and not getattr(o, "plane", ()) else None
+
+
+def _defaults(function: Callable, kind: Any) -> dict[str, Any]:
+    """Return the arguments of a function after its first two with defaults of a kind; True and False are no numbers."""
+    try:
+        arguments = list(inspect.signature(function).parameters.values())[2:]
+    except (TypeError, ValueError):
+        return {}
+    fits = lambda value: isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    return {argument.name: argument.default for argument in arguments if fits(argument.default)}
+
+
+def _started(o: SystemOptions, made: Found) -> Found:
+    """Return the system with the start of the options, if they give one, on its space."""
+    if not o.start:
+        size, names = _size(o), made.system.names
+        if made.start is None and names and size in (None, len(names)):
+            return made._replace(start=made.system.space.sample(stream(o.seed, "start"), (len(names),)))
+        return made
+    if not all(map(math.isfinite, o.start)):
+        raise argument_error("start", "hold finite numbers", f"is {o.start}")
+    values = jnp.asarray(o.start)
+    if made.start is None:
+        return made._replace(start=values)
+    flat, restored = ravel_pytree(made.start)
+    if values.shape != flat.shape:
+        raise argument_error(
+            "start", f"have {counted(flat.size, 'number')}, one for each component", f"has {values.size}"
+        )
+    return made._replace(start=restored(values.astype(flat.dtype)))

@@ -1,0 +1,332 @@
+"""`dynsim continue`: equilibria and periodic orbits against a parameter, a diagram file, a figure."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dynsim.cli.continuation.ends import say_ends
+from dynsim.cli.continuation.options import Continue, check_numbers
+from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
+from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.system import parse_system
+from dynsim.errors import argument_error, renamed
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from analysis.dynamics.continuation.branches import Branch
+    from analysis.dynamics.diagrams import Diagram
+    from dynsim.cli.building.systems import Found
+    from dynsim.systems.named import Components
+
+
+SAME = 1e-6  # in units of the map: the distance below which fixed points are one
+
+
+def main(words: Sequence[str]) -> int:
+    """Follow the branches, print them with their bifurcations, and write the diagram and the figure if asked for."""
+    o = parse_system(Continue, words, "continue")
+    if not o.parameter and o.resume is not None and o.resume.is_file():
+        o = replace(o, parameter=_kept(o.resume).parameter)
+    if not o.parameter:
+        raise argument_error("parameter", "name the parameter that varies", "is missing")
+    if not (math.isfinite(o.from_) and math.isfinite(o.to) and o.from_ < o.to):
+        raise argument_error(["from", "to"], "be finite, the first the less", f"are {o.from_:g} and {o.to:g}")
+    check_numbers(o)
+    if o.resume is not None and not o.resume.is_file():
+        raise argument_error("resume", "be a file", f"`{o.resume}` is not one")
+    check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
+    check_plane(o)
+    from analysis.dynamics.diagrams import save_diagram
+
+    made, where, symmetries = _studied(o)
+    if o.resume is None:
+        _drawn_component(o, made, made.begun(len(o.box) // 2 or None))
+    second = second_parameter(o, made.system) if o.second else None
+    with renamed(max_step="largest"):
+        diagram = _diagram(o, made, where, symmetries)
+    say(repr(diagram))
+    for one, iterate in zip(diagram.branches, diagram.iterates, strict=True):
+        say(f"  cycles of period {iterate}: {one!r}" if iterate > 1 else f"  {one!r}")
+    for one in diagram.orbits:
+        say(f"  periodic orbits: {one!r}")
+    if o.resume is not None and (o.cycles or diagram.orbits):
+        say("periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points")
+    say_ends(o.parameter, diagram)
+    if o.second:
+        diagram = with_plane(o, made.system, (where, second), diagram)
+    if o.out is not None:
+        save_diagram(o.out, diagram)
+        say(f"diagram file {o.out}")
+    if o.second:
+        draw_plane(o, made.system, (where, second), diagram)
+    elif o.figure is not None or o.movie is not None:
+        _draw(o, made, where, diagram)
+    return 0
+
+
+def _studied(o: Continue) -> tuple["Found", Any, tuple]:
+    """Return the system, the function that finds its parameter, and generators of its symmetries.
+
+    Of tokens with P = beta I the parameter is beta, and rotations are symmetries.
+    """
+    import jax.numpy as jnp
+    import numpy as np
+
+    from analysis.dynamics.linearisation import rotations
+    from dynsim.cli.building.systems import found
+    from dynsim.spaces import Sphere
+    from dynsim.systems.named import where
+    from dynsim.systems.schedules import Constant, ScaledIdentity
+    from dynsim.systems.tokens.flow import TokenFlow
+
+    made = found(o, "continue")
+    flow = made.system
+    if o.parameter == "beta" and isinstance(flow, TokenFlow) and isinstance(flow.query_key, Constant):
+        P = np.asarray(flow.query_key(jnp.zeros(())))
+        if len(P) == 1 and np.array_equal(P[0], P[0, 0, 0] * np.eye(P.shape[1])):
+            scaled = TokenFlow(
+                ScaledIdentity(P[:, 0, 0], P.shape[1]), flow.value, space=flow.space, mask=flow.mask,
+                scale=float(flow.scale),
+            )  # fmt: skip
+            free = isinstance(flow.space, Sphere) and isinstance(flow.value, ScaledIdentity)
+            moves = tuple(rotations(P.shape[1])) if free else ()
+            return made._replace(system=scaled), where(scaled, "query_key.factor"), moves
+    return made, where(flow, o.parameter), ()
+
+
+def _kept(file: Path) -> "Diagram":
+    """Return the diagram of a file of `--out`."""
+    from analysis.dynamics.diagrams import load_diagram
+
+    with renamed(path="resume"):
+        return load_diagram(file)
+
+
+def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diagram":
+    """Return the diagram, from a file and further, or from the equilibria that are found."""
+    import numpy as np
+
+    from analysis.dynamics.continuation.equilibria import check_autonomous
+    from analysis.dynamics.diagrams import bifurcation_diagram, extended, with_orbits
+    from dynsim.systems.base import AbstractFlow
+    from dynsim.systems.named import with_parameter
+
+    bounds, flow = (o.from_, o.to), made.system
+    options: Any = {"step": o.step, "max_step": o.largest, "max_points": o.points, "symmetries": symmetries}
+    if o.resume is not None:
+        diagram = _kept(o.resume)
+        if diagram.parameter != o.parameter:
+            raise argument_error("resume", f"be a diagram in {o.parameter}", f"is one in {diagram.parameter}")
+        _drawn_component(o, made, _first(diagram))
+        return extended(flow, where, diagram, bounds, **options)
+    value = np.asarray(where(flow))
+    if value.size != 1:
+        raise argument_error("parameter", "name one real number", f"`{o.parameter}` has shape {value.shape}")
+    if not o.from_ <= float(value.item()) <= o.to:
+        flow = with_parameter(where, flow, o.from_)
+    starts = _starts(o, made._replace(system=flow), symmetries)
+    if isinstance(flow, AbstractFlow):
+        check_autonomous("system", flow, where, starts[0], bounds)
+    diagram = bifurcation_diagram(flow, where, starts, bounds, parameter=o.parameter, levels=o.levels, **options)
+    if o.cycles:
+        diagram = with_orbits(
+            flow, where, diagram, bounds, segments=o.segments, step=o.step, max_step=o.largest,
+            max_points=o.orbit_points, max_period=o.longest,
+        )  # fmt: skip
+    return diagram
+
+
+def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
+    """Return equilibria, or fixed points, at the system's own parameter; raise `ValueError` if none is found."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    from analysis.dynamics.equilibria.search import all_equilibria
+    from dynsim.keys import stream
+    from dynsim.systems.base import AbstractFlow
+
+    key, alone = stream(o.seed, "continue"), o.start and not o.box
+    box = _box(o, made) if o.box or (made.box and not o.start) else None
+    if isinstance(made.system, AbstractFlow) and not alone:
+        shape = None if box is not None else np.shape(made.begun())
+        gram: Any = (lambda x: jnp.sort((x @ x.T).ravel())) if symmetries else None
+        found = all_equilibria(
+            made.system, key, box=box, shape=shape, num_starts=o.starts, symmetries=symmetries, invariant=gram,
+        )  # fmt: skip
+        say(repr(found))
+        if not found.found:
+            where = "in the box" if o.box else "in the window of the system" if box is not None else "on the space"
+            raise argument_error(
+                "start", "be given near an equilibrium", f"is not, and no isolated one is found {where}"
+            )
+        return [e.state for e in found.found]
+    if alone:
+        return [made.begun()]
+    keys = jax.random.split(key, o.starts)
+    if box is None:
+        shape = np.shape(made.begun())
+        return _fixed_points(o, made, [made.begun(), *(made.system.space.sample(k, shape) for k in keys)])
+    low, high = (jnp.asarray(end) for end in box)
+    return _fixed_points(o, made, [low + (high - low) * jax.random.uniform(k, low.shape) for k in keys])
+
+
+def _box(o: Continue, made: "Found") -> "np.ndarray":
+    """Return the least and the largest values of the components, (2, d); raise `ValueError` unless they fit."""
+    import numpy as np
+
+    ends = np.reshape(o.box or made.box, (-1, 2)) if len(o.box or made.box) % 2 == 0 else np.zeros((0, 2))
+    known = np.size(made.start) if made.start is not None else len(getattr(made.system, "names", ()))
+    if not len(ends) or (known and len(ends) != known) or not np.all(ends[:, 0] < ends[:, 1]):
+        must = f"hold low and high of {f'each of {known} components' if known else 'each component'}, the lower first"
+        raise argument_error("box", must, f"is {list(o.box)}")
+    return ends.T
+
+
+def _fixed_points(o: Continue, made: "Found", starts: list[Any]) -> list[Any]:
+    """Return the fixed points of a map to which Newton's method leads from some starts, told apart in its own units."""
+    import numpy as np
+
+    from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
+    from analysis.dynamics.continuation.scaling import curve_units
+    from dynsim.systems.named import where
+
+    units = curve_units(made.system, (where(made.system, o.parameter),), starts[0], ((o.from_, o.to),))
+    curve = FixedPointCurve(units.system, units.where[0], 1)
+    found: list[Any] = []
+    for start in starts:
+        point = curve.at(units.rescaled(start), curve.value)
+        if point is not None and all(np.max(np.abs(np.asarray(point.state) - x)) > SAME for x in found):
+            found.append(np.asarray(point.state))
+    if not found:
+        raise argument_error("start", "be given near a fixed point", "is not, and none is found")
+    return [units.restored(x) for x in found]
+
+
+def _first(diagram: "Diagram") -> Any:
+    """Return the first state of a diagram."""
+    import jax
+
+    return jax.tree.map(lambda a: a[0], diagram.branches[0].states)
+
+
+def _drawn_component(o: Continue, made: "Found", state: Any) -> tuple["Components", int]:
+    """Return the components of a state, and the number of the one that is drawn; raise `ValueError` for no one."""
+    from dynsim.systems.named import components
+
+    parts = components(made.system, state)
+    return parts, parts.index(o.component) if o.component else 0
+
+
+def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
+    """Write the figure of one component of the state against the parameter, and the movie, if they are asked for."""
+    import numpy as np
+
+    from analysis.dynamics.diagrams import branch_line
+    from figures.files import write_figure
+    from figures.fitted import fitted
+    from figures.movie import growing, write_movie
+    from figures.panels.bifurcations import bifurcation_marks, branch_lines, shown_up_to, stability_legend
+    from figures.panels.labels import axis_label
+    from figures.panels.shown import leaving_marks
+    from figures.style import canvas, settings
+
+    parts, which = _drawn_component(o, made, _first(diagram))
+    every = [(one, False) for one in diagram.branches] + [(one, True) for one in diagram.orbits]
+    cycles = zip(diagram.branches, diagram.iterates, strict=True)
+    values = [_phase_values(made.system, where, one, which, k) for one, k in cycles]
+    values += [_extremes(made.system, where, one, which) for one in diagram.orbits]
+    unclear = any("undecided" in one.beside for one, _ in every)
+    dashed = "unstable or undecided" if unclear else "unstable"
+    limits = _window(o, parts.names[which], [one for one, _ in every], values)
+
+    def drawing(until: float) -> Any:
+        with settings():
+            drawn, (ax,) = canvas()
+            marks, lines = [], []
+            for (one, orbits), (on_branch, at) in zip(every, values, strict=True):
+                lines += branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
+                names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
+                rows = at[:, -1:] if orbits else at  # an orbit is marked at its maximum, a cycle of a map at each point
+                marks += [
+                    (n, b.parameter, float(v))
+                    for n, b, row in zip(names, one.bifurcations, rows, strict=True) for v in np.unique(row)
+                ]  # fmt: skip
+            for mark in marks:
+                bifurcation_marks(ax, *([part] for part in mark))
+            ax.set_xlabel(axis_label(o.parameter))
+            ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
+            ax.set_xlim(o.from_, o.to)
+            if limits is not None:
+                leaving_marks(ax, limits, lines)
+            names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
+            stability_legend(ax, kinds=names if diagram.orbits else None, dashed=dashed)
+            shown_up_to(ax, until)
+            return fitted(drawn)
+
+    if o.figure is not None:
+        with settings():
+            write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.parameter}")
+        say(f"figure {o.figure}")
+    if o.movie is not None:
+        write_movie(o.movie, growing(drawing))
+        say(f"movie {o.movie}")
+
+
+def _window(o: Continue, name: str, branches: list[Any], values: list[tuple[Any, Any]]) -> tuple[float, float] | None:
+    """Return the limits of the drawn component, None where they are those of all branches; say what is beyond them."""
+    import numpy as np
+
+    from figures.panels.shown import usual_limits
+
+    curves = []
+    for one, (on_branch, _) in zip(branches, values, strict=True):
+        half = np.abs(np.diff(one.parameters)) / 2
+        stretches = np.append(half, 0.0) + np.append(0.0, half)
+        curves += [(column, stretches) for column in np.asarray(on_branch).T]
+    limits = o.window or usual_limits(curves, np.concatenate([np.ravel(at) for _, at in values]))
+    if limits is None:
+        return None
+    every = np.concatenate([column for column, _ in curves]) + 0.0  # without a sign of zero
+    low, high = limits
+    if np.nanmin(every) < low or np.nanmax(every) > high:
+        ends = f"from {np.nanmin(every):.4g} to {np.nanmax(every):.4g}"
+        say(f"the figure shows {name} from {low:.4g} to {high:.4g}, branches go {ends} (`--window` sets the limits)")
+    return low, high
+
+
+def _phase_values(flow: Any, where: Any, one: "Branch", which: int, iterate: int) -> tuple["np.ndarray", "np.ndarray"]:
+    """Return a component of all phases of the states at the points and at the bifurcations of a branch."""
+    import jax
+    import numpy as np
+
+    from analysis.dynamics.diagrams import component_of
+    from analysis.dynamics.periodic_orbits.cycle_phases import phases
+
+    columns = lambda states, values: np.stack(
+        [component_of(x, which) for x in phases(flow, where, states, values, iterate)], axis=1
+    )
+    marks = [
+        columns(jax.tree.map(lambda a: np.asarray(a)[None], b.state), np.array([b.parameter])) for b in one.bifurcations
+    ]
+    return columns(one.states, one.parameters), np.concatenate([np.empty((0, iterate)), *marks])
+
+
+def _extremes(flow: Any, where: Any, one: "Branch", which: int) -> tuple["np.ndarray", "np.ndarray"]:
+    """Return the extremes of a component of the periodic orbits at the points and at the bifurcations of a branch."""
+    import jax
+    import numpy as np
+
+    from analysis.dynamics.continuation.orbits import orbit_ranges
+
+    at = [
+        orbit_ranges(
+            flow, where, one._replace(states=jax.tree.map(lambda a: np.asarray(a)[None], b.state),
+                                      parameters=np.array([b.parameter])), which,
+        )
+        for b in one.bifurcations
+    ]  # fmt: skip
+    return orbit_ranges(flow, where, one, which), np.array(at).reshape(-1, 2)

@@ -1,0 +1,45 @@
+"""What `dynsim continue` says about the ends of branches."""
+
+from typing import TYPE_CHECKING, Any
+
+from dynsim._core.printing import printed
+from dynsim.cli.parsing.options import say
+
+if TYPE_CHECKING:
+    from analysis.dynamics.continuation.branches import Branch
+    from analysis.dynamics.diagrams import Diagram
+
+ENDS = {
+    "steps": "at steps (`--points` sets the cap, `--orbit-points` that of periodic orbits)",
+    "corner": "at a corner of the field, which is not smooth",
+    "lost": "where no step leads on, however small (other units of state and parameter may help)",
+    "period": "at the longest period (`--longest` sets it)",
+    "accuracy": "where a solver of a tenth of the tolerance does not confirm the orbits (more `--segments` may help)",
+}
+"""Why branches end, by the words of `Branch.ends`."""
+
+
+def say_ends(parameter: str, diagram: "Diagram") -> None:
+    """Print why branches end that end neither at bounds nor at a bifurcation, and which are vertical."""
+    branches = (*diagram.branches, *diagram.orbits)
+    for end, where in ENDS.items():
+        if any(end in one.ends for one in branches):
+            say(f"a branch ends {where}")
+    for one in diagram.orbits:
+        for side, last in ((0, 0), (1, -1)):
+            if one.ends[side] == "homoclinic":
+                say(_homoclinic(parameter, one, last))
+    for one in branches:
+        if one.vertical:
+            value = printed(float(one.parameters[0]))
+            say(f"a branch is vertical: a family of solutions at {parameter} = {value}, which does not change")
+
+
+def _homoclinic(parameter: str, orbits: "Branch", last: int) -> str:
+    states: Any = orbits.states
+    period = float(states.period[last])
+    at = f"{parameter} = {float(orbits.parameters[last]):.8g}"
+    return (
+        f"a branch of periodic orbits ends beside a homoclinic orbit at about {at}: the last one passes an equilibrium "
+        f"with the period {period:.4g}, and a solver of a tenth of the tolerance does not confirm longer ones"
+    )

@@ -1,0 +1,113 @@
+"""The second parameter of `dynsim continue`: curves of bifurcations in the plane of both, and their figure."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dynsim.cli.continuation.options import Continue
+from dynsim.cli.parsing.options import say
+from dynsim.errors import argument_error
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from analysis.dynamics.codim2.curves import CriticalCurve
+    from analysis.dynamics.codim2.planes import StabilityMap
+    from analysis.dynamics.diagrams import Diagram
+
+MOST = 100  # points of a side of a map
+
+
+def check_plane(o: Continue) -> None:
+    """Raise `ValueError` for options of a second parameter that do not fit."""
+    if not o.second:
+        if o.second_bounds or o.counts:
+            raise argument_error("second", "be given with `--second-bounds` or `--counts`", "is not")
+        return
+    if o.movie is not None:
+        raise argument_error("movie", "be left out with `--second`", "is given")
+    ends = o.second_bounds
+    if len(ends) != 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[1]:
+        said = ", ".join(f"{end:g}" for end in ends) or "missing"
+        raise argument_error("second_bounds", "be two finite numbers, the first the less", f"is {said}")
+    if o.second == o.parameter:
+        raise argument_error("second", "name another parameter than `--parameter`", f"is `{o.second}`")
+    if o.counts and not 2 <= o.counts <= MOST:
+        raise argument_error("counts", f"be from 2 to {MOST}", f"is {o.counts}")
+
+
+def second_parameter(o: Continue, flow: Any) -> Any:
+    """Return the function that finds the second parameter; raise `ValueError` if it does not fit."""
+    from dynsim.systems.base import AbstractFlow
+    from dynsim.systems.named import where
+
+    if o.counts and not isinstance(flow, AbstractFlow):
+        raise argument_error("counts", "be left out for a map", f"is {o.counts}")
+    found = where(flow, o.second, "second")
+    own, (low, high) = found(flow), o.second_bounds
+    if own.size != 1 or not low <= float(own.item()) <= high:
+        must = f"hold the system's own value of `{o.second}`, one number"
+        raise argument_error("second_bounds", must, f"are {low:g} and {high:g}, and it is {own}")
+    return found
+
+
+def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> "Diagram":
+    """Follow the bifurcations of a diagram in the second parameter, print the curves, return both."""
+    from analysis.dynamics.diagrams import with_curves
+
+    low, high = o.second_bounds
+    bounds = ((o.from_, o.to), (low, high))
+    found = with_curves(
+        flow, both, diagram, bounds, second=o.second, step=o.step, max_step=o.largest, max_points=o.points,
+        max_period=o.longest,
+    )  # fmt: skip
+    for curve in found.curves:
+        say(f"  {curve!r}")
+    if not found.curves:
+        say("no bifurcation to follow in the second parameter")
+    return found
+
+
+def draw_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> None:
+    """Draw the curves of a diagram in the plane of both parameters, if a figure is asked for."""
+    from figures.files import write_figure
+
+    if o.figure is not None:
+        counted = _counted(o, flow, both, diagram) if o.counts else None
+        write_figure(drawn(o, diagram.curves, counted), o.figure, f"bifurcations in {o.parameter} and {o.second}")
+        say(f"figure {o.figure}")
+
+
+def _counted(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> "StabilityMap":
+    """Return the numbers of equilibria on a grid, found from both ends of each branch."""
+    import jax
+    import numpy as np
+
+    from analysis.dynamics.codim2.planes import stability_map
+
+    starts = [jax.tree.map(lambda a, k=k: a[k], branch.states) for branch in diagram.branches for k in (0, -1)]
+    low, high = o.second_bounds
+    return stability_map(flow, both, np.linspace(o.from_, o.to, o.counts), np.linspace(low, high, o.counts), starts)
+
+
+def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityMap | None") -> "Figure":
+    """Return the figure of curves in the plane of both parameters, with the numbers of stable equilibria behind."""
+    from figures.fitted import fitted
+    from figures.panels.bifurcations import bifurcation_marks, critical_lines, number_image
+    from figures.panels.labels import axis_label
+    from figures.style import canvas, settings
+
+    with settings():
+        figure, (ax,) = canvas()
+        for curve in curves:
+            critical_lines(ax, curve.name, curve.first, curve.second)
+            for place in curve.degeneracies:
+                bifurcation_marks(ax, [place.kind], [place.first], [place.second])
+        if counted is not None:
+            number_image(ax, counted.stable, counted.first, counted.second, what="stable")
+        ax.set_xlim(o.from_, o.to)
+        ax.set_ylim(*o.second_bounds)
+        ax.set_xlabel(axis_label(o.parameter))
+        ax.set_ylabel(axis_label(o.second))
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+        return fitted(figure)

@@ -1,0 +1,1 @@
+"""The commands `dynsim check`, `dynsim report` and `dynsim figure`."""

@@ -1,0 +1,93 @@
+"""Papers of the user's own: a Python file that the command line names, or a package that registers a paper."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+from dynsim.cli.building.own_code import definition, executed, own_code
+from dynsim.errors import argument_error
+from dynsim.io.neighbours import importable
+from dynsim.papers import PAPERS, Paper, package_of, registered
+
+
+@dataclass(frozen=True)
+class OwnPaper:
+    """A paper with the module that holds its claims and figures; `where` is its file or its package."""
+
+    paper: Paper
+    module: ModuleType
+    where: str
+
+    def unique(self, kind: type) -> list[Any]:
+        """Return the different objects of a class in the module, in the order of their definition.
+
+        Raises:
+            ValueError: for a claim or a figure of another paper.
+        """
+        found = {id(value): value for value in vars(self.module).values() if isinstance(value, kind)}
+        for value in found.values():
+            if value.source.paper.key != self.paper.key:
+                function = getattr(value, "trial", None) or getattr(value, "compute", None)
+                name = getattr(value, "id", None) or getattr(value, "name", None)
+                but = f"{definition(function)}has `{name}`"
+                raise argument_error("file", f"hold claims and figures of its own paper, `{self.paper.key}`", but)
+        return list(found.values())
+
+
+def is_file(word: str) -> bool:
+    """Return whether a word of the command line names a Python file."""
+    return word.endswith(".py")
+
+
+def own_papers(words: Iterable[str]) -> tuple[list[OwnPaper], list[str]]:
+    """Return the papers of the files among the words, or those of registered packages if there is no file.
+
+    A file is executed, a registered package is imported, and nothing is but what they import.
+
+    Returns:
+        the papers, and a sentence on each registered package whose paper cannot be used.
+
+    Raises:
+        ValueError: for a file that cannot be used, and two files with one key.
+    """
+    files = tuple(dict.fromkeys(word for word in words if is_file(word)))
+    if not files:
+        return _registered()
+    found: list[OwnPaper] = []
+    for file in files:
+        with importable(file):
+            module = executed("file", file)
+        found.append(_own_paper(module, file, found))
+    return found, []
+
+
+def _registered() -> tuple[list[OwnPaper], list[str]]:
+    found: list[OwnPaper] = []
+    problems: list[str] = []
+    for point in registered():
+        package = package_of(point)
+        try:
+            with own_code(point.name, f"name a module that can be imported: `{point.value}`"):
+                module = point.load()
+            found.append(replace(_own_paper(module, point.value, found), where=package))
+        except ValueError as error:
+            problems.append(left_out(package, error))
+    return found, problems
+
+
+def left_out(package: str, error: ValueError) -> str:
+    """Return the sentence on a registered package that cannot be used."""
+    return f"The package `{package}` registers a paper that is left out: {error}"
+
+
+def _own_paper(module: Any, where: str, others: Sequence[OwnPaper]) -> OwnPaper:
+    """Return the paper of a module; raise `ValueError` if it has none, or one with the key of another."""
+    paper = getattr(module, "PAPER", None)
+    if not isinstance(module, ModuleType) or not isinstance(paper, Paper):
+        raise argument_error("file", 'define `PAPER = Paper("key", "title", "authors")`', f"`{where}` does not")
+    taken = dict.fromkeys(PAPERS, "dynsim") | {other.paper.key: other.where for other in others}
+    if paper.key in taken:
+        but = f"`{paper.key}` in `{where}` is that of a paper of `{taken[paper.key]}`"
+        raise argument_error("file", "give its paper a key of its own", but)
+    return OwnPaper(paper, module, where)

@@ -1,0 +1,177 @@
+"""`dynsim lyapunov`: the Lyapunov exponents of a system with their errors, also against a parameter."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.ranges import parameter_range
+from dynsim.cli.parsing.system import SystemOptions, parse_system
+from dynsim.errors import IntegrationError, check_at_least
+from dynsim.outcome import Outcome
+
+if TYPE_CHECKING:
+    from analysis.dynamics.lyapunov import LyapunovSpectrum
+    from dynsim.cli.building.systems import Found
+
+
+@dataclass(frozen=True)
+class Lyapunov(SystemOptions):
+    """Compute the largest Lyapunov exponents of a flow or a map, with standard errors: dynsim lyapunov lorenz --rho 28.
+
+    The tangent vectors of one trajectory are orthonormalised at intervals; exponents are per time unit or step. A run
+    whose halves differ is reported as not converged.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of yours; each of its parameters is an option
+    of its own.
+    """
+
+    duration: float | None = None
+    """length of the run after the warm-up; by default 500 steps or time units, other ones if rates are far from 1"""
+    warm_up: float | None = None
+    """the time before, by default a tenth of the duration"""
+    interval: float | None = None
+    """time or steps between two orthonormalisations; by default 1, or that other unit of time"""
+    count: int | None = None
+    """how many exponents, all by default"""
+    rtol: float = 1e-8
+    """relative tolerance of the solver"""
+    integrator: Literal["diffrax", "stiff"] = "diffrax"
+    """the integrator of a flow; stiff (implicit) is for stiff flows"""
+    against: str = ""
+    """a parameter with its range, NAME=LOW:HIGH, against which exponents are drawn"""
+    values: int = 41
+    """number of its values"""
+    figure: Path | None = None
+    """the figure (.pdf, .svg or .png) to write: running estimates, or exponents against the parameter"""
+    movie: Path | None = None
+    """a movie (.gif) to write, in which the lines of the figure grow"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the exponents with their errors, and draw them; the exit status is 1 if a run has not converged."""
+    o = parse_system(Lyapunov, words, "lyapunov")
+    check_at_least(2, values=o.values)
+    check_outputs(o.force, figure=o.figure, movie=o.movie)
+    from dynsim.cli.building.systems import found
+
+    made = found(o, "lyapunov")
+    return against(o, made) if o.against else single(o, made)
+
+
+def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
+    """Return the exponents of a system by the options."""
+    from analysis.dynamics.lyapunov import lyapunov_spectrum
+    from dynsim.cli.parsing.solvers import of_many
+
+    return lyapunov_spectrum(
+        system, made.begun(), o.duration, count=o.count, warm_up=o.warm_up, interval=o.interval, rtol=o.rtol,
+        integrator=of_many(o.integrator, o.rtol),
+    )  # fmt: skip
+
+
+def single(o: Lyapunov, made: "Found") -> int:
+    """Print and draw the exponents of one system."""
+    found = spectrum(o, made, made.system)
+    for number, text in enumerate(found.texts(6)):
+        say(f"exponent {number + 1}: {text}")
+    if len(found.exponents) > 1:
+        most = "at most " if not all(found.resolved) else ""
+        say(f"sum {most}{np.sum(found.exponents):.6g}, dimension of Kaplan and Yorke {most}{found.kaplan_yorke:.5g}")
+    if not found.converged:
+        longer = "; take a longer `--duration`" if not np.any(np.isnan(found.exponents)) else ""
+        say(f"not converged: {found.reason}{longer}")
+    if o.figure is not None or o.movie is not None:
+        from dynsim.systems.base import AbstractMap
+        from figures.panels.exponents import running_exponents
+        from figures.panels.labels import time_label
+
+        is_map = isinstance(made.system, AbstractMap)
+        label = "step $k$" if is_map else time_label(made.system.time_unit)
+        exponents = _exponents_label(made.system)
+        _draw(
+            o,
+            lambda ax, until: running_exponents(
+                ax, found.times, _drawn(found.running), found.errors, xlabel=label, ylabel=exponents, until=until
+            ),
+            f"Lyapunov exponents of {made.name}",
+        )
+    return 0 if found.converged else 1
+
+
+def against(o: Lyapunov, made: "Found") -> int:
+    """Print and draw the exponents against a parameter; a value at which the orbit escapes is left out and counted."""
+    from dynsim._runtime.progress import tracked
+    from dynsim.systems.named import changed
+
+    name, values = parameter_range(o.against, o.values, made.system, "against")
+    rows = []
+    for value in tracked(values, len(values), "exponents"):
+        try:
+            found = spectrum(o, made, changed(made.system, {name: value}))
+            rows.append(None if np.any(np.isnan(found.exponents)) else found)
+        except IntegrationError:
+            rows.append(None)
+    kept = [(value, row) for value, row in zip(values, rows, strict=True) if row is not None]
+    if not kept:
+        raise IntegrationError(
+            f"The orbit escapes for all values of `{name}`: take another start.", outcome=Outcome.NON_FINITE
+        )
+    for value, row in kept:
+        say(f"{name} = {value:.6g}: {', '.join(row.texts(5))}{'' if row.converged else ' (not converged)'}")
+    say(f"{len(values) - len(kept)} of {len(values)} escape, {sum(not row.converged for _, row in kept)} not converged")
+    if o.figure is not None or o.movie is not None:
+        from figures.panels.exponents import exponents_against
+        from figures.panels.labels import symbol
+
+        xs = np.array([value for value, _ in kept])
+        parts = [np.array([getattr(row, part) for _, row in kept]) for part in ("exponents", "errors", "converged")]
+        parts[0], exponents = _drawn(parts[0]), _exponents_label(made.system)
+        _draw(
+            o,
+            lambda ax, until: exponents_against(
+                ax, xs, parts[0], parts[1], xlabel=symbol(name), ylabel=exponents, converged=parts[2], until=until
+            ),
+            f"Lyapunov exponents of {made.name} against {name}",
+        )
+    return 0
+
+
+def _exponents_label(system: Any) -> str:
+    """Return the label of exponents: of a flow they are per unit of time."""
+    from figures.panels.labels import rate_label
+
+    return rate_label("Lyapunov exponents", "", getattr(system, "time_unit", ""))
+
+
+def _drawn(exponents: np.ndarray) -> np.ndarray:
+    """Return exponents with those of -inf left out."""
+    return np.where(np.isfinite(exponents), exponents, np.nan)
+
+
+def _draw(o: Lyapunov, draw: Callable[[Any, float], None], title: str) -> None:
+    """Write a figure and a movie of one panel with a legend, if they are asked for."""
+    from figures.files import write_figure
+    from figures.fitted import fitted
+    from figures.movie import growing, write_movie
+    from figures.style import canvas, settings
+
+    def drawing(until: float) -> Any:
+        with settings():
+            drawn, (ax,) = canvas()
+            draw(ax, until)
+            drawn.legend(loc="outside lower center", ncols=2)
+            return fitted(drawn)
+
+    if o.figure is not None:
+        with settings():
+            write_figure(drawing(1.0), o.figure, title)
+        say(f"figure {o.figure}")
+    if o.movie is not None:
+        write_movie(o.movie, growing(drawing))
+        say(f"movie {o.movie}")

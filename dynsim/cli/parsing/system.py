@@ -1,0 +1,84 @@
+"""The options that name a system with its parameters and its start, shared by the commands that study one.
+
+A command's dataclass extends `SystemOptions`, `parse_system` reads it, and `dynsim.cli.building.systems.found` builds the
+system. This module loads nothing heavy.
+"""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+import tyro
+
+from dynsim.cli.parsing.options import other_words, parse
+
+NUMBER = r"-?\.?\d[^:]*"  # not `2d.py:name`
+
+
+@dataclass(frozen=True)
+class SystemOptions:
+    """The options that name a system, its parameters and its start.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` or `module:name` of yours: a function f(t, x),
+    whose further arguments with defaults are parameters, or a flow or a map, or a class of these. Every parameter of
+    the system is an option of its own, such as `--rho 28` for `lorenz`; of an argument that is True or False by default
+    the options are `--NAME` and `--no-NAME`.
+    """
+
+    system: Annotated[str, tyro.conf.Positional]
+    """the system: of the catalogue or of a paper (`dynsim list systems`), or `file.py:name`"""
+    parameters: tuple[str, ...] = ()
+    """parameters of the system as NAME=VALUE (or NAME=1,2,3), if one has the name of an option of this command"""
+    start: tuple[float, ...] = ()
+    """initial state, a number for each component; by default that of the catalogue, or a random one"""
+    names: tuple[str, ...] = ()
+    """names of the components, for a function of yours"""
+    units: tuple[str, ...] = ()
+    """units of the components, for a function of yours"""
+    space: str = ""
+    """state space of a function of yours, euclidean by default: euclidean, sphere, simplex or ellipsoid:FILE"""
+    map: bool = False
+    """whether a function of yours is that of a map x <- f(k, x)"""
+    seed: int = 0
+    """random seed of what is drawn"""
+
+
+Options = TypeVar("Options", bound=SystemOptions)
+
+
+def parse_system(options: type[Options], words: Sequence[str], command: str) -> Options:
+    """Return the options of a command; words that are no option of it become `parameters`, to be checked later.
+
+    So do the names in a TOML file that are no options, which flags override.
+
+    Raises:
+        ValueError: for an ill-typed option.
+    """
+    rest, extra = separated(words, tuple(field.name.rstrip("_") for field in dataclasses.fields(options)))
+    parsed = parse(options, rest, command, named=True)
+    return dataclasses.replace(parsed, parameters=(*other_words(options, words), *parsed.parameters, *extra))
+
+
+def separated(words: Sequence[str], fields: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the words that belong to options of these names, and the others as NAME=VALUE."""
+    known = {*fields, *(f"no_{name}" for name in fields), "config", "help"}
+    rest: list[str] = []
+    extra: list[tuple[str, list[str]]] = []
+    taken: list[str] = rest
+    is_named = bool(words) and not words[0].startswith("-")
+    for word in words:
+        if re.match(r"--[A-Za-z]", word):
+            name, equals, value = word[2:].partition("=")
+            if name.replace("-", "_") in known:
+                taken = rest
+                rest.append(word)
+            else:
+                taken = [value] if equals else []
+                extra.append((name.replace("-", "_"), taken))
+        elif word == "-h" or not (is_named or taken is rest or re.fullmatch(NUMBER, word) or not taken):
+            rest.append(word)  # the system may be named after its parameters
+        else:
+            taken.append(word)
+    return rest, tuple(f"{name}={','.join(values)}" for name, values in extra)

@@ -1,0 +1,336 @@
+"""`dynsim portrait`: the phase portrait of a system in a window, or on its space."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.ranges import parameter_range
+from dynsim.cli.parsing.system import SystemOptions, parse_system
+from dynsim.errors import argument_error, check_at_least, check_positive
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from analysis.dynamics.attractors.basins import Basins
+    from analysis.dynamics.attractors.distances import Followed
+    from dynsim.cli.building.systems import Found
+    from figures.portraits import Common
+
+MOST = 400  # points of a side of the window
+LOOKED_AT = 9  # points of a side at which a field may depend on time
+
+
+@dataclass(frozen=True)
+class Portrait(SystemOptions):
+    """Draw the phase portrait of a flow in a window: dynsim portrait mine.py:field --box -3 3 -3 3.
+
+    Streamlines are coloured by speed; nullclines, equilibria by type, limit cycles and the separatrices of saddles are
+    found and drawn. On the circle, the sphere and the simplex no window is needed. Of a system with more components
+    `--plane x z` draws a slice through `--start`.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of a function f(t, x) or of a flow of yours;
+    each of its parameters is an option of its own, such as `--mu 2`.
+    """
+
+    box: tuple[float, ...] = ()
+    """the window: low and high of each axis; by default that of the catalogue"""
+    plane: tuple[str, ...] = ()
+    """the names of two components, for a slice of a higher system"""
+    basins: bool = False
+    """draw the basins of attraction behind the portrait; on the circle and the sphere they always are"""
+    trajectories: int = 0
+    """how many trajectories are drawn, from starts spread over the window"""
+    through: tuple[float, ...] = ()
+    """starts of trajectories in the plane, two numbers each"""
+    time: float = 0.0
+    """the time at which a field that depends on time is drawn"""
+    horizon: float | None = None
+    """the time after which trajectories are on their limit cycles; by default it is found"""
+    grid: int = 101
+    """number of points of a side of the window"""
+    figure: Path = Path("portrait.png")
+    """the figure (.pdf, .svg or .png) to write"""
+    movie: Path | None = None
+    """a movie (.gif) to write, of portraits for values of the parameter that `--vary` names"""
+    vary: str = ""
+    """the parameter of the movie with its first and last value: mu=0:3"""
+    frames: int = 12
+    """number of frames of the movie"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+class Computed(NamedTuple):
+    """A portrait that can be drawn: its drawing with what it has in common with others, what was found, its speeds."""
+
+    draw: "Callable[[Common], Figure]"
+    said: str
+    speeds: tuple[float, float] = (0.0, 0.0)
+
+
+def main(words: Sequence[str]) -> int:
+    """Compute the portrait, print what was found, and write the figure."""
+    o = parse_system(Portrait, words, "portrait")
+    check_at_least(0, trajectories=o.trajectories)
+    check_at_least(8, grid=o.grid)
+    if o.grid > MOST:
+        raise argument_error("grid", f"be at most {MOST}", f"is {o.grid}")
+    if len(o.through) % 2:
+        raise argument_error("through", "hold two numbers for each start", f"holds {len(o.through)}")
+    if not all(map(math.isfinite, (o.time, *o.through))):
+        raise argument_error(["time", "through"], "be finite", f"are {o.time} and {o.through}")
+    check_positive(horizon=o.horizon)
+    check_outputs(o.force, figure=o.figure, movie=o.movie)
+    from dynsim.cli.building.systems import flow
+    from figures.files import write_figure
+    from figures.portraits import ALONE
+
+    found = flow(o, "portrait")
+    name, values = varied(o, found.system)
+    one = portrait(o, found)
+    say(one.said)
+    write_figure(one.draw(ALONE), o.figure, f"phase portrait of {found.name}")
+    say(f"figure {o.figure}")
+    if o.movie is not None:
+        from analysis.dynamics.attractors.distances import Followed
+        from dynsim._runtime.progress import tracked
+        from dynsim.systems.named import changed
+        from figures.movie import write_movie
+        from figures.panels.labels import number_text, symbol
+
+        at, along = lambda value: found._replace(system=changed(found.system, {name: value})), Followed()
+        made = frames([
+            portrait(o, at(value), f"{symbol(name)} = {number_text(value)}", along)
+            for value in tracked(values, len(values), "portraits")
+        ])  # fmt: skip
+        write_movie(o.movie, lambda phase: made[round(phase * len(made))], frames=len(made))
+        say(f"movie {o.movie}")
+    return 0
+
+
+def frames(portraits: Sequence[Computed]) -> "list[Figure]":
+    """Return the figures of portraits with one scale of speeds, and with the legend of all of them."""
+    from figures.portraits import Common, entries
+
+    low, high = zip(*(one.speeds for one in portraits), strict=True)
+    common = Common((min(low), max(high)))
+    made = [one.draw(common) for one in portraits]
+    legend = {label: handle for drawn in made for label, handle in entries(drawn).items()}
+    if all(entries(drawn).keys() == legend.keys() for drawn in made):
+        return made
+    return [one.draw(common._replace(legend=legend)) for one in portraits]
+
+
+def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
+    """Return the parameter of a movie and its values; raise `ValueError` for one without the other."""
+    if (o.movie is None) != (not o.vary):
+        raise argument_error("vary", "be given with `--movie`, and only then", "is not" if o.movie else "is")
+    check_at_least(2, frames=o.frames)
+    return parameter_range(o.vary, o.frames, system, "vary") if o.vary else ("", [])
+
+
+def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | None" = None) -> Computed:
+    """Return a portrait, basins with the labels of those before in a movie."""
+    import jax.numpy as jnp
+
+    from dynsim.spaces import Simplex, Sphere
+    from dynsim.systems.named import components
+
+    space = found.system.space
+    d = dimension(o, found)
+    if found.start is None and d is not None:  # only the number of its entries counts
+        found = found._replace(start=jnp.asarray(np.zeros(d)))
+    state = np.asarray(found.begun(), float)
+    if state.ndim == 2 and len(state) == 1:
+        state, found = state[0], found._replace(system=of_one_token(found.system))
+    if state.ndim != 1:
+        must = "have a vector as its state (a flow of tokens: `--tokens 1`)"
+        raise argument_error("system", must, f"that of `{o.system}` has shape {state.shape}")
+    if isinstance(space, Sphere | Simplex) and len(state) > 3:
+        raise argument_error("system", "have at most three coordinates on its space", f"has {len(state)}")
+    if isinstance(space, Sphere):
+        return on_sphere(o, found.system, components(found.system, state), title)
+    if isinstance(space, Simplex):
+        if o.basins:
+            raise argument_error("basins", "be left out on the simplex", "is given")
+        return on_simplex(o, found.system, components(found.system, state), title)
+    known = components(found.system, state)
+    if len(state) == 1:
+        return on_line(o, found, known, title, along)
+    return in_plane(o, found, known, state, title, along)
+
+
+def of_one_token(flow: Any) -> Any:
+    """Return a flow of tokens, of which there is one, as a flow of a vector."""
+    from dynsim.systems.base import FunctionFlow
+
+    return FunctionFlow(lambda t, x: flow.velocity(t, x[None])[0], flow.space, names=flow.names, units=flow.units)
+
+
+def dimension(o: Portrait, found: "Found") -> int | None:
+    """Return the dimension that the window says, or the space's default; None if it is not known."""
+    from dynsim.spaces import Euclidean
+
+    if not isinstance(found.system.space, Euclidean):
+        return len(o.box) // 2 or 3
+    return len(o.box) // 2 if o.box and not o.plane else None
+
+
+def in_plane(
+    o: Portrait, found: "Found", known: Any, state: np.ndarray, title: str, along: "Followed | None"
+) -> Computed:
+    """Return the portrait of a plane or of a slice."""
+    from analysis.dynamics.portraits.plane import phase_plane
+    from figures.panels.labels import axis_labels, rate_label, shared_unit, slice_label
+    from figures.portraits import plane
+
+    d = len(state)
+    if o.plane and len(o.plane) != 2:
+        raise argument_error("plane", "name two components", f"names {len(o.plane)}")
+    if d > 2 and not o.plane:
+        raise argument_error("plane", f"name two of {', '.join(known.names)}", f"is not given for {d} components")
+    first, second = (known.index(name, "plane") for name in o.plane) if o.plane else (0, 1)
+    if first == second:
+        raise argument_error("plane", "name two different components", f"names `{o.plane[0]}` twice")
+    box = o.box or tuple(found.box[2 * k + side] for k in (first, second) for side in (0, 1) if found.box)
+    if not box:
+        raise argument_error("box", f"be given for `{o.system}`", "is not")
+    regions = basins_of(o, found, box, state, (first, second))
+    starts = np.reshape(o.through, (-1, 2)) if o.through else o.trajectories
+    plan = phase_plane(
+        found.system, box, axes=(first, second), at=state, trajectories=starts, t=o.time, horizon=o.horizon, grid=o.grid
+    )
+    labels = axis_labels(known.names, known.units)
+    held = [k for k in range(d) if k not in (first, second)]
+    cut = slice_label([known.names[k] for k in held], state[held].tolist(), [known.units[k] for k in held])
+    speed = rate_label("speed", shared_unit([known.units[first], known.units[second]]), known.time_unit)
+    note = f"; the field depends on time and is drawn at t = {o.time:g}" if plan.forced else ""
+    title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
+    told = f"{plan!r}{note}" if regions is None else f"{plan!r}\n{regions!r}"
+    regions = as_before(regions, along)
+    draw = lambda common: plane(
+        plan, (labels[first], labels[second]), title=title, basins=regions, speed=speed, common=common
+    )
+    return Computed(draw, told, speeds_of(plan.velocity))
+
+
+def speeds_of(field: Any) -> tuple[float, float]:
+    """Return the least and the largest speed of a field, (..., components)."""
+    from figures.panels.attractors import ends
+
+    return ends(np.linalg.norm(np.asarray(field, float), axis=-1))
+
+
+def basins_of(
+    o: Portrait, found: "Found", box: Sequence[float], state: np.ndarray, which: tuple[int, ...]
+) -> "Basins | None":
+    """Return the basins in the window if they are asked for; raise `ValueError` for a field that depends on time."""
+    if not o.basins:
+        return None
+    import jax.numpy as jnp
+
+    from analysis.dynamics.attractors.basins import basins
+    from analysis.dynamics.flow_maps.flat import grid_states
+    from analysis.dynamics.flow_maps.unit_speed import change_in_time
+
+    start, sides = jnp.asarray(state), np.reshape(box, (-1, 2))
+    points = grid_states([np.linspace(low, high, LOOKED_AT) for low, high in sides], state, which)
+    if change_in_time(found.system, jnp.asarray(points))[0] > 0:
+        must = "be left out for a field that depends on time (`dynsim basins --period`)"
+        raise argument_error("basins", must, "is given")
+    return basins(found.system, sides, (o.grid,) * len(which), start=start, varied=which)
+
+
+def as_before(regions: "Basins | None", along: "Followed | None") -> "Basins | None":
+    """Return basins with the labels of the attractors before that theirs continue."""
+    if regions is None or along is None:
+        return regions
+    from analysis.dynamics.attractors.distances import relabelled
+
+    names = along.labels(regions.attractors, regions.extent)
+    return regions._replace(labels=relabelled(regions.labels, names))
+
+
+def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followed | None") -> Computed:
+    """Return the portrait of a line."""
+    import jax
+    import jax.numpy as jnp
+
+    from analysis.dynamics.equilibria.families import families
+    from analysis.dynamics.equilibria.newton import equilibria, in_box
+    from analysis.dynamics.portraits.plane import window
+    from figures.panels.attractors import ends
+    from figures.panels.labels import axis_label, rate_label, symbol
+    from figures.portraits import line
+
+    corners = window(o.box or found.box, 1)
+    (low,), (high,) = corners
+    xs = np.linspace(low, high, max(201, o.grid))
+    speeds = jax.vmap(lambda x: found.system.vector_field(jnp.asarray(o.time), x))(jnp.asarray(xs)[:, None])[:, 0]
+    starts, inside = jnp.asarray(xs)[::5, None], lambda x: in_box(x, *corners)
+    rests = [e for e in equilibria(found.system, starts, o.time) if inside(np.asarray(e.state))]
+    rests, curves = families(found.system, rests, starts, np.array([high - low]), inside=inside, t=o.time)
+    points = np.array([float(e.state[0]) for e in rests])
+    listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [one.said() for one in curves]
+    said = "; ".join(listed) or "no equilibrium in the window"
+    label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
+    velocity = rate_label(f"velocity of {symbol(known.names[0])}", unit, known.time_unit)
+    regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
+    said = said if regions is None else f"{said}\n{regions!r}"
+    kinds, regions = [e.kind for e in rests], as_before(regions, along)
+    draw = lambda common: line(
+        xs, np.asarray(speeds), points, kinds, label,
+        curves=curves, velocity=velocity, title=title, basins=regions, common=common,
+    )  # fmt: skip
+    return Computed(draw, said, ends(speeds))
+
+
+def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
+    """Return the portrait of the circle or of the sphere, front and back."""
+    from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
+    from figures.panels.labels import axis_labels
+    from figures.panels.tokens import AXES
+    from figures.portraits import circle, sphere
+
+    compute, draw = (circle_portrait, circle) if len(known.names) == 2 else (sphere_portrait, sphere)
+    found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
+    labels = axis_labels(known.names, known.units) if system.names else AXES
+    orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
+    said = "; ".join([_rests(found.equilibrium_points, found.kinds, found.families), *orbits])
+    return Computed(lambda common: draw(found, labels, title=title, common=common), said, speeds_of(found.field))
+
+
+def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
+    """Return the portrait of the simplex of three states."""
+    import jax.numpy as jnp
+
+    from analysis.dynamics.equilibria.families import families
+    from analysis.dynamics.equilibria.newton import equilibria
+    from analysis.dynamics.flow_maps.unit_speed import curves
+    from figures.panels.labels import symbol
+    from figures.portraits import simplex
+
+    if len(known.names) != 3:
+        raise argument_error("system", "have three states for a portrait on the simplex", f"has {len(known.names)}")
+    parts = (np.arange(6) + 0.25) / 6
+    grid = np.array([(a, b, 1 - a - b) for a in parts for b in parts if a + b < 1])
+    starts = jnp.asarray(grid)
+    paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time)
+    inside = lambda x: bool(np.min(x) > -1e-9)
+    found = [e for e in equilibria(system, starts, o.time) if inside(np.asarray(e.state))]
+    found, lines = families(system, found, starts, np.ones(3), inside=inside, t=o.time)
+    points = np.array([np.asarray(e.state) for e in found]).reshape(-1, 3)
+    kinds = tuple(e.kind for e in found)
+    states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
+    draw = lambda common: simplex(paths, points, kinds, states, curves=lines, title=title, common=common)
+    return Computed(draw, _rests(points, kinds, lines))
+
+
+def _rests(points: np.ndarray, kinds: Sequence[str], curves: Sequence[Any]) -> str:
+    rows = [f"{k} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})" for p, k in zip(points, kinds, strict=True)]
+    return "; ".join([*rows, *(one.said() for one in curves)]) or "no equilibrium"

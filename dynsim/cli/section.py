@@ -1,0 +1,280 @@
+"""`dynsim section`: Poincare sections and return maps of flows; orbit diagrams, cobwebs and orbits of maps."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
+from dynsim.cli.parsing.ranges import parameter_range
+from dynsim.cli.parsing.system import SystemOptions, parse_system
+from dynsim.errors import argument_error, check_at_least, check_positive, counted
+
+if TYPE_CHECKING:
+    from dynsim.cli.building.systems import Found
+
+OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "integrator", "max_steps")
+OF_MAPS = ("against", "values", "orbits")
+
+
+@dataclass(frozen=True)
+class Section(SystemOptions):
+    """Draw the Poincare section of a flow, dynsim section lorenz --surface z=27, or what the orbits of a map visit.
+
+    A forced flow is drawn at multiples of a period with `--strobe 6.2832`; `--returns x` draws the return map of a
+    component. Of a map, `--against r=2.5:4` draws the orbit diagram; without it a map of one component is drawn with a
+    cobweb, and of several components orbits are drawn from starts in the window.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of yours; each of its parameters is an option
+    of its own.
+    """
+
+    surface: str = ""
+    """the surface, NAME=VALUE of a component"""
+    strobe: float | None = None
+    """the period of the forcing, at multiples of which the state is kept, instead of a surface"""
+    direction: Literal["up", "down", "both"] = "up"
+    """the crossings that count"""
+    plot: tuple[str, ...] = ()
+    """the names of two components to draw, by default the first two that are not that of the surface"""
+    returns: str = ""
+    """a component whose return map is drawn"""
+    against: str = ""
+    """a parameter of a map with its range, NAME=LOW:HIGH, for an orbit diagram"""
+    values: int = 600
+    """number of its values"""
+    orbits: int = 12
+    """number of orbits of a map of several components"""
+    count: int = 500
+    """number of crossings, or of steps that are kept"""
+    warm_up: float = 100.0
+    """time or steps before"""
+    spacing: float = 0.01
+    """distance of the samples between which crossings are looked for, in time units"""
+    longest: float = 10_000.0
+    """time after which the search ends"""
+    rtol: float = 1e-9
+    """relative tolerance of the solver"""
+    integrator: Literal["diffrax", "stiff"] = "diffrax"
+    """the integrator of a flow; stiff (implicit) is for stiff flows"""
+    max_steps: int | None = None
+    """the cap on its steps, by default 100,000"""
+    figure: Path = Path("section.png")
+    """the figure (.pdf, .svg or .png) to write"""
+    movie: Path | None = None
+    """a movie (.gif) to write, in which the points appear in their order"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+class Shown(NamedTuple):
+    """What was found, in words, and a function that draws a share of it on axes."""
+
+    words: str
+    draw: Callable[[Any, float], Any]
+
+
+def main(words: Sequence[str]) -> int:
+    """Compute the section, print what was found, and write the figure, and the movie if it is asked for."""
+    o = parse_system(Section, words, "section")
+    check_at_least(2, count=o.count, values=o.values)
+    check_at_least(1, orbits=o.orbits)
+    check_at_least(0, warm_up=o.warm_up)
+    check_outputs(o.force, figure=o.figure, movie=o.movie)
+    from dynsim.cli.building.systems import found
+    from dynsim.systems.base import AbstractMap
+    from dynsim.systems.named import components
+
+    made = found(o, "section")
+    is_map = isinstance(made.system, AbstractMap)
+    refuse_unused(o, OF_FLOWS if is_map else OF_MAPS, f"for a {'map' if is_map else 'flow'}")
+    state = made.begun(None)
+    if np.ndim(state) != 1:
+        raise argument_error("system", "have a vector as its state", f"that of `{o.system}` has {np.ndim(state)} axes")
+    known = components(made.system, state)
+    shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
+    say(shown.words)
+    write(o, shown, f"section of {made.name}")
+    return 0
+
+
+def write(o: Section, shown: Shown, title: str) -> None:
+    """Write the figure, and the movie if it is asked for."""
+    from figures.files import write_figure
+    from figures.fitted import fitted
+    from figures.movie import growing, write_movie
+    from figures.style import canvas, settings
+
+    def drawing(until: float) -> Any:
+        with settings():
+            drawn, (ax,) = canvas()
+            shown.draw(ax, until)
+            if ax.get_legend_handles_labels()[1]:
+                drawn.legend(loc="outside lower center", ncols=3)
+            return fitted(drawn)
+
+    with settings():
+        write_figure(drawing(1.0), o.figure, title)
+    say(f"figure {o.figure}")
+    if o.movie is not None:
+        write_movie(o.movie, growing(drawing))
+        say(f"movie {o.movie}")
+
+
+def of_flow(o: Section, made: "Found", known: Any) -> Shown:
+    """Return the section or the return map of a flow."""
+    import jax.numpy as jnp
+
+    from analysis.dynamics.poincare import poincare_section
+    from dynsim.cli.parsing.solvers import integrator
+    from figures.panels.labels import axis_labels
+    from figures.panels.maps import return_map, section
+
+    surface, where = _surface(o, known)
+    if o.returns:
+        refuse_unused(o, ("plot",), "with `--returns`")
+    first, second = (_returning(o, known, where),) * 2 if o.returns else _plotted(o, known, where)
+    labels = axis_labels(known.names, known.units)
+    direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
+    found = poincare_section(
+        made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction, spacing=o.spacing,
+        warm_up=o.warm_up, longest=o.longest, integrator=integrator(o.integrator, o.rtol, o.max_steps),
+    )  # fmt: skip
+    states = np.asarray(found.states)
+    size = float(np.max(np.abs(states), initial=0.0))
+    if o.returns:
+        ahead = np.stack([states[:-1, first], states[1:, first]], axis=1)
+        pairs = ahead if o.strobe else found.return_map(lambda x: x[first])
+        draw = lambda ax, until: return_map(ax, pairs, label=labels[first], until=until, size=size)
+    else:
+        ways = None if o.strobe is not None else found.directions
+        points, names = states[:, [first, second]], (labels[first], labels[second])
+        draw = lambda ax, until: section(ax, points, labels=names, directions=ways, until=until, size=size)
+    mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
+    short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count}"
+    back = found.period()
+    which = "a fixed point of the return map" if back == 1 else f"which comes back after {back} crossings"
+    orbit = f"; a periodic orbit, {which}" if back else ""
+    return Shown(f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw)
+
+
+def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
+    """Return the function whose zeros are the surface, and the number of its component."""
+    import math
+
+    import jax.numpy as jnp
+
+    if o.strobe is not None:
+        if o.surface:
+            raise argument_error("surface", "be left out with `--strobe`", f"is `{o.surface}`")
+        check_positive(strobe=o.strobe)
+        rate = math.pi / o.strobe
+        return (lambda t, x: jnp.sin(rate * t)), None
+    name, equals, value = o.surface.partition("=")
+    try:
+        level = float(value)
+    except ValueError:
+        level = math.nan
+    if not equals or not math.isfinite(level):
+        names = ", ".join(known.names)
+        raise argument_error("surface", f"be NAME=VALUE with one of {names}", f"is `{o.surface}`")
+    k = known.index(name, "surface")
+    return (lambda t, x: x[k] - level), k
+
+
+def _returning(o: Section, known: Any, where: int | None) -> int:
+    """Return the number of the component of a return map; raise `ValueError` for the one that the surface fixes."""
+    chosen = known.index(o.returns, "returns")
+    if chosen == where:
+        raise argument_error("returns", "name another component than the surface, on which it does not change",
+                             f"is `{o.returns}`")  # fmt: skip
+    return chosen
+
+
+def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, int]:
+    """Return the numbers of the two components to draw."""
+    if o.plot:
+        if len(o.plot) != 2:
+            raise argument_error("plot", "name two components", f"names {len(o.plot)}")
+        return known.index(o.plot[0], "plot"), known.index(o.plot[1], "plot")
+    free = [k for k in range(len(known.names)) if k != where]
+    if len(free) < 2:
+        raise argument_error("returns", "name a component, as one is left in the section", "is not given")
+    return free[0], free[1]
+
+
+def of_map(o: Section, made: "Found", known: Any) -> Shown:
+    """Return the orbit diagram, the cobweb or the orbits of a map."""
+    import jax.numpy as jnp
+
+    from figures.panels.labels import axis_labels, symbol
+
+    labels = axis_labels(known.names, known.units)
+    start, warm = jnp.asarray(made.begun()), round(o.warm_up)
+    if o.against:
+        from analysis.dynamics.poincare import orbit_diagram
+        from dynsim.systems.named import where
+        from figures.panels import maps
+
+        name, some = parameter_range(o.against, o.values, made.system, "against")
+        values = np.asarray(some)
+        if len(o.plot) > 1:
+            raise argument_error("plot", "name one component with `--against`", f"names {len(o.plot)}")
+        k = known.index(o.plot[0], "plot") if o.plot else 0
+        found = orbit_diagram(
+            made.system, where(made.system, name), values, start, coordinate=lambda x: x[k], warm_up=warm, kept=o.count
+        )
+        names = (symbol(name), labels[k])
+        draw = lambda ax, until: maps.orbit_diagram(ax, values, found.values, labels=names, until=until)
+        escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
+        periods = found.periods()
+        shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
+        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {escaped} escape", draw)
+    if len(known.names) == 1:
+        refuse_unused(o, ("plot",), "for a map of one component")
+        return _cobweb(o, made, labels[0])
+    return _orbits(o, made, known, labels)
+
+
+def _cobweb(o: Section, made: "Found", label: str) -> Shown:
+    import jax
+    import jax.numpy as jnp
+
+    from dynsim.simulation.simulate import iterate
+    from figures.panels.maps import cobweb
+
+    orbit = np.asarray(iterate(made.system, jnp.asarray(made.begun()), min(o.count, 100)).ys)[:, 0]
+    orbit = orbit[np.isfinite(orbit)]
+    low, high = made.box or (float(orbit.min()), float(orbit.max()) + 1e-9)
+    xs = np.linspace(low, high, 401)
+    images = jax.vmap(lambda x: made.system.step(0, x))(jnp.asarray(xs)[:, None])[:, 0]
+    inside = orbit[(orbit >= low - (high - low)) & (orbit <= high + (high - low))]
+    path = inside if len(inside) > 1 else orbit[:2]
+    left = "" if len(orbit) > min(o.count, 100) else "; it leaves the finite numbers"
+    draw = lambda ax, until: cobweb(ax, xs, images, path, label=label, until=until)
+    return Shown(f"{len(orbit) - 1} steps from {orbit[0]:.6g} to {orbit[-1]:.6g}{left}", draw)
+
+
+def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
+    """Return several orbits from the diagonal of the window, or one from the given start."""
+    import jax.numpy as jnp
+
+    from dynsim.simulation.simulate import iterate
+    from figures.panels.maps import orbits
+
+    first, second = _plotted(o, known, None)
+    x = jnp.asarray(made.begun())
+    rows = [x]
+    if not o.start and made.box:
+        low, high = jnp.asarray(made.box[::2]), jnp.asarray(made.box[1::2])
+        rows = [x, *(low + (high - low) * (k + 0.5) / o.orbits for k in range(o.orbits - 1))]
+    steps = round(o.warm_up) + o.count
+    paths = [np.asarray(iterate(made.system, row, steps).ys)[round(o.warm_up) :] for row in rows]
+    kept = [path for path in paths if np.all(np.isfinite(path))]
+    if not kept:
+        raise argument_error("start", "have an orbit that stays finite", "has none: it escapes")
+    points, names = np.stack(kept)[:, :, [first, second]], (labels[first], labels[second])
+    draw = lambda ax, until: orbits(ax, points, labels=names, until=until)
+    return Shown(f"{counted(len(kept), 'orbit')} of {o.count} steps; {len(paths) - len(kept)} escape", draw)

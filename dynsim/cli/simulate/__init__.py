@@ -1,0 +1,28 @@
+"""`dynsim simulate`: dispatch to the module that simulates the named system."""
+
+import importlib
+from collections.abc import Sequence
+
+WITH_OWN_OPTIONS = {
+    "hardmax": "(1.1) of HARDMAX: the clustering map, in floats, in exact arithmetic, or with a softmax",
+    "master-equation": "(26) of MULTIRATE: a continuous-time Markov chain, its stationary distributions and relaxation",
+    "fast-slow": "(1) of MULTIRATE: fast and slow variables, the critical manifold and the reduced flow",
+    "prototypes": "(11)-(12) of PROTOTYPES: prototypes that compete for embeddings, alone or with an encoder",
+    "growing": "(45)-(48) of GROWING: heads of prototypes that are added, cooled, clipped and removed",
+    "multirate": "the network of MULTIRATE: its loss on a text, a continuation, and a causality check",
+}
+"""The systems that have a module and options of their own, with descriptions; all others are simulated by `flows`."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Simulate the system that the first argument names."""
+    if {"-h", "--help"} & set(words) and words[0] not in WITH_OWN_OPTIONS:
+        from dynsim.cli.parsing.options import parse
+        from dynsim.cli.simulate.flow_options import Simulate
+
+        parse(Simulate, ["--help"], "simulate")  # prints, and ends the command
+    own, _, example = words[0].partition("/") if words else ("", "", "")  # as in `fast-slow/van-der-pol`
+    if own not in WITH_OWN_OPTIONS or set(".:/") & set(example):  # a file in a folder of that name
+        return importlib.import_module(f"{__name__}.flows").main(words)
+    module = importlib.import_module(f"{__name__}.{own.replace('-', '_')}")
+    return module.main([example] * bool(example) + [*words[1:]])

@@ -1,0 +1,256 @@
+"""`dynsim simulate fast-slow`: trajectories, the critical manifold, and the error of the reduced flow."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import tyro
+
+from dynsim.cli.parsing.advice import in_options
+from dynsim.cli.parsing.options import check_outputs, parse, say
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
+from dynsim.errors import argument_error, check_at_least, check_positive, nearest
+
+if TYPE_CHECKING:
+    from analysis.fast_slow.critical_manifold import Branch
+    from dynsim.simulation.trajectory import Trajectory
+    from dynsim.systems.fast_slow.examples import Example
+    from dynsim.systems.fast_slow.flow import FastSlowFlow
+
+
+COPIES = 4  # of the trajectories, that exist at the same time
+
+
+@dataclass(frozen=True)
+class FastSlowOptions:
+    """Simulate eps x' = f(x, y), y' = g(x, y) at several epsilons, and compare it with its reduced flow.
+
+    SYSTEM is linear, van-der-pol, michaelis-menten, switching, transcritical or saddle; or, with `--fast` and
+    `--slow`, `file.py:name` or `module:name` of a `FastSlowFlow` of yours or of a function of epsilon that returns one.
+    """
+
+    system: Annotated[str, tyro.conf.Positional] = "van-der-pol"
+    """the system to simulate"""
+    epsilon: tuple[float, ...] = (3e-3, 1e-3, 3e-4, 1e-4)
+    """time-scale ratios; one trajectory is simulated for each"""
+    fast: tuple[float, ...] = ()
+    """initial value of the fast variable x"""
+    slow: tuple[float, ...] = ()
+    """initial value of the slow variable y"""
+    window: tuple[float, ...] = ()
+    """two values of a scalar y, from the first to the second of which the critical manifold is continued"""
+    guess: tuple[float, ...] = ()
+    """initial guess of Newton's method for x on the critical manifold at the first of them; by default the initial x"""
+    end: float | None = None
+    """last time, in slow time; the first is 0"""
+    compare: float | None = None
+    """time up to which the reduced flow is compared, by default the last time; 0 for no comparison"""
+    frames: int = 1001
+    """number of output times, evenly spaced"""
+    rtol: float = 1e-9
+    """relative tolerance; the absolute tolerance is a hundredth of it"""
+    max_steps: int | None = None
+    """the cap on steps, by default 1,000,000"""
+    out: Path | None = None
+    """the run file (.npz) to write; with several epsilons one file each, epsilon added to its name"""
+    figure: Path | None = None
+    """the figure (.pdf, .svg or .png) to write, of the critical manifold and the trajectories"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Simulate the system, print branches and errors, and write the run files and the figure if they are asked for."""
+    o = parse(FastSlowOptions, words, "simulate fast-slow")
+    from dynsim.simulation.run_files import save
+
+    if not o.epsilon:
+        raise argument_error("epsilon", "hold at least one number", "is empty")
+    _check_numbers(o)
+    check_outputs(o.force, figure=o.figure)
+    for file in _run_files(o.out, o.epsilon):
+        check_outputs(o.force, out=file)
+    case = example(o)
+    if o.figure is not None and not case.path.size:
+        raise argument_error("figure", "be given with a `--window` of a scalar slow variable", "is given without")
+    _check_shapes(case, o.epsilon[0])
+    branches = _branches(case, o.epsilon[0]) if case.path.size else ()
+    if case.compare > 0:
+        _compare(case, o.epsilon)
+    runs = [_simulated(case, ratio, o) for ratio in o.epsilon]
+    for file, run in zip(_run_files(o.out, o.epsilon), runs, strict=False):
+        save(file, run)
+        say(f"run file {file}")
+    if o.figure is not None:
+        draw(o.figure, branches, runs, o.epsilon)
+        say(f"figure {o.figure}")
+    return 0 if all(bool(run.stats.succeeded) for run in runs) else 1
+
+
+def _check_numbers(o: FastSlowOptions) -> None:
+    """Raise `ValueError` for numbers that are not finite or positive where they must be, and for too many frames."""
+    check_at_least(2, frames=o.frames)
+    numbers = len(o.epsilon) * max(2, len(o.fast + o.slow))
+    check_memory(lambda frames: COPIES * FLOAT * frames * numbers, frames=o.frames)
+    for epsilon in o.epsilon:
+        check_positive(epsilon=epsilon)
+    check_positive(end=o.end, rtol=o.rtol)
+    check_at_least(1, max_steps=1 if o.max_steps is None else o.max_steps)
+    for name in ("fast", "slow", "window", "guess"):
+        if not all(math.isfinite(value) for value in getattr(o, name)):
+            raise argument_error(name, "hold finite numbers", f"is {getattr(o, name)}")
+    if o.compare is not None and not (o.compare >= 0 and math.isfinite(o.compare)):
+        raise argument_error("compare", "be at least 0", f"is {o.compare}")
+
+
+def example(o: FastSlowOptions) -> "Example":
+    """Return the named example, or the user's system as an `Example`, with the values of the options."""
+    from dynsim.systems.fast_slow.examples import EXAMPLES, Example
+    from dynsim.systems.fast_slow.flow import FastSlow
+
+    if o.system in EXAMPLES:
+        base = EXAMPLES[o.system]
+    else:
+        flow = _own(o.system)
+        start = FastSlow(_given(o.fast, "fast"), _given(o.slow, "slow"))
+        base = Example(o.system, flow, start, np.empty(0), start.fast, 1.0, 1.0 if o.end is None else o.end)
+    fast, slow = _filled(o.fast, base.start.fast, "fast"), _filled(o.slow, base.start.slow, "slow")
+    if o.window and (len(o.window) != 2 or slow.size != 1):
+        raise argument_error("window", "be two numbers, for a scalar slow variable", f"is {o.window}")
+    path = np.linspace(o.window[0], o.window[-1], 161).reshape(-1, *slow.shape) if o.window else base.path
+    return Example(
+        base.text,
+        base.flow,
+        FastSlow(fast, slow),
+        path,
+        _filled(o.guess, base.guess, "guess"),
+        base.end if o.end is None else o.end,
+        base.compare if o.compare is None else o.compare,
+    )
+
+
+def _given(values: tuple[float, ...], name: str) -> np.ndarray:
+    """Return the numbers of a required option as an array; a single number is a scalar, of shape ()."""
+    if not values:
+        raise argument_error(name, "be given for a system of yours", "is not")
+    return np.asarray(values[0] if len(values) == 1 else values, float)
+
+
+def _filled(values: tuple[float, ...], default: np.ndarray, name: str) -> np.ndarray:
+    """Return the numbers of an option in the shape of `default`, or `default` if there are none."""
+    if not values:
+        return default
+    if len(values) != default.size:
+        raise argument_error(name, f"hold {default.size} numbers", f"holds {len(values)}")
+    return np.asarray(values, float).reshape(default.shape)
+
+
+def _own(name: str) -> "Callable[[float], FastSlowFlow]":
+    """Return the user's system as a function of epsilon."""
+    from dynsim.cli.building.own_code import imported
+    from dynsim.systems.fast_slow.examples import EXAMPLES
+    from dynsim.systems.fast_slow.flow import FastSlowFlow
+
+    if ":" not in name:
+        must = f"be {', '.join(EXAMPLES)}, `file.py:name` or `module:name`"
+        raise argument_error("system", must, f"is `{name}`{nearest(name, EXAMPLES)}")
+    found = imported(name)
+    if isinstance(found, FastSlowFlow):
+        return found.with_epsilon
+    return lambda ratio: _flow_at(found, ratio)
+
+
+def _flow_at(function: Any, ratio: float) -> "FastSlowFlow":
+    """Return the flow that the user's function returns for this epsilon."""
+    from dynsim.cli.building.own_code import own_code
+    from dynsim.systems.fast_slow.flow import FastSlowFlow
+
+    must = "be a `FastSlowFlow`, or a function of epsilon that returns one"
+    with own_code("system", must):
+        flow = function(ratio) if callable(function) else function
+    if not isinstance(flow, FastSlowFlow):
+        raise argument_error("system", must, f"gives {type(flow).__name__}")
+    return flow
+
+
+def _check_shapes(case: "Example", ratio: float) -> None:
+    """Raise `ValueError` if the user's f or g fails for variables of the shapes of the initial state."""
+    import jax
+
+    from dynsim.cli.building.own_code import own_code
+    from dynsim.systems.fast_slow.flow import rates
+
+    flow = case.flow(ratio)
+    shapes = " and ".join(str(part.shape) for part in case.start)
+    must = f"take (x, y) of shapes {shapes}, those of `--fast` and `--slow` (one number is a scalar), in JAX"
+    with own_code("system", must):
+        jax.eval_shape(lambda x: rates(flow, x), case.start)
+
+
+def _branches(case: "Example", ratio: float) -> "tuple[Branch, ...]":
+    """Return the branches of the critical manifold over the window, and print their stability and folds."""
+    from analysis.fast_slow.critical_manifold import connected_branches
+    from dynsim.systems.fast_slow.flow import FastSlow
+
+    found = connected_branches(case.flow(ratio), FastSlow(case.guess, case.path[0]), case.path)
+    for branch in found:
+        say(branch.explain())
+    return found
+
+
+def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory":
+    """Return the trajectory at one epsilon, and print the statistics of the integration."""
+    from dynsim.cli.parsing.solvers import integrator
+    from dynsim.simulation.simulate import simulate
+
+    ts, solver = np.linspace(0.0, case.end, o.frames), integrator("stiff", o.rtol, o.max_steps)
+    path = simulate(case.flow(ratio), case.start, ts, integrator=solver, throw=False)
+    said = in_options(path.stats.explain(), "simulate", ["fast-slow"])
+    say(f"epsilon {ratio:g}: {said}")
+    return path
+
+
+def _compare(case: "Example", ratios: tuple[float, ...]) -> None:
+    """Print the error of the reduced flow at each epsilon, and its order in epsilon."""
+    from analysis.fast_slow.reductions import reduction_error
+
+    found = reduction_error(case.flow(ratios[0]), case.start, case.compare, sorted(ratios, reverse=True))
+    say(f"largest errors of the reduced flow up to t = {case.compare:g}, after the boundary layer:")
+    say(f"  {'epsilon':>10}{'from t':>12}{'x':>12}{'y':>12}")
+    for row in zip(found.epsilons, found.layer_ends, found.fast_errors, found.slow_errors, strict=True):
+        say("  " + f"{row[0]:>10.3g}" + "".join(f"{value:>12.3g}" for value in row[1:]))
+    say(found.explain())
+
+
+def _run_files(out: Path | None, ratios: tuple[float, ...]) -> list[Path]:
+    """Return the names of the run files, one for each epsilon; none without `out`."""
+    if out is None or len(ratios) == 1:
+        return [] if out is None else [out]
+    return [out.with_name(f"{out.stem}-{ratio:g}{out.suffix}") for ratio in ratios]
+
+
+def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]", ratios: Sequence[float]) -> None:
+    """Draw the critical manifold and the trajectories, the first entry of x over the first entry of y."""
+    from figures.files import write_figure
+    from figures.panels.manifolds import critical_manifold, relaxations
+    from figures.style import canvas, settings
+
+    first = lambda part: np.asarray(part).reshape(len(part), -1)[:, 0]
+    with settings():
+        drawn, (ax,) = canvas(aspect=0.9)
+        for branch in branches:
+            folds = [
+                (first(at.slow[None])[0], first(at.fast[None])[0]) for at in branch.bifurcations if at.kind == "fold"
+            ]
+            critical_manifold(ax, first(branch.slow), first(branch.fast), branch.kinds, folds=folds)
+        relaxations(
+            ax,
+            [first(run.ys.slow) for run in runs],
+            [first(run.ys.fast) for run in runs],
+            labels=[rf"$\varepsilon = {ratio:g}$" for ratio in ratios],
+        )
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        write_figure(drawn, path, "a critical manifold and trajectories")

@@ -1,0 +1,251 @@
+"""`dynsim simulate SYSTEM` for a flow: one trajectory or an ensemble, a run file, a figure."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynsim.cli.building.own_code import check_function
+from dynsim.cli.building.papers import SYSTEMS, build, unused
+from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
+from dynsim.cli.building.systems import found, warn_below_zero
+from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
+from dynsim.cli.parsing.system import parse_system
+from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
+from dynsim.cli.simulate.ensembles import many, measurements
+from dynsim.cli.simulate.flow_options import Simulate, with_dimension
+from dynsim.cli.simulate.noise import check_noise, solved
+from dynsim.errors import argument_error, check_at_least, check_positive, renamed
+from dynsim.simulation.checks import check_start
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
+from dynsim.simulation.simulate import iterate, simulate
+from dynsim.simulation.trajectory import Trajectory
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.catalogue.entries import CATALOGUE
+from dynsim.systems.named import components
+from dynsim.systems.tokens.interactions.choice import DENSE_MOST
+
+OF_TOKENS = 2  # measurements of the members of an ensemble at each time
+FARTHEST = 1e150  # of an entry that is drawn: the square of a larger one overflows
+AWAY = 10.0  # times the median distance of an orbit: further away it is not drawn, if it escapes
+COPIES = 4  # of the largest arrays, that exist at the same time
+MOST = 8  # components of a state that is printed
+STAGES = 16  # states that a solver holds at the same time
+NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
+
+
+def main(words: Sequence[str]) -> int:
+    """Simulate the system, print a summary, and write the run file and the figure if they are asked for."""
+    o = parse_system(Simulate, words, "simulate")
+    if o.system.endswith(".npz"):
+        refuse_unused(o, NOT_OF_RUN_FILES, "for a run file, whose run is repeated as it is")
+        return rerun_file(Path(o.system), o.trust)
+    if o.system.partition("/")[0] in WITH_OWN_OPTIONS and ":" not in o.system:
+        must = "be the first word after `dynsim simulate` if it has options of its own"
+        raise argument_error("system", must, f"`{o.system}` is not")
+    if o.system in SYSTEMS and o.parameters:
+        o = parse(Simulate, words, "simulate")  # it names an option that does not exist
+    asked, o = o, with_dimension(o)
+    check_sizes(o)
+    check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
+    flow, given = named(o, asked)
+    if asked.dimension is None:
+        o = dataclasses.replace(o, dimension=own_dimension(o, flow) or o.dimension)
+    refuse_unused(asked, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
+    check_noise(o, flow, density=densities.wanted(o))
+    if isinstance(flow, AbstractMap):
+        assert given is not None  # a map has a start, or is refused
+        return steps(o, flow, given)
+    x = start(o, flow, 0) if given is None else given
+    ts = np.linspace(0.0, o.end, o.frames)
+    if densities.wanted(o):
+        refuse_unused(o, ("error_estimate",), "where the density is kept")
+        tokens, starts = densities.check(o, flow), x[None]
+        del x  # of a million tokens one copy less
+        return densities.density_run(o, tokens, starts, ts)
+    refuse_unused(o, ("tolerance",), "unless the density is kept")
+    if ":" in o.system:
+        other, by_names = " (`--integrator scipy` takes NumPy too)", given is None and bool(o.names)
+        check_function(flow, x, traced=o.integrator != "scipy", other=other, by_names=by_names)
+    components(flow, x)
+    if not o.start:
+        warn_below_zero(o.system, "initial", x)
+    check_start("start" if o.start else "initial", flow, x)
+    return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts, given)
+
+
+def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
+    """Return the system that the options name, and its start if the catalogue or the options give one.
+
+    Raises:
+        ValueError: if nothing that was `asked` for, and nothing that the system declares, says its dimension.
+    """
+    if o.system in SYSTEMS:
+        refuse_unused(o, ("parameters", "start", "names", "units", "map"), f"for `{o.system}`, which has its options")
+        return build(o), None
+    made = found(o, "simulate")
+    if asked.dimension is None and not has_dimension(o, made.system):
+        must = "be the number of components of its state, unless `--start`, `--names` or a file of `--initial` say it"
+        raise argument_error("dimension", must, f"is not given for `{o.system}`")
+    drawn = not o.start and (o.system not in CATALOGUE or o.initial != Simulate.initial or o.members > 1)
+    if drawn and isinstance(made.system, AbstractFlow):
+        return made.system, None
+    return made.system, jnp.asarray(made.begun(o.dimension), jnp.dtype(o.precision))
+
+
+def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
+    """Iterate a map as often as `end` says, print where it is, and write the files that are asked for."""
+    only = ("members", "integrator", "max_steps", "rtol", "error_estimate", "tokens", "frames")
+    refuse_unused(o, only, "for a map")
+    check_at_least(1, end=o.end)
+    if not o.end.is_integer():
+        raise argument_error("end", "be a whole number of steps for a map", f"is {o.end:g}")
+    path = iterate(system, x, round(o.end))
+    left = "" if bool(path.stats.succeeded) else "; it leaves the finite numbers"
+    say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
+    write(o, path, escape(distances(path)))
+    return 0 if bool(path.stats.succeeded) else 1
+
+
+def escape(sizes: np.ndarray) -> int | None:
+    """Return the first step of an orbit whose state no axis shows: it has escaped to infinity; None if it stays."""
+    escaped = np.flatnonzero(~(sizes < FARTHEST))  # NaN too
+    return int(escaped[0]) if escaped.size else None
+
+
+def drawn_steps(sizes: np.ndarray, escaped: int) -> int:
+    """Return how many states of an orbit that escapes at a step are drawn, at least two: those before it runs away.
+
+    It has run away for good where it is further away than ten times the median distance of the first half.
+    """
+    near = np.flatnonzero(sizes[:escaped] <= AWAY * np.median(sizes[: (escaped + 1) // 2]))
+    return max(2, int(near[-1]) + 1)
+
+
+def distances(path: Trajectory) -> np.ndarray:
+    """Return the size of the largest entry of each state, (times,)."""
+    return np.max(np.abs(np.asarray(path.ys)).reshape(len(path.ts), -1), axis=1)
+
+
+def _shown(x: Any) -> str:
+    return "(" + ", ".join(f"{value:.6g}" for value in np.ravel(np.asarray(x))) + ")"
+
+
+def check_sizes(o: Simulate) -> None:
+    """Raise `ValueError` for a size that is too small, or with which the arrays would not fit in memory."""
+    tokens = TOKENS if o.tokens is None else o.tokens
+    check_at_least(1, tokens=tokens, dimension=o.token_dimension, heads=o.heads, members=o.members)
+    check_at_least(2, frames=o.frames)
+    check_positive(end=o.end)
+    vector = o.tokens is None and o.system not in SYSTEMS
+
+    def predicted(*, tokens: int, dimension: int, heads: int, frames: int, members: int) -> int:
+        rows = 1 if vector else tokens
+        pairs = 0 if vector else min(tokens, DENSE_MOST) ** 2
+        state, weights = rows * dimension, heads * (dimension**2 + pairs)
+        if densities.wanted(o):
+            kept = frames * densities.cells(o)
+        else:
+            values = dimension if vector else OF_TOKENS
+            kept = frames * state if members == 1 else members * (state + values * frames)
+        return FLOAT * (COPIES * (kept + weights) + STAGES * state)
+
+    check_memory(
+        predicted, tokens=tokens, dimension=o.token_dimension, heads=o.heads, frames=o.frames, members=o.members
+    )
+
+
+def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
+    """Simulate one trajectory."""
+    system, options = solved(o, flow)
+    with renamed(flow="system", y0="start"):
+        path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
+    say(path.stats.explain())
+    say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
+    if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
+        say(f"from {_shown(path.initial)} at t = 0 to {_shown(path.final)} at t = {o.end:g}")
+    if path.ys.ndim == 3:
+        first, last = (float(measurements(x)[0]) for x in (path.initial, path.final))
+        say(f"diameter {first:.6g} at t = 0, {last:.6g} at t = {o.end:g}")
+    write(o, path)
+    return 0
+
+
+def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
+    """Write the run file, the figure and the movie that are asked for, these of the states before an orbit escapes."""
+    from dynsim.simulation.run_files import save
+
+    if o.out is not None:
+        save(o.out, path, seed=o.seed)
+        say(f"run file {o.out}")
+    part = path
+    if escaped is not None and (o.figure is not None or o.movie is not None):
+        if escaped < 2:
+            say(f"nothing is drawn: the orbit escapes beyond {FARTHEST:g} at step {escaped}")
+            return
+        shown = drawn_steps(distances(path), escaped)
+        say(f"only the steps before step {shown} are drawn: the orbit escapes, beyond {FARTHEST:g} at step {escaped}")
+        part = Trajectory(path.ts[:shown], path.ys[:shown], path.system, path.stats)
+    if o.figure is not None:
+        draw_one(o.figure, part)
+        say(f"figure {o.figure}")
+    if o.movie is not None:
+        from figures.trajectories import movie
+
+        movie(o.movie, part)
+        say(f"movie {o.movie}")
+
+
+def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
+    """Repeat the run of a run file and print whether the states agree bit for bit; return 1 if they do not."""
+    from dynsim.simulation.run_files import load, rerun
+
+    with renamed(path="system"):
+        made = rerun(path, trust=trust)
+        stored: Any = load(path, trust=trust)
+    kept, again = states(stored), states(made)
+    unknown = sum(int(np.sum(a != a)) for a in kept)
+    if unknown:
+        say(f"{path}: holds NaN in {unknown} entries, which are equal to nothing: there is no run to compare")
+        return 1
+    fits = [a.shape for a in kept] == [b.shape for b in again]
+    same = fits and all(np.array_equal(a, b) for a, b in zip(kept, again, strict=True))
+    gap = max(float(np.max(np.abs(a - b), initial=0)) for a, b in zip(kept, again, strict=True)) if fits else np.inf
+    say(
+        f"{path}: identical bit for bit"
+        if same
+        else f"{path}: differs by {gap:.3g} (other versions or another machine)"
+    )
+    return 0 if same else 1
+
+
+def states(run: Trajectory | HybridTrajectory) -> list[np.ndarray]:
+    """Return the states of a run, of a hybrid system with the times of its transitions."""
+    if isinstance(run, HybridTrajectory):
+        parts = [[jump.time for jump in run.jumps], [(path.ts, path.ys) for path in run.phases]]
+    else:
+        parts = run.ys
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(parts)]
+
+
+def draw_one(path: Path, run: Trajectory) -> None:
+    """Draw one trajectory: the diameter of tokens; of a vector its path and its components."""
+    from figures.files import write_figure
+    from figures.panels.curves import over_time
+    from figures.refined import refined
+    from figures.style import canvas, settings
+    from figures.trajectories import drawing
+
+    if np.ndim(run.ys) == 3:
+        run = refined(run, of=measurements)
+        with settings():
+            drawn, (ax,) = canvas()
+            over_time(ax, run.ts, np.asarray(run.along(measurements))[:, 0], role="token", ylabel="diameter")
+            write_figure(drawn, path, "diameter over time")
+    else:
+        write_figure(drawing(run), path, f"{type(run.system).__name__}: state over time")

@@ -1,0 +1,199 @@
+"""`dynsim simulate hardmax`: iterate the clustering map in floats, in exact arithmetic, or with a softmax."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dynsim._runtime.progress import waiting
+from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
+from dynsim.cli.parsing.tables import SHOWN as CHARACTERS
+from dynsim.cli.parsing.tables import exact_array, matrix, number
+from dynsim.errors import argument_error, check_at_least
+
+if TYPE_CHECKING:
+    from dynsim.simulation.trajectory import Trajectory
+
+SHOWN = 10  # leaders that are printed
+COPIES = 4  # of the largest arrays of floats, that exist at the same time
+FRACTION = 400  # bytes of a fraction of ordinary length
+
+
+@dataclass(frozen=True)
+class Hardmax:
+    """Iterate the clustering map (1.1) of HARDMAX, the layers of a pure-attention hardmax transformer.
+
+    In floats, the number of layers whose follower sets are certainly those of exact arithmetic is printed; in exact
+    arithmetic, a certificate: the limit of every token, the leaders, and the layer from which no follower set changes.
+    """
+
+    arithmetic: Literal["float", "exact", "softmax"] = "float"
+    """float64 with exact comparisons of scores, fractions, or the softmax variant (2.6) in float64"""
+    alpha: str = "1/2"
+    """the step size alpha: a decimal number or a fraction"""
+    attention: Path | None = None
+    """a .npy or .csv file with A; by default the identity"""
+    temperature: float = 1e-3
+    """temperature of the softmax, in the unit of the scores"""
+    tokens: int = 10
+    """number of tokens, if they are not read from a file"""
+    dimension: int = 2
+    """dimension of a token, if they are not read from a file"""
+    initial: str = "uniform"
+    """an initial distribution (uniform is standard normal here), or a .npy or .csv file with one token per row"""
+    layers: int = 50
+    """number of layers"""
+    every: int = 1
+    """number of layers between two states that are kept"""
+    seed: int = 0
+    """random seed of the initial tokens"""
+    out: Path | None = None
+    """the run file (.npz) to write"""
+    figure: Path | None = None
+    """the figure (.pdf, .svg or .png) to write, of tokens in the plane"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Iterate the map, print a summary, and write the run file and the figure if they are asked for."""
+    o = parse(Hardmax, words, "simulate hardmax")
+    check_at_least(1, tokens=o.tokens, dimension=o.dimension, layers=o.layers, every=o.every)
+    from_file = o.initial.endswith((".npy", ".csv"))
+    refuse_unused(o, ("tokens", "dimension") if from_file else (), "if the tokens are read from a file")
+    refuse_unused(o, () if o.arithmetic == "softmax" else ("temperature",), f"in {o.arithmetic} arithmetic")
+    _check_alpha(o)
+    if o.layers % o.every:
+        raise argument_error("layers", f"be a positive multiple of `every` = {o.every}", f"is {o.layers}")
+    if not from_file:
+        _check_memory(o, o.tokens, o.dimension)
+    check_outputs(o.force, out=o.out, figure=o.figure)
+    x = starts(o)
+    _check_memory(o, *x.shape)
+    if o.figure is not None and x.shape[1] != 2:
+        raise argument_error("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")
+    with waiting("hardmax"):
+        path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
+    if o.out is not None:
+        from dynsim.simulation.run_files import save
+
+        save(o.out, path, seed=o.seed)
+        say(f"run file {o.out}")
+    if o.figure is not None:
+        draw(o.figure, path)
+        say(f"figure {o.figure}")
+    return 0
+
+
+def _check_memory(o: Hardmax, n: int, d: int) -> None:
+    """Raise `ValueError` unless the kept states of n tokens in R^d, their scores and the gaps fit in memory."""
+    entry = FRACTION if o.arithmetic == "exact" else COPIES * FLOAT
+
+    def predicted(*, tokens: int, dimension: int, layers: int) -> int:
+        return entry * (
+            (layers // o.every + 1) * tokens * dimension + tokens**2 + dimension**2 + layers // o.every + layers
+        )
+
+    check_memory(predicted, tokens=n, dimension=d, layers=o.layers)
+
+
+def _check_alpha(o: Hardmax) -> None:
+    """Raise `ValueError` unless alpha is a number that a float can hold."""
+    try:
+        float(number(o.alpha))
+    except (ValueError, OverflowError):
+        must = "hold finite numbers such as `0.5` or `1/3`"
+        raise argument_error("alpha", must, f"is `{o.alpha[:CHARACTERS]}`") from None
+
+
+def starts(o: Hardmax) -> np.ndarray:
+    """Return the initial tokens (n, d): from a file (as Fractions for exact arithmetic), or from a distribution."""
+    from dynsim.keys import stream
+    from dynsim.spaces import Euclidean
+    from dynsim.systems.tokens.initial import initial
+
+    if o.initial.endswith((".npy", ".csv")):
+        return (exact_array if o.arithmetic == "exact" else matrix)(Path(o.initial), "initial")
+    return np.asarray(initial(o.initial, stream(o.seed, "start", 0), (o.tokens, o.dimension), Euclidean()))
+
+
+def _attention(o: Hardmax) -> np.ndarray | None:
+    if o.attention is None:
+        return None
+    return (exact_array if o.arithmetic == "exact" else matrix)(o.attention, "attention")
+
+
+def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
+    from dynsim.simulation.hardmax import iterate_hardmax
+    from dynsim.systems.hardmax.hypotheses import hypotheses
+    from dynsim.systems.hardmax.maps import HardmaxMap
+
+    map = HardmaxMap(o.alpha, _attention(o))
+    say(hypotheses(map, x).explain())
+    run = iterate_hardmax(map, x, o.layers, every=o.every)
+    say(f"smallest relative gap between best and second-best score: {np.min(run.gaps):.3g} in {o.layers} layers")
+    say(
+        f"follower sets certain in the first {run.certain} layers: equal to those of exact arithmetic from these floats"
+    )
+    _leaders(map, run.path.final)
+    return run.path
+
+
+def _exactly(o: Hardmax, x: np.ndarray) -> "Trajectory":
+    from analysis.hardmax.certificate import certify
+    from dynsim.simulation.simulate import iterate
+    from dynsim.systems.hardmax.hypotheses import hypotheses
+    from dynsim.systems.hardmax.maps import ExactHardmaxMap
+
+    map = ExactHardmaxMap(o.alpha, _attention(o))
+    found = hypotheses(map, x)
+    say(found.explain())
+    path = iterate(map, map.rule.tokens(x), o.layers, every=o.every)
+    _leaders(map, path.final)
+    if found.symmetric and found.definite and found.positive_step:
+        say(certify(map, x, max_layers=o.layers).explain())
+    return path
+
+
+def _with_softmax(o: Hardmax, x: np.ndarray) -> "Trajectory":
+    from dynsim.exact import rational
+    from dynsim.simulation.simulate import iterate
+    from dynsim.systems.hardmax.maps import SoftmaxMap
+
+    A = _attention(o)
+    if A is not None and A.shape != (x.shape[1],) * 2:
+        raise argument_error("attention", f"have shape {(x.shape[1],) * 2}, as the tokens", f"has shape {A.shape}")
+    return iterate(
+        SoftmaxMap(float(rational("alpha", o.alpha)), o.temperature, A), np.asarray(x, float), o.layers, every=o.every
+    )
+
+
+def _leaders(map: Any, x: np.ndarray) -> None:
+    """Print how many tokens follow only themselves in the last state, and the first few with their values."""
+    mask = map.follower_sets(x).leaders
+    say(f"{int(np.sum(mask))} of {len(x)} tokens follow only themselves after the last layer")
+    for i in np.flatnonzero(mask)[:SHOWN]:
+        say(f"  token {i} at ({', '.join(str(entry) for entry in x[i].tolist())})")
+
+
+def draw(path: Path, run: "Trajectory") -> None:
+    """Draw the trajectories of tokens in the plane, with the first kept state (open) and the last one (filled)."""
+    from figures.files import write_figure
+    from figures.panels.hulls import plane_axes
+    from figures.style import canvas, colour, settings
+
+    ys = np.asarray(run.ys, float)
+    with settings():
+        drawn, (ax,) = canvas(aspect=0.9)
+        plane_axes(ax, ys.reshape(-1, 2))
+        for token in np.moveaxis(ys, 1, 0):
+            ax.plot(*token.T, color=colour("token"), linewidth=0.5)
+        ends: dict[str, Any] = {"marker": "o", "linestyle": "none"}
+        ax.plot(*ys[0].T, markerfacecolor="white", color=colour("start"), markersize=3.0, label="first layer", **ends)
+        ax.plot(*ys[-1].T, color=colour("leader"), markersize=3.5, label="last layer", **ends)
+        ax.set(xlabel="$z_1$", ylabel="$z_2$")
+        drawn.legend(loc="outside lower center", ncols=2)
+        write_figure(drawn, path, "tokens in the plane")

@@ -1,0 +1,236 @@
+"""`dynsim simulate master-equation`: a continuous-time Markov chain, its stationary distributions, its relaxation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
+from dynsim.cli.parsing.tables import array, matrix
+from dynsim.errors import argument_error, check_at_least, check_positive
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from analysis.chains.stationary import StationaryDistributions
+    from dynsim.simulation.trajectory import Trajectory
+
+STEPS = 10**9  # of forward Euler, whose numbers are an array
+COPIES = 4  # of the largest arrays, that exist at the same time
+BANDS = 16  # entries of a sparse matrix and of its factors, for each state
+SHOWN = 10  # stationary distributions, and states of each, that are printed
+
+
+@dataclass(frozen=True)
+class MasterEquation:
+    """Simulate p' = Q p, (26) of MULTIRATE: columns of Q sum to zero, Q[i, j] is the rate from state j to state i.
+
+    Prints the communicating classes, the stationary distribution of each closed class, the spectral gap, the mixing
+    time, and the step bounds of forward Euler. The trajectory is e^(Qt) p(0), or with --euler iterates of I + tau Q.
+    """
+
+    chain: Literal["birth-death", "grid", "random"] = "birth-death"
+    """the chain, if it is not read from a file: a birth-death chain, a walk on a grid in a double well, random rates"""
+    generator: Path | None = None
+    """a .npy or .csv file with Q"""
+    attention: Path | None = None
+    """a .npy or .csv file with a row-stochastic matrix A, for the chain with generator A^T - I"""
+    size: int = 50
+    """number of states, if the chain is not read from a file (a grid has the largest square number up to it)"""
+    birth: float = 1.0
+    """rate from i to i + 1 (birth-death)"""
+    death: float = 1.2
+    """rate from i + 1 to i (birth-death)"""
+    initial: str = "first"
+    """initial distribution: first or last (state), uniform, or a .npy or .csv file"""
+    end: float = 20.0
+    """last time; the first is 0"""
+    frames: int = 201
+    """number of output times, evenly spaced"""
+    method: str = "auto"
+    """method for the exponential: auto, dense, rational, chebyshev, shift-invert or uniformisation"""
+    euler: float | None = None
+    """the step size tau of forward Euler, which then replaces the exponential"""
+    seed: int = 0
+    """random seed of the rates (random)"""
+    out: Path | None = None
+    """the run file (.npz) to write"""
+    figure: Path | None = None
+    """the figure (.pdf, .svg or .png) to write: the distance to the limit over time, or for three states the simplex"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the properties of the chain, simulate it, and write the run file and the figure if they are asked for."""
+    o = parse(MasterEquation, words, "simulate master-equation")
+    check_at_least(2, frames=o.frames, size=o.size)
+    check_positive(end=o.end)
+    _check_sizes(o)
+    from analysis.chains.stationary import stationary_distributions
+
+    check_outputs(o.force, out=o.out, figure=o.figure)
+    Q = chain(o)
+    p0 = start(o, Q.shape[0])
+    path, method = by_euler(o, Q, p0) if o.euler is not None else by_exponential(o, Q, p0)
+    stationary = stationary_distributions(Q)
+    describe(Q, stationary)
+    say(method)
+    gaps = distances(path, stationary.limit(p0))
+    say(f"total variation distance to the limit: {gaps[0]:.6g} at t = 0, {gaps[-1]:.6g} at t = {o.end:g}")
+    write(o, path, stationary, gaps)
+    return 0
+
+
+def _check_sizes(o: MasterEquation) -> None:
+    """Raise `ValueError` for options without effect, a step that is none, or arrays that do not fit in memory."""
+    read = o.generator is not None or o.attention is not None
+    refuse_unused(o, ("chain", "size", "birth", "death", "seed") if read else (), "if the chain is read from a file")
+    refuse_unused(o, () if o.chain == "birth-death" else ("birth", "death"), f"for the chain `{o.chain}`")
+    refuse_unused(o, () if o.chain == "random" else ("seed",), f"for the chain `{o.chain}`, which is not random")
+    refuse_unused(o, () if o.euler is None else ("method",), "with `--euler`")
+    if o.euler is not None and not (o.euler > 0 and o.end / o.euler <= STEPS):
+        raise argument_error("euler", f"be positive, with at most {STEPS} steps up to `--end`", f"is {o.euler}")
+    dense = o.chain == "random"
+
+    def predicted(*, size: int, frames: int) -> int:
+        return FLOAT * COPIES * (size * frames + (size**2 if dense else BANDS * size))
+
+    check_memory(predicted, size=o.size, frames=o.frames)
+
+
+def chain(o: MasterEquation) -> Any:
+    """Return the generator Q, (k, k): from a file, from an attention matrix, or of the named chain."""
+    from dynsim.keys import stream
+    from dynsim.systems.master_equation.checks import check_generator
+    from dynsim.systems.master_equation.generators import (
+        attention_generator,
+        birth_death,
+        random_generator,
+        walk_in_potential,
+    )
+
+    if o.generator is not None and o.attention is not None:
+        raise argument_error("attention", "be given without `generator`", "is given with it")
+    if o.generator is not None:
+        return check_generator(matrix(o.generator, "generator"))
+    if o.attention is not None:
+        return attention_generator(matrix(o.attention, "attention"))
+    if o.chain == "birth-death":
+        return birth_death(np.full(o.size - 1, o.birth), np.full(o.size - 1, o.death))
+    if o.chain == "random":
+        return random_generator(stream(o.seed, "rates"), o.size)
+    x = np.linspace(-1.5, 1.5, int(np.sqrt(o.size)))
+    return walk_in_potential(2 * (x[:, None] ** 2 - 1) ** 2 + x[None] ** 2)
+
+
+def start(o: MasterEquation, k: int) -> np.ndarray:
+    """Return the initial distribution, (k,)."""
+    from dynsim.errors import nearest
+    from dynsim.systems.master_equation.checks import check_distribution
+
+    if o.initial.endswith((".npy", ".csv")):
+        return check_distribution(array(Path(o.initial), "initial").ravel(), k, name="initial")
+    named = {"first": np.eye(1, k)[0], "last": np.eye(1, k, k - 1)[0], "uniform": np.full(k, 1 / k)}
+    if o.initial not in named:
+        must = "be first, last, uniform, or a .npy or .csv file"
+        raise argument_error("initial", must, f"is `{o.initial}`{nearest(o.initial, named)}")
+    return named[o.initial]
+
+
+def describe(Q: Any, stationary: "StationaryDistributions") -> None:
+    """Print communicating classes, stationary distributions, spectral gap, mixing time and Euler step bounds."""
+    from analysis.chains.mixing import mixing_time
+    from analysis.chains.spectra import DENSE, euler_bounds, spectral_gap
+
+    say(stationary.explain())
+    for one in stationary.distributions[:SHOWN]:
+        likely = np.argsort(-one.probabilities, kind="stable")[: min(SHOWN, len(one.states))].tolist()
+        shown = ", ".join(f"{i}: {one.probabilities[i]:.6g}" for i in likely)
+        say(f"  stationary distribution ({one.method}, residual {one.residual:.2g}), most likely states: {shown}")
+    gap = spectral_gap(Q)
+    say(f"spectral gap {gap.value:.6g} ({gap.method}, error {gap.error:.2g})")
+    if stationary.unique:
+        mixing = mixing_time(Q)
+        say(f"mixing time to {mixing.distance:g}: from {mixing.lower:.6g} to {mixing.upper:.6g} (by {mixing.method})")
+    else:
+        say("no mixing time: the limit depends on the initial distribution")
+    reversible = gap.method.startswith("lanczos") or "symmetrised" in gap.method
+    if Q.shape[0] <= DENSE or reversible:
+        say(euler_bounds(Q).explain())
+
+
+def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:
+    """Return the trajectory e^(Qt) p0, and a sentence with its method and error."""
+    from analysis.chains.integrator import Exponential
+    from analysis.chains.relaxation import relaxation
+    from dynsim.simulation.simulate import simulate
+    from dynsim.systems.master_equation.flow import MasterEquationFlow
+
+    ts = np.linspace(0.0, o.end, o.frames)
+    last = relaxation(Q, p0, [o.end], method=o.method)
+    path = simulate(MasterEquationFlow(Q), p0, ts, integrator=Exponential(o.method))
+    error = f"error at most {last.errors[0]:.2g} at t = {o.end:g}"
+    return path, f"method {last.method}, {error}; total probability off by {last.mass_defect:.2g}"
+
+
+def by_euler(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:
+    """Return the forward-Euler trajectory at about `frames` times, and a sentence with its number of steps."""
+    from dynsim.simulation.simulate import iterate
+    from dynsim.systems.master_equation.flow import MasterEquationMap
+
+    map = MasterEquationMap(Q, o.euler)
+    every = max(1, round(o.end / map.step_size / (o.frames - 1)))
+    steps = every * max(1, round(o.end / map.step_size / every))
+    return iterate(
+        map, p0, steps, every=every
+    ), f"forward Euler: {steps} steps of {map.step_size:g}, every {every} kept"
+
+
+def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
+    """Return the total variation distance of each kept distribution from the limit."""
+    from analysis.chains.mixing import total_variation
+
+    return total_variation(np.asarray(path.ys), limit)
+
+
+def write(o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray) -> None:
+    """Write the run file and the figure if they are asked for."""
+    if o.out is not None:
+        from dynsim.simulation.run_files import save
+
+        save(o.out, path, seed=o.seed)
+        say(f"run file {o.out}")
+    if o.figure is not None:
+        from figures.files import write_figure
+        from figures.style import canvas, settings
+
+        with settings():
+            drawn, (ax,) = canvas()
+            draw(ax, o, path, stationary, gaps)
+            write_figure(drawn, o.figure, "a master equation")
+        say(f"figure {o.figure}")
+
+
+def draw(
+    ax: "Axes", o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray
+) -> None:
+    """Draw a chain of three states on the simplex, of other chains the distance to the limit over time."""
+    from figures import panels
+
+    ys = np.asarray(path.ys)
+    if ys.shape[1] == 3:
+        panels.simplex_portrait(
+            ax, ys[None], np.stack([one.probabilities for one in stationary.distributions]), states=("0", "1", "2")
+        )
+        if o.euler is not None:
+            panels.orbits(ax, [ys], labels=["forward Euler"])
+        ax.legend(loc="upper left")
+    else:
+        scale = 1.0 if o.euler is None else o.euler
+        panels.over_time(
+            ax, np.asarray(path.ts) * scale, gaps, role="token", ylabel="total variation distance to the limit"
+        )

@@ -1,0 +1,45 @@
+"""The options `--noise`, `--calculus` and `--step-size` of `dynsim simulate`, and its integrators."""
+
+from typing import Any
+
+from dynsim.cli.building.own_code import imported
+from dynsim.cli.parsing.options import refuse_unused
+from dynsim.cli.parsing.solvers import integrator
+from dynsim.cli.simulate.flow_options import Simulate
+from dynsim.errors import argument_error
+from dynsim.integrators import EulerHeun, EulerMaruyama, Symplectic
+from dynsim.keys import stream
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.noisy import NoisyFlow
+
+RTOL = 1e-9  # without noise, by default
+
+
+def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
+    """Raise `ValueError` for options without effect, with noise or without, and for noise where there can be none."""
+    if o.noise is None:
+        refuse_unused(o, ("calculus",), "without `--noise`")
+        if o.integrator != "symplectic":
+            refuse_unused(o, ("step_size",), "without `--noise` or `--integrator symplectic`")
+            return
+        refuse_unused(o, ("max_steps", "rtol"), "with `--integrator symplectic`, which has fixed steps")
+        if density:
+            refuse_unused(o, ("integrator",), "where the density is kept")
+        return
+    refuse_unused(o, ("integrator", "max_steps", "rtol", "error_estimate"), "with `--noise`")
+    if density or not isinstance(flow, AbstractFlow):
+        refuse_unused(o, ("noise",), "where the density is kept" if density else "for a map")
+
+
+def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any]]:
+    """Return the flow, with the noise of the options if there is any, and the arguments of its solution."""
+    if o.noise is None and o.integrator == "symplectic":
+        return flow, {"integrator": Symplectic(o.step_size)}
+    if o.noise is None:
+        return flow, {"integrator": integrator(o.integrator, RTOL if o.rtol is None else o.rtol, o.max_steps)}
+    if isinstance(o.noise, str) and ":" not in o.noise:
+        raise argument_error("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
+    noise = imported(o.noise, "noise", beside=o.system) if isinstance(o.noise, str) else o.noise
+    scheme = EulerMaruyama if o.calculus == "ito" else EulerHeun
+    key = stream(o.seed, "noise")
+    return NoisyFlow(flow, noise, calculus=o.calculus), {"integrator": scheme(o.step_size), "key": key}

@@ -1,0 +1,41 @@
+"""`dynsim simulate prototypes`: prototypes that compete for embeddings, alone or together with an encoder."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynsim.cli.parsing.advice import in_options
+from dynsim.cli.parsing.options import check_outputs, parse, say
+from dynsim.cli.simulate.prototypes.options import Prototypes, check_options, check_sizes
+
+if TYPE_CHECKING:
+    pass
+
+
+def main(words: Sequence[str]) -> int:
+    """Simulate the flow, print a summary, and write the run file and the figure if they are asked for."""
+    o = parse(Prototypes, words, "simulate prototypes")
+    check_options(o)
+    check_outputs(o.force, out=o.out, figure=o.figure)
+    from dynsim.cli.parsing.solvers import integrator
+    from dynsim.cli.simulate.prototypes.flow import data, flow_and_start
+    from dynsim.cli.simulate.prototypes.summary import describe, draw
+    from dynsim.simulation.simulate import simulate
+
+    x, labels = data(o)
+    check_sizes(o, *x.shape)
+    flow, start = flow_and_start(o, x)
+    solver = integrator(o.integrator, o.rtol, o.max_steps)
+    path = simulate(flow, start, np.linspace(0.0, o.end, o.frames), integrator=solver, throw=False)
+    say(in_options(path.stats.explain(), "simulate", ["prototypes"]))
+    describe(o, path, labels)
+    if o.out is not None:
+        from dynsim.simulation.run_files import save
+
+        save(o.out, path, seed=o.seed)
+        say(f"run file {o.out}")
+    if o.figure is not None:
+        draw(o.figure, path)
+        say(f"figure {o.figure}")
+    return 0 if bool(path.stats.succeeded) else 1

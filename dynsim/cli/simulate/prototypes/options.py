@@ -1,0 +1,127 @@
+"""The options of `dynsim simulate prototypes` and their checks, in a module that loads nothing heavy."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dynsim.cli.parsing.options import refuse_unused
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
+from dynsim.errors import argument_error, check_at_least, check_positive
+
+COPIES = 4  # of the largest arrays, that exist at the same time
+STAGES = 16  # states that a solver holds at the same time
+
+
+@dataclass(frozen=True)
+class Prototypes:
+    """Simulate gradient flows of PROTOTYPES: prototypes p_k' = -eta_P dL/dp_k that compete for embeddings z_n.
+
+    With `--encoder frozen` the embeddings are the data; otherwise they move with the encoder's parameters, (11)-(12).
+    Prints what becomes of the loss, the separation S, the entropy H, V / N and the utilisation of the prototypes,
+    whether prototypes that coincide at the start stay together, how many of more prototypes than points are nearest to
+    none, whether prototypes stay bounded, and whether a temperature reaches its floor.
+    """
+
+    data_file: Path | None = None
+    """a .csv, .npy or .npz file with one data point in each row (of an .npz file the array `data`, or the only one)"""
+    points: int = 200
+    """number of data points, if they are not read from a file"""
+    clusters: int = 3
+    """number of their clusters, whose centres are standard normal"""
+    dimension: int = 2
+    """their dimension"""
+    spread: float = 0.3
+    """their standard deviation in a cluster"""
+    labels: Path | None = None
+    """a .csv or .npy file with a whole number for each data point, with which the clusters found are compared"""
+    prototypes: int = 3
+    """number K of prototypes, if they are not read from a file"""
+    initial: str = "points"
+    """their start: points (embeddings at random), k-means, normal, mean (all at the mean), or a .npy or .csv file"""
+    encoder: Literal["frozen", "free", "linear", "affine", "mlp"] = "frozen"
+    """what moves the embeddings: nothing; themselves; W x; W x + b (both start at principal components); an MLP"""
+    outputs: int | None = None
+    """dimension of the embeddings (linear, affine, mlp), by default that of the data, at most 2"""
+    hidden: int = 16
+    """number of hidden units (mlp)"""
+    second: int = 0
+    """number of prototypes of a second level, which reads the soft centroids of the first; 0 for one level"""
+    detached: bool = False
+    """whether the loss of the second level leaves the first alone"""
+    groups: Path | None = None
+    """a .csv or .npy file with a whole number for each data point: the second level reads means over groups"""
+    temperature: float = 1.0
+    """temperature T, in the unit of a squared length; with `--floor` that at t = 0"""
+    floor: float | None = None
+    """the floor of a temperature that is annealed exponentially; without it the temperature is constant"""
+    time_constant: float = 20.0
+    """the time constant of annealing"""
+    mode: Literal["full", "frozen"] = "full"
+    """gradient of the loss: through the assignments, or at fixed ones; these are two different flows"""
+    reduction: Literal["sum", "mean"] = "sum"
+    """loss of all embeddings: their sum, or their mean"""
+    barrier: float = 0.0
+    """coefficient lambda of the barrier between prototypes"""
+    ridge: float = 0.0
+    """coefficient rho of the ridge, rho / 2 |P|^2"""
+    prototype_rate: float = 1.0
+    """learning rate eta_P of the prototypes"""
+    ratio: float = 0.1
+    """ratio epsilon of the encoder's learning rate to eta_P"""
+    seed: int = 0
+    """random seed of data, prototypes and parameters"""
+    end: float = 20.0
+    """last time; the first is 0"""
+    frames: int = 201
+    """number of output times, evenly spaced"""
+    integrator: Literal["diffrax", "scipy", "stiff", "rkc2"] = "diffrax"
+    """the integrator; stiff (implicit) and rkc2 (explicit) are for a small epsilon over a long time"""
+    rtol: float = 1e-6
+    """relative tolerance; the absolute tolerance is a hundredth of it"""
+    max_steps: int | None = None
+    """the cap on steps; by default 100,000 of diffrax and rkc2, 1,000,000 of scipy and stiff"""
+    precision: Literal["float64", "float32"] = "float64"
+    """floating-point type of the state"""
+    growth: bool = False
+    """follow the prototypes up to t = 1e8, to decide by a law of growth whether they stay bounded"""
+    out: Path | None = None
+    """the run file (.npz) to write"""
+    figure: Path | None = None
+    """the figure (.pdf, .svg or .png) to write, of embeddings and the ways of the prototypes"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def check_options(o: Prototypes) -> None:
+    """Raise `ValueError` for options without effect, and for numbers that are too small or not finite."""
+    check_at_least(1, points=o.points, clusters=o.clusters, dimension=o.dimension, prototypes=o.prototypes)
+    check_at_least(1, hidden=o.hidden)
+    check_at_least(0, second=o.second)
+    check_at_least(2, frames=o.frames)
+    names = ("end", "spread", "temperature", "time_constant", "prototype_rate", "ratio")
+    check_positive(**{name: getattr(o, name) for name in names})
+    built_in = ("points", "clusters", "dimension", "spread")
+    refuse_unused(o, built_in if o.data_file is not None else (), "if the data are read from a file")
+    from_file = o.initial.endswith((".npy", ".csv"))
+    refuse_unused(o, ("prototypes",) if from_file else (), "if the prototypes are read from a file")
+    fixed = ("outputs",) if o.encoder in ("frozen", "free") else ()
+    refuse_unused(o, fixed, f"for the encoder `{o.encoder}`, whose embeddings have the dimension of the data")
+    refuse_unused(o, () if o.encoder == "mlp" else ("hidden",), f"for the encoder `{o.encoder}`")
+    refuse_unused(o, ("ratio", "second") if o.encoder == "frozen" else (), "for the encoder `frozen`, which is none")
+    refuse_unused(o, () if o.second else ("detached", "groups"), "without `--second`")
+    refuse_unused(o, ("growth",) if o.second else (), "with `--second`")
+    refuse_unused(o, ("time_constant",) if o.floor is None else (), "without `--floor`")
+    if o.precision == "float32" and o.integrator in ("stiff", "scipy"):
+        raise argument_error("precision", f"be float64 for the integrator `{o.integrator}`", "is float32")
+
+
+def check_sizes(o: Prototypes, n: int, d: int) -> None:
+    """Raise `ValueError` unless the kept states, and distances of n points in R^d to all prototypes, fit in memory."""
+    outputs = d if o.outputs is None else o.outputs
+    encoder = {"frozen": 0, "free": n * d, "mlp": o.hidden * (d + outputs)}.get(o.encoder, (d + 1) * outputs)
+
+    def predicted(*, prototypes: int, second: int, frames: int) -> int:
+        state = encoder + (prototypes + second) * outputs
+        return FLOAT * (COPIES * frames * state + STAGES * state + COPIES * n * (prototypes + second) * outputs)
+
+    check_memory(predicted, prototypes=o.prototypes, second=o.second, frames=o.frames)

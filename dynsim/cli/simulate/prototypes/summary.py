@@ -1,0 +1,218 @@
+"""What `dynsim simulate prototypes` says of a run and draws of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.experiments.prototypes.kmeans import nearest
+from analysis.experiments.prototypes.scores import contingency, scores
+from analysis.prototypes.boundedness import growth
+from analysis.prototypes.certificates import bounding_radius, escaping_prototypes
+from analysis.prototypes.collapse import critical_temperature
+from dynsim._core.types import State, Time
+from dynsim.cli.parsing.options import say
+from dynsim.cli.simulate.prototypes.options import Prototypes
+from dynsim.outcome import Outcome
+from dynsim.simulation.trajectory import Trajectory
+from dynsim.systems.prototypes.assignments import (
+    Embeddings,
+    assignments,
+    entropy,
+    prototype_variance,
+    separation,
+    utilisation,
+)
+from dynsim.systems.prototypes.assignments import Prototypes as Bank
+from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
+from dynsim.systems.prototypes.hierarchy import TwoLevelFlow
+from dynsim.systems.prototypes.temperatures import Annealing
+
+TOGETHER = 1e-6  # distance of prototypes that have come together, relative to the largest coordinate if that exceeds 1
+PAIRS = 10**7  # largest number of pairs of embeddings, times prototypes, that a certificate of escape looks at
+NAMES = ("loss", "separation S", "entropy H (nats)", "V / N", "utilisation", "largest |p|")
+
+
+def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None:
+    """Print the measures at both ends of what was reached, and what the options leave open."""
+    flow: Any = path.system
+    last = _last_finite(path)
+    _say_clocks(o, path)
+    begin, end = (jax.tree.map(lambda a, at=at: a[at], path.ys) for at in (0, last))
+    t0, t1 = float(path.ts[0]), float(path.ts[last])
+    measured = [_measures(flow, jnp.asarray(t), x) for t, x in ((t0, begin), (t1, end))]
+    for number, (first, second) in enumerate(zip(*(np.asarray(m) for m in measured), strict=True)):
+        level = f", level {number + 1}" if isinstance(flow, TwoLevelFlow) else ""
+        say(f"{'mode ' + flow.loss.gradient + level:<26}{f't = {t0:g}':>14}{f't = {t1:g}':>14}")
+        for name, *values in zip(NAMES, first, second, strict=True):
+            say(f"  {name:<24}" + "".join(f"{value:>14.6g}" for value in values))
+    found = list(zip(levels(flow, jnp.asarray(t0), begin), levels(flow, jnp.asarray(t1), end), strict=True))
+    for number, ((z0, p0), (z1, p1)) in enumerate(found):
+        said = (*coincidences(np.asarray(p0), np.asarray(p1), t1), *surplus(z0, p0, z1, p1, t1))
+        for sentence in said:
+            say(f"level {number + 1}: {sentence}" if len(found) > 1 else sentence)
+    if labels is not None:
+        _say_scores(flow, begin, end, labels)
+    if isinstance(flow, PrototypeFlow | CoupledFlow):
+        for sentence in (*collapse_of(flow), _growth(flow, begin) if o.growth else fate(flow, begin, end, t1)):
+            say(sentence)
+
+
+def _say_scores(flow: Any, begin: State, end: State, labels: np.ndarray) -> None:
+    """Print how well the nearest prototypes, of two levels those of the first, tell the labels apart, at both ends."""
+    classes, numbers = np.unique(labels, return_inverse=True)
+    for when, x in (("start", begin), ("end", end)):
+        p = banks(flow, x)[0]
+        table = contingency(numbers, np.asarray(nearest(flow.embed(x), p)), len(classes), len(p))
+        accuracy, information, rand = scores(table)
+        say(f"labels at the {when}: ACC {accuracy:.4f} (one prototype for each), NMI {information:.4f}, ARI {rand:.4f}")
+
+
+def collapse_of(flow: PrototypeFlow | CoupledFlow) -> list[str]:
+    """Return a sentence on the critical temperature of collapse, for fixed embeddings without barrier."""
+    count = 2  # of prototypes: without a ridge it does not matter
+    if isinstance(flow, CoupledFlow) or float(flow.loss.barrier) > 0 or float(flow.loss.ridge) > 0:
+        return []
+    critical = critical_temperature(flow.embeddings, flow.loss, count)
+    mode = flow.loss.gradient
+    return [f"collapse at the mean is stable above T = {critical:.6g} and a saddle below, in the mode {mode}"]
+
+
+def fate(flow: PrototypeFlow | CoupledFlow, begin: State, end: State, t: float) -> str:
+    """Return a sentence that says whether a certificate bounds the prototypes, or shows that some escape."""
+    radius, reason = bounding_radius(flow, begin)
+    if np.isfinite(radius):
+        by = {"ridge": "by the ridge", "hull": "by the data and the start"}[reason]
+        return f"bounded: |p| never exceeds {radius:.6g}, {by}"
+    z, p = flow.embed(end), flow.prototypes(end)
+    lost = escaping_prototypes(flow, end, t) if len(z) ** 2 * len(p) <= PAIRS else np.zeros(len(p), bool)
+    if np.any(lost):
+        return f"escaping: of the prototypes, {_listed(np.flatnonzero(lost))} certainly will not come back"
+    return "bounded or escaping: no certificate decides it, and `--growth` looks for a law of growth"
+
+
+def _growth(flow: Any, x: State) -> str:
+    found = growth(flow, jax.tree.map(lambda a: a.astype(float), x))
+    rate = ", ".join(f"{value:.4g}" for value in found.exponents)
+    what = f"after {found.times[-1]:.3g} time units the largest distance is {found.radii[-1]:.6g}"
+    return f"{found.verdict} ({found.reason}): {what}, its exponents in the last two decades are {rate}"
+
+
+def _last_finite(path: Trajectory) -> int:
+    """Return the number of the last kept time at which the state is known."""
+    finite = [np.isfinite(np.asarray(a)).reshape(len(path.ts), -1).all(axis=1) for a in jax.tree.leaves(path.ys)]
+    return int(np.flatnonzero(np.all(finite, axis=0))[-1])
+
+
+def _say_clocks(o: Prototypes, path: Any) -> None:
+    """Print the temperature against its floor, the times of encoder and prototypes, and advice after a failure."""
+    flow, reached = path.system, float(path.stats.last_time)
+    if isinstance(flow.temperature, Annealing):
+        arrival, T = flow.temperature.arrival(), float(flow.temperature(reached))
+        if arrival <= reached:
+            say(f"the temperature reaches its floor {o.floor:g} at t = {arrival:.6g}")
+        else:
+            say(f"the temperature is {T:.6g} at the end: it would reach its floor {o.floor:g} at t = {arrival:.6g}")
+    if not isinstance(flow, PrototypeFlow):
+        fast = o.prototype_rate * reached
+        say(f"ratio of rates {o.ratio:g}: prototypes moved for {fast:.6g}, the encoder for {o.ratio * fast:.6g}, in "
+            "the time of each")  # fmt: skip
+    if Outcome(int(path.stats.outcome)) is Outcome.MAX_STEPS:
+        say("the ratio of rates is out of reach of this integrator over this time: take `--integrator rkc2` or "
+            "`--integrator stiff`, a larger `--ratio` or an earlier `--end`")  # fmt: skip
+
+
+def banks(flow: Any, x: State) -> list[Bank]:
+    """Return the prototypes of each level."""
+    if isinstance(flow, TwoLevelFlow):
+        return [x.first, x.second]
+    return [flow.prototypes(x)]
+
+
+def levels(flow: Any, t: Time, x: State) -> Iterator[tuple[Embeddings, Bank]]:
+    """Yield the embeddings and the prototypes of each level."""
+    inputs = [flow.embed(x), *([flow.inputs(t, x)] if isinstance(flow, TwoLevelFlow) else [])]
+    yield from zip(inputs, banks(flow, x), strict=True)
+
+
+@eqx.filter_jit
+def _measures(flow: Any, t: Time, x: State) -> jax.Array:
+    """Return the measures `NAMES` of each level, (levels, measures)."""
+    return jnp.stack([_of_level(flow, flow.temperature(t), z, p) for z, p in levels(flow, t, x)])
+
+
+def _of_level(flow: Any, temperature: Any, z: Embeddings, p: Bank) -> jax.Array:
+    T = temperature.astype(p.dtype)
+    q = assignments(z, p, T)
+    found = (
+        flow.loss.value(z, p, T),
+        separation(p),
+        entropy(q),
+        prototype_variance(z, p, T) / z.shape[0],
+        utilisation(q),
+        jnp.max(jnp.sqrt(jnp.sum(p**2, axis=-1))),
+    )
+    return jnp.stack([jnp.asarray(value, p.dtype) for value in found])
+
+
+def coincidences(p0: np.ndarray, p1: np.ndarray, t: float) -> list[str]:
+    """Return sentences on prototypes that coincide at the start, and on those that have come together by time `t`."""
+    at_start, at_end = _same(p0, 0.0), _same(p1, TOGETHER * max(1.0, float(np.max(np.abs(p1)))))
+    sentences = []
+    for members in _sets(at_start):
+        apart = float(np.max(np.linalg.norm(p1[members, None] - p1[None, members], axis=-1)))
+        end = "they still do" if apart == 0 else f"they are {apart:.3g} apart: rounding alone has separated them"
+        sentences.append(f"prototypes {_listed(members)} coincide at the start, and at t = {t:g} {end}")
+    for members in _sets(at_end):
+        if not np.all(at_start[np.ix_(members, members)]):
+            sentences.append(f"prototypes {_listed(members)} have come together by t = {t:g}")
+    return sentences
+
+
+def surplus(z0: Embeddings, p0: Bank, z1: Embeddings, p1: Bank, t: float) -> list[str]:
+    """Return a sentence on the prototypes that are nearest to no point, if there are more of them than points."""
+    n, k = len(z0), len(p0)
+    if k <= n:
+        return []
+    idle = [k - len(np.unique(np.asarray(nearest(z, p)))) for z, p in ((z0, p0), (z1, p1))]
+    return [f"{k} prototypes for {n} points: {idle[0]} are nearest to none at the start, and {idle[1]} at t = {t:g}"]
+
+
+def _same(p: np.ndarray, distance: float) -> np.ndarray:
+    """Return which prototypes are at most this far from each other, (k, k)."""
+    return np.linalg.norm(p[:, None] - p[None], axis=-1) <= distance
+
+
+def _sets(same: np.ndarray) -> list[np.ndarray]:
+    """Return the sets of at least two prototypes that are the same as their first one."""
+    firsts = np.argmax(same, axis=1)
+    sets = [np.flatnonzero(firsts == first) for first in np.unique(firsts)]
+    return [members for members in sets if len(members) > 1]
+
+
+def _listed(members: np.ndarray) -> str:
+    words = [str(number) for number in members]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def draw(file: Path, path: Trajectory) -> None:
+    """Draw the embeddings at the end and the ways of the prototypes, of two levels those of the first."""
+    from figures import panels
+    from figures.files import write_figure
+    from figures.refined import refined
+    from figures.style import canvas, settings
+
+    flow: Any = path.system
+    last = _last_finite(path)
+    z = flow.embed(jax.tree.map(lambda a: a[last], path.ys))
+    path = refined(path)
+    ways = path.along(lambda x: banks(flow, x)[0])
+    with settings():
+        drawn, (ax,) = canvas(aspect=0.9)
+        panels.prototype_paths(ax, np.asarray(z), np.asarray(ways), np.asarray(path.ts))
+        drawn.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        write_figure(drawn, file, "embeddings and prototypes")

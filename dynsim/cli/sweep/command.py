@@ -1,0 +1,302 @@
+"""`dynsim sweep`: a function of yours, or the long run of a system, at every point of a grid of parameters."""
+
+import dataclasses
+import functools
+import hashlib
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dynsim.cli.parsing.advice import in_options
+from dynsim.cli.parsing.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say
+from dynsim.cli.parsing.system import SystemOptions, separated
+from dynsim.cli.sweep.figure import check_figure, check_shown, draw
+from dynsim.cli.sweep.options import Sweep
+from dynsim.errors import IntegrationError, argument_error, check_at_least, check_positive, counted, nearest, renamed
+from dynsim.io.whole_files import whole_file
+
+if TYPE_CHECKING:
+    import xarray
+
+    from dynsim.systems.named import Components
+
+OF_FLOWS = ("frames", "rtol", "max_steps")
+VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+KINDS = ("final", "mean", "least", "largest")  # of the numbers that are kept of each component of a run
+SHOWN = 5  # failures and results that are printed
+
+
+def main(words: Sequence[str]) -> int:
+    """Evaluate the grid, print a summary, write the file, and return 1 if a point failed."""
+    rest, extra = separated(words, tuple(field.name for field in dataclasses.fields(Sweep)))
+    o = parse(Sweep, rest, "sweep", named=True)
+    check_outputs(o.force, out=o.out, figure=o.figure, out_ending=".nc")
+    check_at_least(0, seeds=o.seeds)
+    check_positive(end=o.end)
+    grid, units = _grid((*other_words(Sweep, words), *extra)), _units(o.units)
+    check_figure(o, grid)
+    from dynsim._runtime.executors import cluster
+    from dynsim.simulation.sweep import sweep
+
+    function = Built(o, tuple((name, values[0] if values else None) for name, values in grid.items()))
+    known = function.components
+    if known is not None:
+        check_shown(o, known.names)
+        units = {f"{name}_{kind}": unit for name, unit in zip(known.names, known.units, strict=True) if unit
+                 for kind in KINDS} | units  # fmt: skip
+    with parts_beside(o.out, ".parts") as folder, cluster(o.cluster) as executor, renamed(function="system"):
+        found = sweep(
+            function,
+            grid,
+            seeds=o.seeds or None,
+            units=units,
+            vectorised=o.vectorised,
+            chunk=o.chunk,
+            folder=folder,
+            executor=executor,
+        )
+    found.attrs["function"] = o.system
+    _print(found)
+    if o.out is not None:
+        write_netcdf(o.out, found)
+        say(f"file {o.out}")
+    if o.figure is not None:
+        draw(o, found, known)
+    return int(bool((found["status"] == "failed").any()))
+
+
+def write_netcdf(path: Path, found: "xarray.Dataset") -> None:
+    """Write a Dataset to a netCDF file, whole or not at all."""
+    with whole_file(path) as part:
+        found.to_netcdf(part, engine="scipy")
+
+
+def _grid(words: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values of each parameter, whole numbers as integers, none for a name that is given without.
+
+    Raises:
+        ValueError: for what is no number.
+    """
+    grid: dict[str, list[Any]] = {}
+    for word in words:
+        name, _, values = word.partition("=")
+        grid[name] = [_number(name, value) for value in values.split(",") if value]
+    if not grid:
+        raise argument_error("parameters", "be given, such as `--beta 1 2 4`", "are not")
+    return grid
+
+
+def _number(name: str, word: str) -> int | float:
+    from dynsim.cli.parsing.tables import number
+
+    try:
+        return int(word) if re.fullmatch(r"[+-]?\d+", word) else float(number(word))
+    except (ValueError, OverflowError):
+        must = f"be numbers one after the other, such as `--{name.replace('_', '-')} 1 2 4`"
+        raise argument_error(name, must, f"has `{word}`") from None
+
+
+def _units(words: Sequence[str]) -> dict[str, str]:
+    pairs = [word.partition("=") for word in words]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise argument_error("units", "be given as NAME=UNIT", f"has `{name}`")
+    return {name: unit for name, _, unit in pairs}
+
+
+class Built:
+    """The function that a sweep evaluates, which another process builds again from the options of the command.
+
+    Neither a function of the user's file nor one that closes over a system can be sent itself.
+    """
+
+    def __init__(self, options: Sweep, first: tuple[tuple[str, Any], ...]):
+        """Store the options and the first point, and build the function of them."""
+        self._made = options, first
+        self.__wrapped__, self.components = _function(options, dict(first))
+
+    def __call__(self, **values: Any) -> Any:
+        """Return the results at a point."""
+        return self.__wrapped__(**values)
+
+    def __reduce__(self) -> tuple[Callable[..., "Built"], tuple]:
+        """Return what another process calls, with a path of the file that does not depend on its working folder."""
+        options, first = self._made
+        file = _file(options)
+        if file is not None:
+            name = options.system.rpartition(":")[2]
+            options = dataclasses.replace(options, system=f"{file.resolve()}:{name}")
+        return _built_again, (options, first, _digest(file))
+
+
+@functools.lru_cache(1)
+def _built_again(options: Sweep, first: tuple[tuple[str, Any], ...], digest: str) -> Built:
+    """Return the function of a sweep, built once in a process; raise `ValueError` if its file there is another."""
+    file = _file(options)
+    if file is not None and (not file.is_file() or _digest(file) != digest):
+        must = "be in a file that is the same on every worker"
+        raise argument_error("system", must, f"`{file}` {'differs' if file.is_file() else 'does not exist'} on one")
+    return Built(options, first)
+
+
+def _file(options: Sweep) -> Path | None:
+    """Return the file of the user's function or system, if it is in one."""
+    file, colon, _ = options.system.rpartition(":")
+    return Path(file) if colon and file.endswith(".py") else None
+
+
+def _digest(file: Path | None) -> str:
+    return "" if file is None else hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Components | None]":
+    """Return the function that is evaluated at every point, and of a system what it measures.
+
+    A name that does not exist fails no point, but the sweep, and so does one without values, which is None in `first`.
+    """
+    from dynsim.cli.building.own_code import imported
+    from dynsim.systems.base import AbstractFlow, AbstractMap
+
+    if ":" in o.system:
+        made = imported(o.system)
+        kinds = AbstractFlow | AbstractMap
+        if not (isinstance(made, kinds) or isinstance(made, type) and issubclass(made, kinds)):
+            refuse_unused(o, ("end", *OF_FLOWS), "for a function of yours, on which it has no effect")
+            _check_arguments(made, first, bool(o.seeds), o.system)
+            return made, None
+    if o.vectorised:
+        raise argument_error("vectorised", "be left out for a system", "is given")
+    check_at_least(2, frames=o.frames)
+    return _measured(o, first)
+
+
+def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: str) -> None:
+    """Raise `ValueError` unless a function takes the arguments of the `first` point by name, and no more."""
+    if not callable(function):
+        raise argument_error("system", "be a function, a flow or a map", f"`{where}` is a {type(function).__name__}")
+    given = (*first, "key") if seeded else tuple(first)
+    try:
+        arguments = inspect.signature(function).parameters
+    except ValueError:  # what is written in C may have no signature
+        return
+    free = any(one.kind is one.VAR_KEYWORD for one in arguments.values())
+    unknown = [name for name in given if name not in arguments and not free]
+    if unknown:
+        must = f"be an argument of `{where}` ({', '.join(arguments)})"
+        raise argument_error(unknown[0], must, f"is not{nearest(unknown[0], arguments)}")
+    for name in (name for name, value in first.items() if value is None):
+        raise argument_error(name, "be given with values", "is given without")
+    needed = [name for name, one in arguments.items() if one.default is one.empty and one.kind not in VARIADIC]
+    missing = [name for name in needed if name not in given]
+    if missing:
+        advice = " (`--seeds` gives `key`)" if "key" in missing else ""
+        if not advice and missing == list(arguments)[:2]:
+            advice = f" (a right-hand side becomes a flow by `FunctionFlow({where.rpartition(':')[2]}, ...)`)"
+        raise argument_error("parameters", f"be all that `{where}` needs", f"lack {' and '.join(missing)}{advice}")
+
+
+def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components]":
+    """Return the function that measures a run of the system, which is built at the `first` point, and what it does."""
+    from dynsim.cli.building.systems import found
+    from dynsim.cli.parsing.solvers import integrator
+    from dynsim.systems.base import AbstractMap
+    from dynsim.systems.named import changed
+
+    solver = (o.rtol, o.max_steps)  # numbers closed over tell sweeps apart
+    options, run = SystemOptions(o.system), (o.end, o.frames, *solver)
+
+    def named(values: dict[str, Any]) -> Any:
+        words = tuple(f"{name}={'' if value is None else repr(value)}" for name, value in values.items())
+        return found(dataclasses.replace(options, parameters=words), "sweep")
+
+    made = named(first)
+    if isinstance(made.system, AbstractMap):
+        refuse_unused(o, OF_FLOWS, "for a map")
+    integrator("diffrax", *solver)  # refuses what fails at every point
+
+    def system(values: dict[str, Any]) -> Any:
+        return made._replace(system=changed(made.system, values)) if ":" in o.system else named(values)
+
+    def measured(key: Any = None, **values: Any) -> dict[str, Any]:
+        try:
+            return run_measures(system(values), key, *run)
+        except IntegrationError as error:
+            raise IntegrationError(in_options(str(error), "sweep"), outcome=error.outcome) from None
+
+    return measured, quantities(made.system, made.begun())
+
+
+def quantities(system: Any, start: Any) -> "Components":
+    """Return the names and units of what is measured of a run: components, or of tokens the diameter and E."""
+    import jax
+
+    from dynsim.systems.named import Components, components
+
+    leaves = jax.tree.leaves(start)
+    known = components(system, start)
+    return Components(("diameter", "E"), ("", ""), known.time_unit) if _of_tokens(leaves) else known
+
+
+def _of_tokens(leaves: Sequence[Any]) -> bool:
+    import numpy as np
+
+    return len(leaves) == 1 and np.ndim(leaves[0]) == 2
+
+
+def run_measures(
+    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None = None
+) -> dict[str, Any]:
+    """Return the last value, and over the second half of a run the mean, least and largest value, by component."""
+    import jax
+    import numpy as np
+
+    from analysis.dynamics.flow_maps.flat import flat_states
+    from dynsim.cli.parsing.solvers import integrator
+    from dynsim.cli.simulate.ensembles import measurements
+    from dynsim.simulation.simulate import iterate, simulate
+    from dynsim.systems.base import AbstractMap
+
+    start = made.begun()
+    if key is not None:
+        start = made.system.space.sample(key, jax.tree.map(lambda y: y.shape, start))
+    if isinstance(made.system, AbstractMap):
+        path = iterate(made.system, start, round(end))
+    else:
+        solver = integrator("diffrax", rtol, max_steps)
+        path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=solver)
+    tokens = _of_tokens(jax.tree.leaves(start))
+    values = np.asarray(path.along(measurements)) if tokens else flat_states(path.ys)
+    names = quantities(made.system, start).names
+    late = values[len(values) // 2 :]
+    rows = values[-1], late.mean(axis=0), late.min(axis=0), late.max(axis=0)
+    kinds = dict(zip(KINDS, rows, strict=True))
+    return {f"{name}_{kind}": row[k] for k, name in enumerate(names) for kind, row in kinds.items()}
+
+
+def _print(found: "xarray.Dataset") -> None:
+    """Print the sizes, the range of each result, and the first failures."""
+    import numpy as np
+
+    failed = found["status"].values == "failed"
+    sizes = " x ".join(f"{name} {size}" for name, size in found["status"].sizes.items())
+    say(f"{counted(failed.size, 'point')} ({sizes}): {failed.size - failed.sum()} ok, {failed.sum()} failed")
+    for name in (name for name in found.data_vars if name not in ("status", "cause")):
+        values = found[name].values
+        if np.isfinite(values).any():
+            finite = values[np.isfinite(values)]
+            unit = found[name].attrs.get("units", "")
+            say(f"{name}: from {finite.min():.6g} to {finite.max():.6g}{f' {unit}' if unit else ''}")
+    for where in list(_places(failed))[:SHOWN]:
+        point = found["cause"][where]
+        at = ", ".join(f"{name} = {point.coords[name].item()}" for name in point.coords)
+        say(f"failed at {at}: {point.item()}")
+    if failed.sum() > SHOWN:
+        say(f"and so on for {failed.sum() - SHOWN} more")
+
+
+def _places(failed: Any) -> Iterator[tuple[int, ...]]:
+    import numpy as np
+
+    yield from (tuple(int(k) for k in place) for place in np.argwhere(failed))

@@ -1,0 +1,79 @@
+"""The figure of `dynsim sweep`: what it shows, and the options that choose it."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dynsim.cli.parsing.options import refuse_unused, say
+from dynsim.cli.sweep.options import Sweep
+from dynsim.errors import argument_error, nearest
+
+if TYPE_CHECKING:
+    import xarray
+
+    from dynsim.systems.named import Components
+    from figures.sweeps import Quantity
+
+OF_RUNS = ("mean over the second half of the run", "least to largest value")
+
+
+def check_figure(o: Sweep, grid: Mapping[str, Sequence[Any]]) -> None:
+    """Raise `ValueError` for a figure of a grid that none shows, and for results that are chosen without a figure."""
+    if o.figure is None:
+        refuse_unused(o, ("show",), "without `--figure`")
+        return
+    several = [name for name, values in grid.items() if len(values) > 1]
+    if len(several) not in (1, 2):
+        said = f"{len(several)} have" if several else "none has"
+        raise argument_error("figure", "be given where one or two parameters have several values", said)
+
+
+def check_shown(o: Sweep, names: Sequence[str], more: Sequence[str] = ()) -> None:
+    """Raise `ValueError` for a name that is no result, and for more than there are panels."""
+    from figures.sweeps import MOST
+
+    for name in o.show:
+        if name not in (*names, *more):
+            raise argument_error("show", f"name results ({', '.join(names)})", f"names `{name}`{nearest(name, names)}")
+    if len(o.show) > MOST:
+        raise argument_error("show", f"name at most {MOST} results", f"names {len(o.show)}")
+
+
+def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
+    """Write the figure, unless no point has a value, and say what it leaves out."""
+    import numpy as np
+
+    from figures.files import write_figure
+    from figures.sweeps import MOST, drawing
+
+    quantities = _of_system(known) if known is not None else _of_function(o, found)
+    if o.show:
+        quantities = [one for name in o.show for one in quantities if name in (one.label, one.middle)]
+    if len(quantities) > MOST:
+        say(f"the figure shows the first {MOST} of {len(quantities)} results (`--show` chooses)")
+    quantities = quantities[:MOST]
+    if not any(np.isfinite(found[one.middle].values).any() for one in quantities):
+        say("no figure: no point has a number that is finite")
+        return
+    assert o.figure is not None
+    write_figure(drawing(found, quantities), o.figure, f"sweep of {o.system}")
+    say(f"figure {o.figure}")
+
+
+def _of_system(known: "Components") -> "list[Quantity]":
+    """Return a quantity for each component: its mean in the second half of the run, between its extremes."""
+    from figures.sweeps import Quantity
+
+    return [Quantity(name, f"{name}_mean", f"{name}_least", f"{name}_largest", OF_RUNS) for name in known.names]
+
+
+def _of_function(o: Sweep, found: "xarray.Dataset") -> "list[Quantity]":
+    """Return a quantity for each result of a function that is a number at each point."""
+    from figures.sweeps import Quantity
+
+    results = [str(name) for name in found.data_vars if name not in ("status", "cause")]
+    numbers = [name for name in results if found[name].dims == found["status"].dims]
+    left = [name for name in results if name not in numbers]
+    if left:
+        say(f"the figure leaves out arrays: {', '.join(left)}")
+    check_shown(o, numbers)
+    return [Quantity(name, name) for name in numbers]
