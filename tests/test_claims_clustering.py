@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.claims.consensus import section_5_input_to_state as input_to_state
-from analysis.claims.consensus import section_6_value_matrix as value
+from analysis.claims.consensus import section_05_input_to_state as input_to_state
+from analysis.claims.consensus import section_06_value_matrix as value
 from analysis.claims.consensus.instances.exceptional_start import bracket, exceptional_arc
-from analysis.claims.consensus.section_4_wendel import sides
-from analysis.claims.consensus.section_5_causal import _arc_trial
+from analysis.claims.consensus.section_04_wendel import sides
+from analysis.claims.consensus.section_05_causal import _arc_trial
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
 from dynsim.simulation.simulate import simulate

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.claims.consensus import section_3_equilibria as critical
-from analysis.claims.consensus import section_3_general_metric as general
+from analysis.claims.consensus import section_03_equilibria as critical
+from analysis.claims.consensus import section_03_general_metric as general
 from analysis.claims.consensus.instances.equilibria import circle_configurations, configurations
 from analysis.claims.rational_instances import (
     factor_and_points,

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.claims.hardmax import section_1_metastability as metastability
-from analysis.claims.hardmax import section_1_zero_tokens as zero_tokens
-from analysis.claims.hardmax import section_2_model as model
-from analysis.claims.hardmax import section_2_softmax as softmax
-from analysis.claims.hardmax import section_3_preliminaries as preliminary
-from analysis.claims.hardmax import section_5_leaders as leaders
-from analysis.claims.hardmax import section_6_training as training
+from analysis.claims.hardmax import section_01_metastability as metastability
+from analysis.claims.hardmax import section_01_zero_tokens as zero_tokens
+from analysis.claims.hardmax import section_02_model as model
+from analysis.claims.hardmax import section_02_softmax as softmax
+from analysis.claims.hardmax import section_03_preliminaries as preliminary
+from analysis.claims.hardmax import section_05_leaders as leaders
+from analysis.claims.hardmax import section_06_training as training
 from analysis.claims.hardmax.instances import clouds as instances
 from analysis.claims.hardmax.instances import zoo
 from analysis.claims.hardmax.instances.certified_limits import CertifiedRun, certified_run

@@ -19,13 +19,13 @@ from analysis.chains.lumping import lumping
 from analysis.chains.reversibility import tree_balance
 from analysis.chains.stationary import stationary_distribution
 from analysis.claims.multirate import chain_comparisons as comparisons
-from analysis.claims.multirate import section_7_learned_projector as projector
-from analysis.claims.multirate import section_7_relaxation as relaxations
-from analysis.claims.multirate import section_7_stationary_distribution as stationary
-from analysis.claims.multirate import section_7_trained_blocks as trained_blocks
-from analysis.claims.multirate import section_8_exponential as exponentials
-from analysis.claims.multirate import section_8_lumping as lumpings
-from analysis.claims.multirate import sections_6_8_entropies as entropies
+from analysis.claims.multirate import section_07_learned_projector as projector
+from analysis.claims.multirate import section_07_relaxation as relaxations
+from analysis.claims.multirate import section_07_stationary_distribution as stationary
+from analysis.claims.multirate import section_07_trained_blocks as trained_blocks
+from analysis.claims.multirate import section_08_exponential as exponentials
+from analysis.claims.multirate import section_08_lumping as lumpings
+from analysis.claims.multirate import sections_06_08_entropies as entropies
 from analysis.claims.multirate.instances import chains as instances
 from analysis.claims.multirate.instances import hard_chains
 from analysis.claims.multirate.rational_logarithms import divergence, entropy, logarithm, twice_atanh

@@ -7,17 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.claims.multirate import section_3_cost as cost
-from analysis.claims.multirate import section_4_causality as causality
-from analysis.claims.multirate import section_5_norm_constraints as norms
-from analysis.claims.multirate import section_9_training as training
+from analysis.claims.multirate import section_03_cost as cost
+from analysis.claims.multirate import section_04_causality as causality
+from analysis.claims.multirate import section_05_norm_constraints as norms
+from analysis.claims.multirate import section_09_training as training
 from analysis.claims.multirate import section_11_anderson as anderson
 from analysis.claims.multirate import section_11_contraction as contraction
 from analysis.claims.multirate import section_11_equilibrium as equilibrium
-from analysis.claims.multirate import sections_2_4_forward_pass as forward
-from analysis.claims.multirate import sections_2_5_slow_manifold as manifolds
-from analysis.claims.multirate import sections_3_4_pooling as pooling
-from analysis.claims.multirate import sections_3_4_slow_context as context
+from analysis.claims.multirate import sections_02_04_forward_pass as forward
+from analysis.claims.multirate import sections_02_05_slow_manifold as manifolds
+from analysis.claims.multirate import sections_03_04_pooling as pooling
+from analysis.claims.multirate import sections_03_04_slow_context as context
 from analysis.claims.multirate.instances import contractions, slow_manifolds
 from analysis.claims.multirate.instances.networks import GENERIC, NextSeen, network, symbols, with_slow_mask
 from analysis.claims.multirate.numpy_forward_pass import attended, pooled, rotary, upsampled

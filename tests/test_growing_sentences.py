@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.claims.growing import section_7_sentences as claims
+from analysis.claims.growing.section_07 import sentences as claims
 from analysis.experiments import Record
 from analysis.experiments.growing.pruning import PRUNING, PruningConfig, decomposition_errors, separation_changes
 from analysis.experiments.growing.sentences import Corpus, read_sentences

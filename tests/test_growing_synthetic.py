@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from analysis.claims.growing import section_7_temperatures
+from analysis.claims.growing.section_07 import temperatures as section_7_temperatures
 from analysis.experiments import Record, paper_record
 from analysis.experiments.growing import synthetic
 from analysis.experiments.growing.instances import (

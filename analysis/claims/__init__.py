@@ -36,9 +36,11 @@ def claims() -> tuple[Claim, ...]:
 def _modules(package: str) -> list[str]:
     """Return the names of a package's modules in numerical order of sections: Section 2 before Section 11."""
     numbers = lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
-    paths = importlib.import_module(package).__path__
-    names = [module.name for module in pkgutil.iter_modules(paths) if not module.ispkg]
-    return [f"{package}.{name}" for name in sorted(names, key=numbers)]
+    found = pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}.")
+    names = [
+        module.name for module in found if not module.ispkg and not module.name.startswith(f"{package}.instances.")
+    ]
+    return sorted(names, key=numbers)
 
 
 def stated_by(found: Sequence[Claim]) -> tuple[Statement, ...]:

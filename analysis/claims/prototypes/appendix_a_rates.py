@@ -12,8 +12,8 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.linearisations import gap_after
 from analysis.claims.prototypes.instances.partly_trained import minimum, random_pair
-from analysis.claims.prototypes.section_4_escape import plane_bank
-from analysis.claims.prototypes.section_4_small_ratios import effective_hessian
+from analysis.claims.prototypes.section_04_escape import plane_bank
+from analysis.claims.prototypes.section_04_small_ratios import effective_hessian
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim

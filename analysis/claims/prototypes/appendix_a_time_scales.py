@@ -12,7 +12,7 @@ from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.lattices import lattice_point
 from analysis.claims.prototypes.instances.partly_trained import Minimum, minimum, random_pair
-from analysis.claims.prototypes.section_4_time_scales import exact_velocities, moving, shipped_field
+from analysis.claims.prototypes.section_04_time_scales import exact_velocities, moving, shipped_field
 from analysis.dynamics.convergence import observed_order
 from analysis.dynamics.equilibria.newton import newton
 from analysis.ledger.claim import claim

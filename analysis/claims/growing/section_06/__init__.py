@@ -1,0 +1,1 @@
+"""Claims of Section 6 of "DDCL-INCRT"."""

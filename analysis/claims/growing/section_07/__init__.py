@@ -1,0 +1,1 @@
+"""Claims of Section 7 of "DDCL-INCRT"."""

@@ -1,0 +1,1 @@
+"""Claims of Section 8 of "DDCL-INCRT"."""

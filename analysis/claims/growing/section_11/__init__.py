@@ -1,0 +1,1 @@
+"""Claims of Section 11 of "DDCL-INCRT"."""

@@ -1,0 +1,298 @@
+"""Claims of Section 11 on events and on whole runs: the functional at growth and pruning, bounds, and limit points."""
+
+from fractions import Fraction
+
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.growing.instances.interactions import blocks, rotated
+from analysis.claims.growing.section_11.lyapunov import random_heads
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from dynsim._core.types import Key
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of, simulate_growing
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.growing.transitions import grow, prune
+from dynsim.systems.prototypes.encoders import LinearEncoder
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+LEMMA_21, LEMMA_22, THEOREM = GROWING.at("Lemma 21"), GROWING.at("Lemma 22"), GROWING.at("Theorem 8")
+
+
+@claim(
+    "growing/lemma-21",
+    LEMMA_21,
+    evidence="certified",
+    num_trials=4,
+    note="growth changes no old term, and adds positive ones: L_q and barrier of the new head, Phi(T_init) >= 0. The "
+    "reduction of L_q in the proof has no counterpart in W: Lemma 10 is on A_res, which does not occur in it. Any "
+    "mode, shared or projected inputs; no control: theorem-8-monotone/jumps has the exact increase",
+)
+def functional_does_not_increase_at_growth(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """At a growth event W_{j+1} <= W_j.
+
+    The instance: integer tokens, M_a with planes of coordinates, a bank of two prototypes at the distance 2: W
+    increases by lambda / 4 at least.
+    """
+    rng = numpy_rng(key, "instance")
+    lam, T, eta = Fraction(int(rng.integers(1, 33)), 4), Fraction(1), Fraction(1, 100)
+    flow = GrowingFlow(
+        rng.integers(-3, 4, size=(3, 4)),
+        blocks([2.0, 1.0]),
+        rules=GrowthRules(0.5, capacity=2, prototypes=2, initial_temperature=float(T)),
+        loss=PrototypeLoss("full", barrier=float(lam), reduction="mean"),
+        temperature_rate=float(eta),
+    )
+    flow, x = grow(flow, 0.0, flow.start(key))
+    after = grow(flow, 0.0, x)
+    bank = np.asarray(after[1].prototypes[1])
+    jump = float(piecewise_free_energy(*after) - piecewise_free_energy(flow, x))
+    least = lam / 4
+    return Trial(
+        hypotheses=(
+            holds("heads before and after", (int(flow.active.sum()), int(after[0].active.sum())) == (1, 2)),
+            equal("distance of the new prototypes", np.linalg.norm(bank[0] - bank[1]), 2.0, tolerance=ROUNDING),
+            equal("cube of the new temperature", after[1].cubes[1], float(T) ** 3, tolerance=ROUNDING),
+            at_least(
+                "jump of the functional that ships, less lambda / 4", jump - float(least), 0.0, tolerance=ROUNDING
+            ),
+        ),
+        conclusions=(holds("W does not increase", least <= 0),),
+        witness={"lambda": lam, "distance": 2, "T_init": T, "T of the new head": T, "eta_T": eta, "jump": jump},
+    )
+
+
+def _growth_trial(key: Key, expected: str) -> Trial:
+    """Add a head to one and compare the jump of the repaired functional with the terms of the new head."""
+    flow, x = random_heads(key, clipped=(False, False))
+    before, state = prune(flow, 0.0, x, head=1)
+    after, y = grow(before, 0.0, state)
+    old, new = (free_energy_terms(f, s, potential="repaired") for f, s in ((before, state), (after, y)))
+    added = free_energy_terms(after, y, potential=expected).heads[1]
+    return Trial(
+        hypotheses=(holds("heads before and after", (int(before.active.sum()), int(after.active.sum())) == (1, 2)),),
+        conclusions=(
+            agrees("jump of W, over the terms of the new head", (new.total - old.total) / added, 1.0),
+            at_least("the jump", new.total - old.total, 0.0, tolerance=ROUNDING),
+            agrees("change of the terms of the old head", new.heads[0] - old.heads[0], 0.0),
+            agrees("temperature of the new head", after.temperatures(y)[1], float(after.rules.initial_temperature)),
+        ),
+        witness={"state": state},
+    )
+
+
+@claim(
+    "growing/theorem-8-monotone/jumps",
+    LEMMA_21,
+    variant="reading",
+    num_trials=6,
+    note="read: at the growth events alone, where W increases, by the terms of the new head, Phi(T_init) = "
+    "(T_init^3 - T_min^3) / (3 eta_T) among them; a run with finitely many growth events then has W(t) <="
+    " W(0) + the sum of these jumps",
+)
+def functional_increases_at_growth_by_the_new_terms(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """At a growth event W increases by exactly L_q, barrier and Phi(T_init) of the new head."""
+    return _growth_trial(key, "repaired")
+
+
+@functional_increases_at_growth_by_the_new_terms.with_control
+def functional_increases_at_growth_by_the_new_terms(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The printed Phi(T_init) = 0 in its place."""
+    return _growth_trial(key, "printed")
+
+
+def _pruning_trial(key: Key, *, mean: bool) -> Trial:
+    """Remove the head with the least terms, from the sum over heads or from their mean."""
+    flow, x = random_heads(key, clipped=(False, False))
+    kind = ("printed", "repaired")[int(numpy_rng(key, "potential").integers(2))]
+    terms = free_energy_terms(flow, x, potential=kind)
+    gone = int(np.argmin(terms.heads))
+    smaller, y = prune(flow, 0.0, x, head=gone)
+    left = free_energy_terms(smaller, y, potential=kind)
+    weights = (0.5, 1.0) if mean else (1.0, 1.0)
+    before, after = float(terms.total) * weights[0], float(left.total) * weights[1]
+    removed = float(terms.losses[gone] + terms.potentials[gone])
+    return Trial(
+        hypotheses=(
+            holds("heads before and after", (int(flow.active.sum()), int(smaller.active.sum())) == (2, 1)),
+            at_least("L_q of the head", terms.losses[gone], 0.0, tolerance=ROUNDING),
+            at_least("Phi of the head", terms.potentials[gone], 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            at_most("W after, less W before - L_q - Phi", after - before + removed, 0.0, tolerance=ROUNDING),
+            at_most("W after, less W before", after - before, 0.0, tolerance=ROUNDING),
+            agrees("W before less W after, over the removed terms", (before - after) / float(terms.heads[gone]), 1.0),
+        ),
+        witness={"state": x, "head": gone},
+        parameters={"Phi": kind},
+    )
+
+
+@claim(
+    "growing/lemma-22",
+    LEMMA_22,
+    num_trials=8,
+    note="with the printed Phi and with the repaired one, both of which are not negative; the barrier of the head "
+    "goes as well. Its direction, released or retained, does not occur in W",
+)
+def functional_does_not_increase_at_pruning(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """At a pruning event that removes a head, W_{j+1} <= W_j - L_q - Phi(T) <= W_j, L_q and Phi of this head."""
+    return _pruning_trial(key, mean=False)
+
+
+@functional_does_not_increase_at_pruning.with_control
+def functional_does_not_increase_at_pruning(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """W as the mean over heads: without the head that has the least terms it is larger."""
+    return _pruning_trial(key, mean=True)
+
+
+END, FRAMES = 60.0, 21
+CLIPPED = 240.0  # by then a temperature has reached T_min
+
+
+def small_flow(
+    data: ArrayLike,
+    interaction: ArrayLike,
+    *,
+    barrier: float = 0.3,
+    ridge: float = 0.2,
+    least: float = 0.6,
+    pruning: float = 0.0,
+    spread: float = 1.0,
+    release: str = "retain",
+) -> GrowingFlow:
+    """Return a growing flow of five tokens with four features, and a random first head."""
+    rules = GrowthRules(
+        0.5,
+        pruning,
+        capacity=3,
+        prototypes=2,
+        first="random",
+        dwell=4.0,
+        least_temperature=least,
+        release=release,
+        spread=spread,
+    )
+    return GrowingFlow(
+        data,
+        interaction,
+        rules=rules,
+        loss=PrototypeLoss("full", barrier=barrier, ridge=ridge, reduction="mean"),
+        encoder=LinearEncoder(4, 4),
+        encoder_rate=0.02,
+        prototype_rate=0.1,
+        temperature_rate=0.05,
+        regulariser=0.5,
+    )
+
+
+def without_heads(flow: GrowingFlow) -> GrowingFlow:
+    """Return a flow without its first head, by the rules of the one with it, so that one program serves both."""
+    none = jnp.zeros_like(flow.active)
+    return flow.with_heads(active=none, order=jnp.full_like(flow.order, -1))
+
+
+def small_run(
+    key: Key,
+    integrator: AbstractIntegrator,
+    *,
+    barrier: float = 0.3,
+    ridge: float = 0.2,
+    far: float = 0.0,
+    end: float = END,
+) -> HybridTrajectory:
+    """Run a growing system with two planes above the threshold, after one dwell time.
+
+    `far` is the distance of one of the first prototypes, if it is not zero.
+    """
+    rng = numpy_rng(key, "run")
+    flow = small_flow(rng.normal(size=(5, 4)), rotated(rng, [2.0, 1.0]), barrier=barrier, ridge=ridge)
+    x = flow.start(key)._replace(clock=jnp.zeros(()))
+    if far:
+        x = x._replace(prototypes=x.prototypes.at[0, 0].set(far * jnp.eye(4)[0]))
+    return simulate_growing(flow, x, np.linspace(0.0, end, FRAMES), integrator=integrator)
+
+
+def _monotone_trial(path: HybridTrajectory, potential: str) -> Trial:
+    """Measure the functional on each dwell interval, at the events, and against its start."""
+    found = energy_along(path, potential=potential)
+    growth = np.array(["grow" in names for names in found.names])
+    allowed = np.array([np.sum(found.jumps[growth & (found.jump_times <= t)]) for t in found.times])
+    first = found.values[0]
+    phases = np.split(found.values, np.cumsum([len(phase.ts) for phase in path.phases])[:-1])
+    rises = [np.max(np.diff(values), initial=-np.inf) for values in phases]
+    return Trial(
+        hypotheses=(
+            at_least("growth events", np.sum(growth), 2, tolerance=0.0),
+            at_least("clips", len(path.times("clip")), 1, tolerance=0.0),
+        ),
+        conclusions=(
+            holds("the rises that ship are those of the values in each phase", np.array_equal(found.rises, rises)),
+            at_most("largest rise on a dwell interval", np.max(found.rises), 0.0, tolerance=SOLVER),
+            at_most("largest jump at clips", np.max(np.abs(found.jumps[~growth]), initial=0.0), 0.0, tolerance=SOLVER),
+            at_most("W less the jumps at growth", np.max(found.values - allowed), first, tolerance=SOLVER),
+        ),
+        witness={"W": found.values, "times": found.times, "jumps": found.jumps, "names": found.names},
+        parameters={"events": len(path.jumps)},
+    )
+
+
+@claim(
+    "growing/theorem-8-monotone",
+    THEOREM,
+    num_trials=2,
+    note="W rises by sigma on dwell intervals (lemma-20) and by the terms of new heads at growth (lemma-21), each of "
+    "which is enough. Rates with eta_theta << eta_T << eta_P, mode full, lambda = 0.3 > 2 eta_P C(2, 2); no control: "
+    "the corrected claim is the positive case",
+)
+def functional_stays_below_its_start(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Along the full system with its events W(t) <= W(0)."""
+    path = small_run(key, integrator)
+    found, flow = energy_along(path), flow_of(path.phases[0])
+    first = float(found.values[0])
+    margin = float(flow.loss.barrier - 2 * flow.prototype_rate)
+    before = float(np.max(energy_along(replace_phases(path, 1)).values))
+    return Trial(
+        hypotheses=(
+            at_least("lambda less 2 eta_P C(2, 2)", margin, 0.0, tolerance=ROUNDING),
+            at_least("lambda_theta", flow.regulariser, 0.0, tolerance=ROUNDING),
+            at_least("growth events", len(path.times("grow")), 2, tolerance=0.0),
+        ),
+        conclusions=(
+            at_most("largest W before the first event, over W(0)", before / first, 1.0, tolerance=SOLVER),
+            at_most("largest W, over W(0)", np.max(found.values) / first, 1.0, tolerance=SOLVER),
+        ),
+        witness={"W": found.values, "times": found.times},
+    )
+
+
+def replace_phases(path: HybridTrajectory, count: int) -> HybridTrajectory:
+    """Return a run up to the end of one of its first phases."""
+    return HybridTrajectory(path.phases[:count], path.jumps[: count - 1], path.ending)
+
+
+@claim(
+    "growing/theorem-8-monotone/corrected",
+    THEOREM,
+    variant="corrected",
+    num_trials=2,
+    note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), prototypes and encoder that descend W, and the jumps at growth "
+    "in the bound; mode full",
+)
+def repaired_functional_rises_at_growth_alone(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Along the full system W increases at growth events alone, so that W(t) <= W(0) + the sum of these jumps."""
+    return _monotone_trial(small_run(key, integrator, end=CLIPPED), "repaired")
+
+
+@repaired_functional_rises_at_growth_alone.with_control
+def repaired_functional_rises_at_growth_alone(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The printed potential."""
+    return _monotone_trial(small_run(key, integrator, end=CLIPPED), "printed")

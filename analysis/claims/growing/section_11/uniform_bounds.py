@@ -1,0 +1,236 @@
+"""Claims of Corollary 13: the bound (58) on a whole dwell interval, and the coupling condition by the design rule."""
+
+import math
+from fractions import Fraction
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.claims.consensus.instances.printed_attention import agrees
+from analysis.claims.growing.instances.interactions import blocks, rotated
+from analysis.claims.growing.instances.measured import measured
+from analysis.claims.growing.section_11.events import FRAMES, small_flow
+from analysis.claims.growing.section_11.limits import Interval, symmetric_interval
+from analysis.claims.growing.section_12.hierarchy import symmetric_heads
+from analysis.claims.multirate.instances.random_numbers import numpy_rng
+from analysis.growing.couplings import Rates, couplings, curvatures
+from analysis.growing.functionals import energy_along, rate_of_change
+from analysis.growing.residuals import paired_spectrum
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from dynsim._core.types import Key
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import GROWING
+from dynsim.simulation.growing import flow_of, simulate_growing
+from dynsim.simulation.hybrid_trajectory import HybridTrajectory
+from dynsim.systems.growing.flow import Growing, GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.prototypes.encoders import FreeEmbeddings
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+COROLLARY = GROWING.at("Corollary 13")
+
+
+def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, Growing]:
+    """Return two heads at T_min, one along two tokens and one across them, and the state at which both rest.
+
+    The half distances are found by bisection of the interval, at whose ends the speeds have opposite signs.
+    """
+    flow, x = symmetric_heads(at, 0, hot, cold)
+    on = jnp.ones(2, bool)
+    flow, share = eqx.tree_at(lambda f: f.clipped, flow, on), x.prototypes / float(at.largest)
+    x = x._replace(cubes=jnp.full(2, float(cold) ** 3))
+    low, high = np.full(2, float(at.least)), np.full(2, float(at.largest))
+    for _ in range(60):
+        p = (low + high) / 2
+        v = measured(flow, x._replace(prototypes=share * p[:, None, None]))[0].prototypes
+        outward = np.sum(np.asarray(v) * np.asarray(share), axis=(1, 2)) > 0
+        low, high = np.where(outward, p, low), np.where(outward, high, p)
+    return flow, x._replace(prototypes=share * (low + high)[:, None, None] / 2)
+
+
+@claim(
+    "growing/corollary-13",
+    COROLLARY,
+    evidence="certified",
+    num_trials=2,
+    note="where all derivatives vanish and a clipped head has sigma > 0, dW/dt = 0 for any potential, and (58) asserts "
+    "a negative bound; nor has that limit point sigma = 0, as (iii) asserts. The repair of Phi does not help. (i) and "
+    "(ii) fail, too, by the growth events and distances of theorem-8-monotone and theorem-8-bounded. The constants, "
+    "which the paper does not give, are drawn; fixed embeddings, so that C_3 = 0. Mode full; no control: the corrected "
+    "claim is the positive case",
+)
+def functional_falls_by_the_bound_at_all_times(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Under the hypotheses of Theorem 8 and (55), dW/dt <= -(c_0 - C_1 eps_1 - C_2 eps_2) (|grad_P W|^2 + sum sigma) at
+    all times of a dwell interval, and sigma = 0 at limit points.
+
+    The instance: tokens at -z and z, two heads at T_min, one along the tokens and one across them, with prototypes at
+    -p and p, at rest in an interval at whose ends they move inwards; sigma of the first is above a positive bound, and
+    that of the second zero.
+    """
+    at, rng = symmetric_interval(key), numpy_rng(key, "temperature")
+    hot = Fraction(int(rng.integers(1, 9)), 4)
+    cold = hot / 4
+    flow, x = at_rest(at, hot, cold)
+    v, sigma = measured(flow, x)
+    eta, bound = at.barrier / 4, at.least_activity(cold)
+    c1, c2, mu = (Fraction(int(rng.integers(1, 65)), 16) for _ in range(3))
+    eps = [min(Fraction(1, 10), mu / (8 * c)) for c in (c1, c2)]
+    left = eta * (mu / 2 - c1 * eps[0] - c2 * eps[1])  # c_0 = eta_P mu_P / 2, C_i = eta_P c_i
+    falls = {kind: rate_of_change(flow, x, potential=kind) for kind in ("printed", "repaired")}
+    return Trial(
+        hypotheses=(
+            holds("(F1): lambda > 2 eta_P C(2, 2)", at.barrier > 2 * eta),
+            holds("(55)", left > 0),
+            holds("(B3): one sigma is positive, and one zero", bound > 0),
+            holds("the interval is invariant", at.invariant),
+            at_most("speed of the flow that ships", jnp.max(jnp.abs(v.prototypes)), 1e-12, tolerance=0.0),
+            at_most("speed of the temperatures", jnp.max(jnp.abs(v.cubes)), 1e-30, tolerance=0.0),
+            at_least("sigma of the first head, over its bound", float(sigma[0]) / float(bound), 1.0, tolerance=0.0),
+            at_most("sigma of the second one", sigma[1], 1e-20, tolerance=0.0),
+            *(at_most(f"|dW/dt| with the {kind} Phi", abs(float(found.total)), 1e-20, tolerance=0.0)
+              for kind, found in falls.items()),
+        ),
+        conclusions=(
+            holds("0 = dW/dt <= -(c_0 - C_1 eps_1 - C_2 eps_2) sigma", left * bound <= 0),
+            holds("sigma = 0 at this limit point", bound <= 0),
+        ),
+        witness={**at.witness(), "T_min": cold, "eta_P": eta, "c_1": c1, "c_2": c2, "mu_P": mu, "eps": eps},
+    )  # fmt: skip
+
+
+def _two_planes(a: Fraction, gap: Fraction) -> tuple[GrowingFlow, Growing]:
+    """Return one free embedding at 0 with prototypes at rest at -a and a, T = 8 a^2, and M_a with values 1 + gap, 1."""
+    T = 8 * float(a) ** 2
+    flow = GrowingFlow(
+        np.ones((1, 4)),
+        blocks([1 + gap, 1]),
+        rules=GrowthRules(2.0, capacity=1, prototypes=2, initial_temperature=2 * T, least_temperature=T),
+        loss=PrototypeLoss("full", barrier=4 * float(a) ** 4),
+        encoder=FreeEmbeddings(1, 4),
+        encoder_rate=1.0,
+        regulariser=30.0,
+    )
+    on = jnp.ones(1, bool)
+    flow = flow.with_heads(active=on, clipped=on)  # the residual is all of M_a, as before the first head
+    banks = float(a) * jnp.asarray([[[-1.0, 0, 0, 0], [1, 0, 0, 0]]])
+    return flow, Growing(jnp.zeros((1, 4)), jnp.zeros(4), banks, jnp.full(1, T**3), jnp.zeros(()))
+
+
+@claim(
+    "growing/corollary-13/design-rule",
+    COROLLARY,
+    evidence="certified",
+    num_trials=2,
+    note="with C_gate = C_0 / D^2 and the C_1 of Lemma 23, D being the gap, C_1 eps_1 < c_0 / 3 needs eps_1 < D^4 c_0 "
+    "/ (6 eta_P C_0 L_P |X|^2), of which (61) leaves out D^2 / (2 eta_P). The gap is that of planes (lemma-23), C_0 "
+    "is drawn; no control: corollary-12/weak-coupling has (60), which does imply (55)",
+)
+def design_rule_implies_the_coupling_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Rates with (61) satisfy (55), for C_1 = 2 eta_P C_gate |X|^2 L_P / D^2 with C_gate = C_0 / D^2.
+
+    The instance: one free embedding at rest with weak coupling, |H|^2 = 2, mu_theta = 31, L_theta = 32, eta_P =
+    1 / (8 L_P) and planes with the gap D = 1 / (4 L_P), and eps_1 at 9/10 of its bound.
+    """
+    rng = numpy_rng(key, "rule")
+    a, C0 = (Fraction(int(rng.integers(2, 9)), 4) for _ in range(2))
+    largest = curvatures(*_two_planes(a, Fraction(1))).prototypes[1]
+    steepest = Fraction(math.ceil(16 * largest) + 1, 16)  # a bound of L_P
+    eta, gap, size = 1 / (8 * steepest), 1 / (4 * steepest), Fraction(4)
+    flow, x = _two_planes(a, gap)
+    found, v, pairs = curvatures(flow, x), measured(flow, x)[0], paired_spectrum(flow.residual).values
+    mu, top, cross = Fraction(31), Fraction(32), Fraction(2)
+    least = eta * Fraction(1, 100)  # c_0, less than eta_P mu_P / 2
+    slow, eta_T = least / mu, least / 100
+    first = Fraction(9, 10) * gap**2 * least / (3 * C0 * steepest * size)
+    gate = 2 * (C0 / gap**2) * size * steepest / gap**2  # C_1 / eta_P
+    rates = Rates(float(eta / first), float(eta), float(eta_T), float(slow))
+    parts = couplings(found, rates, float(gate), 1.0)
+    return Trial(
+        hypotheses=(
+            at_most("speed of the flow that ships", jnp.max(jnp.abs(v.prototypes)), 1e-9, tolerance=0.0),
+            agrees("its mu_theta and L_theta", found.encoder, np.array([float(mu), float(top)])),
+            agrees("its |H|^2", found.cross**2, float(cross)),
+            at_most("its L_P over the bound", found.prototypes[1] / float(steepest), 1.0, tolerance=ROUNDING),
+            at_least("its mu_P / 2 over c_0 / eta_P", found.prototypes[0] / 2 * 100, 1.0, tolerance=ROUNDING),
+            agrees("gap of the planes", pairs[0] - pairs[1], float(gap)),
+            holds("(E2): eta_P < 2 / L_P", eta * steepest < 2),
+            holds("(61), first", first < gap**2 * least / (3 * C0 * steepest * size)),
+            holds("(61), second, C_2 / eta_P being 1", eta_T / eta < least / 3),
+            holds("(61), third", 9 * cross * (slow / eta) ** 2 < (least * top) ** 2),
+        ),
+        conclusions=(
+            holds("(55), its first part alone: C_1 eps_1 < c_0", eta * gate * first < least),
+            at_most("C_1 eps_1 + C_2 eps_2 + C_3 eps_3 over c_0, as it ships", sum(parts[:3]) / parts[3], 1.0,
+                    tolerance=SOLVER),
+        ),
+        witness={"a": a, "C_0": C0, "L_P": steepest, "D": gap, "eta_P": eta, "c_0": least, "eps_1": first}
+        | {"mu_theta": mu, "|X|^2": size, "eta_T": eta_T, "eta_theta": slow, "|H|^2": cross, "L_theta": top},
+    )  # fmt: skip
+
+
+END = 240.0
+FAST = (0.4, 0.1, 0.3)  # eta_theta, eta_P, eta_T: in no order that the paper asks for
+
+
+def _states(path: HybridTrajectory) -> list[tuple[GrowingFlow, Growing]]:
+    """Return flow and state at the saved times of all phases."""
+    ends = [(flow_of(phase), phase.ys, len(phase.ts)) for phase in path.phases]
+    return [(flow, jax.tree.map(lambda y, k=k: y[k], ys)) for flow, ys, count in ends for k in range(count)]
+
+
+def _uniform_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -> Trial:
+    """Compare dW/dt with its bound at all saved times of a run; `clipped` heads count in the sum of sigma, or not."""
+    rng = numpy_rng(key, "uniform")
+    flow = small_flow(rng.normal(size=(5, 4)), rotated(rng, [2.0, 1.0]))
+    rates = [jnp.asarray(v, float) for v in FAST]
+    flow = eqx.tree_at(lambda f: [f.encoder_rate, f.prototype_rate, f.temperature_rate], flow, rates)
+    x = flow.start(key)._replace(clock=jnp.zeros(()))
+    path = simulate_growing(flow, x, np.linspace(0.0, END, FRAMES), integrator=integrator)
+    over = []
+    for at, y in _states(path):
+        found = rate_of_change(at, y, potential="repaired")
+        bracket = found.encoder + found.prototypes + jnp.sum(at.activity(y) if clipped else found.activity)
+        over.append(float((found.total + min(*FAST[:2], 1.0) * bracket) / (1e-9 + bracket)))
+    found = energy_along(path, potential="repaired")
+    top = found.values[0] + np.sum(found.jumps[["grow" in names for names in found.names]])
+    return Trial(
+        hypotheses=(
+            at_least("growth events", len(path.times("grow")), 2, tolerance=0.0),
+            at_least("clips", len(path.times("clip")), 1, tolerance=0.0),
+            at_least("eta_T / eta_P and eta_theta / eta_P", min(FAST[0], FAST[2]) / FAST[1], 2.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            at_most("largest dW/dt + least rate times the bracket, over it", max(over), 0.0, tolerance=1e-9),
+            at_most("W over W(0) and the jumps at growth", np.max(found.values) / top, 1.0,
+                    tolerance=SOLVER),
+            equal("number of states at which the bound is measured", len(over), len(found.values), tolerance=0.0),
+        ),
+        witness={"over": over, "W": found.values},
+        parameters={"eta_T / eta_P": FAST[2] / FAST[1]},
+    )  # fmt: skip
+
+
+@claim(
+    "growing/corollary-13/corrected",
+    COROLLARY,
+    variant="corrected",
+    num_trials=2,
+    note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), the sum over heads above T_min, the least rate in place of the "
+    "coupling condition, and jumps at growth; prototypes and encoder descend W, with a ridge. No separation of time "
+    "scales: eta_T and eta_theta exceed eta_P. theorem-9/corrected has the bound at one state, here it is along runs; "
+    "limit points are in theorem-8-limit-set/corrected and theorem-8-iv/corrected. Mode full",
+)
+def functional_falls_by_the_least_rate_at_all_times(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """At all times between events dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), the
+    sum being over heads above T_min, for any rates; so W(t) <= W(0) + the jumps at growth.
+    """
+    return _uniform_trial(key, integrator, clipped=False)
+
+
+@functional_falls_by_the_least_rate_at_all_times.with_control
+def functional_falls_by_the_least_rate_at_all_times(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Heads at T_min count in the sum of sigma."""
+    return _uniform_trial(key, integrator, clipped=True)

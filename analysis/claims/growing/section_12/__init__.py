@@ -1,0 +1,1 @@
+"""Claims of Section 12 of "DDCL-INCRT"."""

@@ -1,0 +1,1 @@
+"""Claims of Sections 3 and 4 of "DDCL-INCRT"."""

@@ -1,0 +1,212 @@
+"""Claims of Section 3.3: convex hulls of the tokens shrink, and tend to a polytope."""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
+from analysis.claims.hardmax.instances.certified_limits import (
+    BEYOND,
+    CertifiedRun,
+    Measures,
+    certified_trial,
+    values,
+    with_late_leaders,
+)
+from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, run, squared_norms
+from analysis.claims.hardmax.instances.crowded_simplices import CrowdedSimplex, crowded_simplex
+from analysis.claims.hardmax.instances.zoo import late_leaders
+from analysis.claims.hardmax.section_03_preliminaries import SPD, sometimes_zero
+from analysis.claims.rational_instances import Exact, identity
+from analysis.hardmax.polytopes import MAX_HULL, contains, nested, outside, polytope, vertices
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import Measurement, Trial, at_least, holds
+from dynsim._core.types import Key
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import HARDMAX
+from dynsim.systems.hardmax.maps import ExactHardmaxMap, MultiHeadMap
+
+SIDES = (0.5e-9, 2e-9)
+"""Distances from a hull of floats, over its extent, at which a point still counts as inside, and no longer does."""
+
+
+def _unnormalised(given: Case) -> MultiHeadMap:
+    """Return the attention sublayer without the normalisation (2.4)."""
+    value = given.alpha * identity(len(given.factor))
+    return MultiHeadMap([given.map.rule], value[None])
+
+
+def _corners_are_found(shape: CrowdedSimplex) -> tuple[Measurement, ...]:
+    """Measure that the corners of a simplex are the vertices of its hull, by index, exactly and in floats."""
+    d, known = shape.points.shape[1], list(shape.corners)
+    corners, others = shape.points[known], np.delete(shape.points, known, axis=0)
+    found = [vertices(x) == shape.corners for x in (shape.points, shape.points.astype(float))]
+    return (
+        holds(f"the vertices of a simplex in R^{d} are its corners, the first of equal ones", all(found)),
+        holds(f"all points in R^{d} are in the hull of the corners", nested(shape.points, corners)),
+        holds(f"no corner in R^{d} is in that of the others", not nested(np.delete(corners, 1, axis=0), others)),
+    )
+
+
+def _floats_near_a_facet(shape: CrowdedSimplex) -> Measurement:
+    """Measure that floats beyond a facet are inside the hull up to 1e-9 of its extent.
+
+    In more than seven dimensions distances are those of the maximum norm: s / |n|_1 at s n, n the unit normal.
+    """
+    x, d = shape.points.astype(float), shape.points.shape[1]
+    normal, centre = shape.facet()
+    unit = _extent(x) * (float(np.sum(np.abs(normal))) if d > MAX_HULL else 1.0)
+    beyond = np.stack([centre + side * unit * normal for side in SIDES])
+    inside = [contains(polytope(x), p) for p in beyond] if d <= MAX_HULL else [True, False]
+    decided = outside(beyond, x).tolist() == [False, True] and inside == [True, False]
+    return holds(f"floats near a facet in R^{d} are inside up to 1e-9 of the extent", decided)
+
+
+def _floats_near_a_flat_hull(shape: CrowdedSimplex) -> Measurement:
+    """Measure that floats off a flat hull count as in it up to 1e-9 of its extent, and hulls as flat about there."""
+    x = shape.points.astype(float)
+    extent, up = _extent(x), np.eye(x.shape[1] + 1)[-1]
+    flat = np.concatenate([x, np.zeros((len(x), 1))], axis=1)
+    inside = [contains(polytope(flat), flat[0] + side * extent * up) for side in SIDES]
+    alternating = (-1.0) ** np.arange(len(x))[:, None] * extent * up
+    dimensions = [polytope(flat + height * alternating).dimension for height in (1e-10, 1e-8)]
+    decided = inside == [True, False] and dimensions == [len(up) - 1, len(up)]
+    return holds("floats off a flat hull are in it up to 1e-9 of the extent", decided)
+
+
+def _extent(x: np.ndarray) -> float:
+    """Return the largest distance of a point from the first one."""
+    return float(np.max(np.linalg.norm(x - x[0], axis=1)))
+
+
+def _hull_trial(key: Key, given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
+    space, *higher = (crowded_simplex(key, d) for d in (3, 4, 9))
+    states = run(map, given.tokens, 3)
+    kept = [
+        nested(x, y) == ({tuple(x[i]) for i in vertices(x)} <= {tuple(z) for z in y})
+        for x, y in itertools.pairwise(states)
+    ]
+    return Trial(
+        hypotheses=given.measured(*SPD),
+        conclusions=(
+            *(
+                holds(f"the hull of layer {k + 1} is contained in that of layer {k}", nested(states[k + 1], states[k]))
+                for k in range(3)
+            ),
+            holds("they are equal only if all vertices are tokens of both layers", all(kept)),
+            *(m for shape in (space, *higher) for m in _corners_are_found(shape)),
+            *(_floats_near_a_facet(shape) for shape in (space, *higher)),
+            _floats_near_a_flat_hull(space),
+        ),
+        witness=given.witness(),
+        parameters=given.parameters("cloud or hard"),
+    )
+
+
+@claim(
+    "hardmax/lemma-3.3",
+    HARDMAX.at("Lemma 3.3"),
+    evidence="certified",
+    num_trials=16,
+    note="measured for general A too; holds for any follower sets, since a layer takes convex combinations of tokens; "
+    "the hulls that ship are held against simplices in R^3, R^4 and R^9 with known vertices, exactly and in floats",
+)
+def hulls_shrink(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For every layer k the convex hull of Z^{k+1} is a subset of the convex hull of Z^k."""
+    given = sometimes_zero(key)
+    return _hull_trial(key, given, given.map)
+
+
+@hulls_shrink.with_control
+def hulls_shrink(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Without the normalisation (2.4)."""
+    given = case(key)
+    return _hull_trial(key, given, _unnormalised(given))
+
+
+def _ball_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
+    later = np.concatenate(run(map, given.tokens))
+    lengths = squared_norms(given.tokens, identity(len(given.factor)))
+    return Trial(
+        hypotheses=given.measured(*SPD),
+        conclusions=(
+            holds(
+                f"the tokens of {LAYERS} layers are in the convex hull of the initial tokens",
+                nested(later, given.tokens),
+            ),
+            holds("they are in the ball of radius max_l |z_l^0|", all(z @ z <= max(lengths) for z in later)),
+        ),
+        witness=given.witness(),
+        parameters=given.parameters("cloud or hard"),
+    )
+
+
+@claim(
+    "hardmax/corollary-3.3.1",
+    HARDMAX.at("Corollary 3.3.1"),
+    evidence="certified",
+    num_trials=16,
+    note="measured for general A too, with the Euclidean ball",
+)
+def tokens_stay_in_hull_and_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Every token stays in the convex hull of Z^0 and in the closed ball about the origin of radius max_l |z_l^0|."""
+    given = sometimes_zero(key)
+    return _ball_trial(given, given.map)
+
+
+@tokens_stay_in_hull_and_ball.with_control
+def tokens_stay_in_hull_and_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """Without the normalisation (2.4)."""
+    given = case(key)
+    return _ball_trial(given, _unnormalised(given))
+
+
+def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
+    """Measure that K is the convex hull of the given points, which are the limits of the tokens.
+
+    A point of all hulls is within max_i |z_i^k - s_i| of the hull of the limits s_i, and this bound tends to zero.
+    """
+
+    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
+        corners, begin = points(run), run.certificate.num_layers
+        away = lambda k: max((z - s) @ (z - s) for z, s in zip(run.path[k], run.certificate.limits, strict=True))
+        inside = all(nested(corners, x) for x in run.path[: begin + 2])
+        return (
+            holds("their hull is contained in the hull of every layer", inside),
+            holds(
+                f"the largest distance from the limits falls by the factor (1 + alpha)^-{BEYOND} in {BEYOND} layers",
+                away(-1) == away(begin) * (1 + run.case.alpha) ** (-2 * BEYOND),
+            ),
+            holds("their hull has vertices, all of them limits", run.vertices <= values(run.certificate.limits)),
+            at_least(
+                "number of vertices",
+                len(polytope(corners).vertices),
+                1,
+                tolerance=0.0,
+                within=(0, len(corners)),
+            ),
+        )
+
+    return measures
+
+
+@claim(
+    "hardmax/lemma-3.4",
+    HARDMAX.at("Lemma 3.4"),
+    evidence="certified",
+    num_trials=8,
+    note="a single point counts as a polytope",
+)
+def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0, the intersection K of the
+    convex hulls of all layers is a non-empty convex polytope.
+
+    Measured as: it is the convex hull of the limits of the tokens, which are computed exactly.
+    """
+    return certified_trial(with_late_leaders(key, "arc"), _limit_measures(lambda run: run.certificate.limits))
+
+
+@intersection_of_hulls_is_a_polytope.with_control
+def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """The initial tokens in place of the limits."""
+    return certified_trial({"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens))

@@ -1,0 +1,161 @@
+"""Claims of Section 5.2: the correspondence of leaders and vertices of K."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from analysis.claims.hardmax.instances.certified_limits import (
+    CERTIFIED,
+    CertifiedRun,
+    Measures,
+    certified_trial,
+    is_subset,
+    with_late_leaders,
+)
+from analysis.claims.hardmax.instances.clouds import Case
+from analysis.claims.hardmax.instances.zoo import polygon
+from analysis.claims.hardmax.section_01_theorem import attained_limits
+from analysis.claims.rational_instances import identity, matrix
+from analysis.ledger.claim import claim
+from analysis.ledger.evidence import Measurement, Trial, holds
+from dynsim._core.types import Key
+from dynsim.exact import rational
+from dynsim.integrators import AbstractIntegrator
+from dynsim.papers import HARDMAX
+from dynsim.systems.hardmax.examples import ALPHA
+
+
+def _only_if(run: CertifiedRun) -> tuple[Measurement, ...]:
+    ends = run.certificate.limits[run.leaders]
+    return (is_subset("every limit of a leader is a vertex of K", ends, run.vertices),)
+
+
+def _if_attained(run: CertifiedRun) -> tuple[Measurement, ...]:
+    return (_are_leaders(run, _attaining(run)),)
+
+
+def _finite(run: CertifiedRun) -> tuple[Measurement, ...]:
+    return (*_only_if(run), attained_limits(run))
+
+
+def _every_vertex(run: CertifiedRun) -> tuple[Measurement, ...]:
+    """Measure whether every vertex is the value of a leader at the layer at which that token becomes a leader."""
+    first = run.certificate.leader_layers
+    led = {tuple(run.states(int(first[i]))[-1][i]) for i in run.leaders}
+    return (holds("every vertex of K is the value of a leader", run.vertices <= led),)
+
+
+def _at_vertex(run: CertifiedRun, i: int) -> bool:
+    return tuple(run.certificate.limits[i]) in run.vertices
+
+
+def _attaining(run: CertifiedRun) -> list[int]:
+    """Return the tokens that are at a vertex in the layer of the certificate; the others never attain theirs."""
+    final = run.states(run.certificate.num_layers)[-1]
+    return [i for i in range(len(final)) if _at_vertex(run, i) and bool(np.all(final[i] == run.certificate.limits[i]))]
+
+
+def _are_leaders(run: CertifiedRun, tokens: list[int]) -> Measurement:
+    return holds("every such token is a leader", all(run.certificate.leader_layers[i] >= 0 for i in tokens))
+
+
+@claim(
+    "hardmax/proposition-5.3-only-if",
+    HARDMAX.at("Proposition 5.3"),
+    evidence="certified",
+    num_trials=12,
+    note=CERTIFIED,
+)
+def limits_of_leaders_are_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If a token is a leader, its limit is a vertex of K. In each trial one leader appears after layer 0."""
+    return certified_trial(with_late_leaders(key), _only_if)
+
+
+@limits_of_leaders_are_vertices.with_control
+def limits_of_leaders_are_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """All tokens in place of leaders, including those whose limit is the midpoint of a side."""
+    all_limits = lambda run: (is_subset("every limit is a vertex of K", run.certificate.limits, run.vertices),)
+    return certified_trial({"polygon": polygon(key)}, all_limits)
+
+
+@claim(
+    "hardmax/proposition-5.3-if",
+    HARDMAX.at("Proposition 5.3"),
+    evidence="certified",
+    num_trials=1,
+    note="two tokens on a line: the inner one follows the outer one at every layer and converges to it, but is never a "
+    "leader; the proof shows that a vertex is the limit of some leader, not that every token that converges to it is "
+    "one; no control: the corrected claim is the positive case",
+)
+def tokens_that_tend_to_vertices_are_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If the limit of a token is a vertex of K, the token is a leader."""
+    given = Case(matrix([[1], [2]]), identity(1), rational("alpha", ALPHA))
+    trial = certified_trial(
+        {"two tokens": given},
+        lambda run: (_are_leaders(run, [i for i in range(len(run.certificate.limits)) if _at_vertex(run, i)]),),
+    )
+    return replace(trial, witness={**given.witness(), "layers": 8})
+
+
+@claim(
+    "hardmax/proposition-5.3-if/corrected",
+    HARDMAX.at("Proposition 5.3"),
+    evidence="certified",
+    num_trials=12,
+    variant="corrected",
+    note="added: the token attains the vertex in finitely many layers; the proof of Theorem 1.1 uses the proposition "
+    "only to identify the vertices with the limits of leaders, which lemma-5.4 and lemma-5.5 show",
+)
+def tokens_that_attain_vertices_are_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If a token attains a vertex of K in finitely many layers, the token is a leader.
+
+    In each trial one leader appears after layer 0.
+    """
+    return certified_trial(with_late_leaders(key), _if_attained)
+
+
+@tokens_that_attain_vertices_are_leaders.with_control
+def tokens_that_attain_vertices_are_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """One token of largest norm given twice: both attain the vertex and follow each other."""
+    return _with_twin(key, _if_attained)
+
+
+@claim("hardmax/lemma-5.4", HARDMAX.at("Lemma 5.4"), evidence="certified", num_trials=12, note=CERTIFIED)
+def leaders_attain_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If a token is a leader, it attains a vertex of K in finitely many layers: at the layer where C_i = {i}.
+
+    In each trial one leader appears after layer 0.
+    """
+    return certified_trial(with_late_leaders(key), _finite)
+
+
+@leaders_attain_vertices.with_control
+def leaders_attain_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """All tokens whose limit is a vertex in place of leaders."""
+
+    def attain(run: CertifiedRun) -> tuple[Measurement, ...]:
+        followers = [i for i in range(len(run.certificate.limits)) if _at_vertex(run, i)]
+        return (holds("every such token attains the vertex", set(followers) <= set(_attaining(run))),)
+
+    return certified_trial(with_late_leaders(key), attain)
+
+
+@claim("hardmax/lemma-5.5", HARDMAX.at("Lemma 5.5"), evidence="certified", num_trials=12, note=CERTIFIED)
+def every_vertex_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """If v is a vertex of K, there are a leader z_i and a layer k with v = z_i^k.
+
+    In each trial one leader appears after layer 0.
+    """
+    return certified_trial(with_late_leaders(key), _every_vertex)
+
+
+@every_vertex_is_a_leader.with_control
+def every_vertex_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """One token of largest norm given twice: no leader is at that vertex."""
+    return _with_twin(key, _every_vertex)
+
+
+def _with_twin(key: Key, measures: Measures) -> Trial:
+    """Return a trial with a token of largest norm repeated; the hypotheses are measured without the twin."""
+    cases = with_late_leaders(key)
+    return certified_trial({name: given.with_twin for name, given in cases.items()}, measures, cases)
