@@ -21,22 +21,22 @@ test-all: env
 	XLA_FLAGS=--xla_cpu_multi_thread_eigen=false $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not gpu"
 
 test-kernels: env
-	$(BIN)/python -m tests.kernels
+	$(BIN)/python -m tests.quality.kernels
 
 mutants: env
-	$(BIN)/python -m tests.random_mutants --count 200
+	$(BIN)/python -m tests.quality.random_mutants --count 200
 
 mutants-all: env
-	$(BIN)/python -m tests.mutants --jobs 2
+	$(BIN)/python -m tests.quality.mutants --jobs 2
 
 seeds: env
-	$(BIN)/python -m tests.seeds
+	$(BIN)/python -m tests.quality.seeds
 
 kills: env
-	$(BIN)/python -m tests.kills
+	$(BIN)/python -m tests.quality.kills
 
 fuzz: env
-	DYNSIM_FUZZ=$${DYNSIM_FUZZ:-3000} $(BIN)/python -m pytest -q -n 2 --dist load -o addopts="" tests/fuzz
+	DYNSIM_FUZZ=$${DYNSIM_FUZZ:-3000} $(BIN)/python -m pytest -q -n 2 --dist load -o addopts="" tests/quality/fuzz
 
 lint: env
 	$(BIN)/ruff format --check .
@@ -46,4 +46,4 @@ lint: env
 bench: env
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt 'torch==2.13.0'
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python -m tests.benchmarks --figure out/growth.png
+	$(BIN)/python -m tests.quality.benchmarks --figure out/growth.png

@@ -6,7 +6,7 @@ from pathlib import Path
 import jaxtyping
 import pytest
 
-from tests.annotations import checked
+from tests.support.annotations import checked
 
 jaxtyping.jaxtyped = checked  # before the packages are loaded
 

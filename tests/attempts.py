@@ -24,7 +24,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 
-from tests.source_index import PACKAGES
+from tests.quality.source_index import PACKAGES
 
 HEAVY = ("jax", "diffrax", "equinox", "optimistix", "scipy.optimize", "scipy.integrate", "scipy.linalg", "pytest")
 """What a process imports once for all errors; none of it is changed."""

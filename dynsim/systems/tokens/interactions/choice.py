@@ -13,7 +13,7 @@ from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance, checked_tolerance
 from dynsim.systems.tokens.masks import Causal
 
-# Nanoseconds on one core (of an Intel Xeon), measured by `python -m tests.benchmarks --only interactions`.
+# Nanoseconds on one core (of an Intel Xeon), measured by `python -m tests.quality.benchmarks --only interactions`.
 PAIR, PAIR_PER_DIMENSION = 1.1, 0.06  # of blocks, for a pair of tokens; a third less where P is symmetric
 SINGLE = 0.38  # of these times in float32
 DENSE_MOST = 256  # tokens, up to which blocks gain less than their program takes longer to compile

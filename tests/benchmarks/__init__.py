@@ -1,1 +1,0 @@
-"""Side-by-side benchmarks: `python -m tests.benchmarks` (not part of the tests)."""

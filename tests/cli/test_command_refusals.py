@@ -1,0 +1,335 @@
+"""Options of the workbench's commands that do not fit are refused before anything is computed, each by its own name."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynsim.cli.basins.options import BasinsOptions
+from dynsim.cli.lyapunov import Lyapunov
+from dynsim.cli.parsing.advice import SOLVERS, in_options
+from dynsim.cli.parsing.options import other_words
+from dynsim.cli.parsing.solvers import integrator
+from dynsim.cli.parsing.system import SystemOptions, parse_system, separated
+from dynsim.cli.section import Section
+from dynsim.cli.simulate.fast_slow import FastSlowOptions
+from dynsim.cli.simulate.flow_options import Simulate
+from dynsim.cli.simulate.growing.options import Growing
+from dynsim.cli.simulate.prototypes.options import Prototypes
+from dynsim.cli.sweep.options import Sweep
+from dynsim.errors import argument_error, nearest, renamed
+from dynsim.outcome import Outcome
+from tests.support.commands import refused
+
+MINE = """
+import jax.numpy as jnp
+
+from dynsim import FunctionFlow
+
+
+def field(t, x, mu=1.0):
+    return jnp.stack([x[1], mu * (1 - x[0] ** 2) * x[1] - x[0]])
+
+
+def decay(t, x, rate=1.0):
+    return -rate * x
+
+
+def level(beta):
+    return beta
+
+
+def said(beta):
+    return "hello"
+
+
+flow = FunctionFlow(decay, names=("height",), parameters={"rate": 1.0})
+"""
+
+
+@pytest.fixture
+def nothing_runs(tmp_path, monkeypatch):
+    """Return a folder with functions of a user's, in which a computation fails: a refusal comes before it."""
+    for name in (
+        "dynsim.cli.simulate.flows.simulate",
+        "dynsim.cli.simulate.flows.iterate",
+        "dynsim.cli.simulate.ensembles.ensemble",
+        "analysis.dynamics.equilibria.search.all_equilibria",
+        "analysis.dynamics.diagrams.bifurcation_diagram",
+        "analysis.dynamics.portraits.plane.phase_plane",
+        "analysis.dynamics.poincare.orbit_diagram",
+        "analysis.dynamics.poincare.poincare_section",
+    ):
+        monkeypatch.setattr(name, lambda *a, **k: pytest.fail("computed before the options were looked at"))
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
+    return tmp_path
+
+
+NAMES = "Argument `names` must have one entry for each of 2 components"
+CONTINUE = "continue mine.py:field --parameter mu --start 0.1 0"
+SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("simulate mine.py:field --names a b c --dimension 2", f"{NAMES} (`--dimension`), but has 3."),
+        ("simulate mine.py:field --names a b c", f"{NAMES}, but has 3."),
+        ("simulate mine.py:field --names a b c --start 1 0", f"{NAMES}, but has 3."),
+        ("simulate mine.py:decay --units a b c --dimension 2", "`units` must have one entry for each of 2 components"),
+        ("simulate mine.py:decay --map --start 1 0 --names x", f"{NAMES}, but has 1."),
+        ("portrait mine.py:field --names x", f"{NAMES}, but has 1."),
+        ("portrait mine.py:decay --names x --box -1 1 -1 1", f"{NAMES}, but has 1."),
+        ("basins mine.py:field --names x --box -1 1 -1 1", f"{NAMES}, but has 1."),
+        ("lyapunov mine.py:field --names x --start 1 0", f"{NAMES}, but has 1."),
+        (f"{CONTINUE} --names a b c", f"{NAMES}, but has 3."),
+        (f"{CONTINUE} --component q", "`component` must name a component of the state, x_1, x_2, but is `q`."),
+        (f"{CONTINUE} --step -1", "`step` must be a positive number, but is -1.0."),
+        (f"{CONTINUE} --largest nan", "`largest` must be a positive number, but is nan."),
+        (f"{CONTINUE} --points 1", "`points` must be at least 2, but is 1."),
+        (f"{CONTINUE} --cycles --segments 2", "`segments` must be at least 3, but is 2."),
+        (f"{SECTION} --returns q", "`returns` must name a component of the state, x_1, x_2, but is `q`."),
+        (f"{SECTION} --plot x_1 q", "`plot` must name a component of the state, x_1, x_2, but is `q`."),
+        (f"{SECTION} --plot x_1", "`plot` must name two components, but names 1."),
+        (f"{SECTION} --plot x_1 x_2 --returns x_1", "`plot` must be left out with `--returns`"),
+        ("section mine.py:decay --start 1 --surface x_1=0", "`returns` must name a component, as one is left"),
+        ("section logistic --plot x", "`plot` must be left out for a map of one component"),
+        (
+            "section lorenz --surface z=27 --returns z",
+            "`returns` must name another component than the surface, on which it",
+        ),
+        ("simulate lorenz --end -1", "`end` must be a positive number, but is -1.0."),
+        ("simulate logistic --end 0.2", "`end` must be at least 1, but is 0.2."),
+        ("simulate fast-slow/van-der-pol --end -1", "`end` must be a positive number, but is -1.0."),
+        ("sweep lorenz --rho 1 --end 0", "`end` must be a positive number, but is 0.0."),
+        ("portrait van-der-pol --horizon -1", "`horizon` must be a positive number, but is -1.0."),
+        ("portrait van-der-pol --through nan 1", "`time` and `through` must be finite, but are 0.0 and (nan, 1.0)."),
+        ("simulate lorenz --start nan 1 2", "`start` must hold finite numbers, but is (nan, 1.0, 2.0)."),
+        ("simulate logistic --start nan", "`start` must hold finite numbers, but is (nan,)."),
+        ("simulate mine.py:decay --space sphere --start 2 0", "`start` must lie on the space, Sphere"),
+        (
+            "simulate mine.py:decay --space sphere --start 2 0 --members 2 --noise 1",
+            "`start` must lie on the space, Sp",
+        ),
+        ("simulate lorenz --out run.txt", "`out` must end in .npz, but is `run.txt`."),
+        ("simulate lorenz --rtol 1e-30", "`rtol` must be at least 2.2e-16, the rounding of numbers, but is 1e-30."),
+        ("simulate lorenz --max-steps 0", "`max_steps` must be at least 1, but is 0."),
+        ("simulate lorenz --max-steps 9 --noise 1", "`max_steps` must be left out with `--noise`, but is 9."),
+        ("simulate logistic --max-steps 9", "`max_steps` must be left out for a map, but is 9."),
+        ("section henon --max-steps 9", "`max_steps` must be left out for a map"),
+        ("simulate mine.py:level", "`system` must take time, state and nothing else, but does not"),
+        ("simulate mine.py:level --map", "`system` must take time, state and nothing else, but does not"),
+        ("simulate token-flow --initial nope", "`initial` must be one of uniform, box, hemisphere, cluster, but"),
+        ("figure consensus/figure-1 --out mine.py", "`out` must be a folder that can be written, but is"),
+        ("basins henon --box -2 2 -2", "`box` must have two ends for each axis, but has 3 numbers."),
+        ("basins mine.py:field --box 1", "`box` must have two ends for each axis, but has 1 number."),
+        ("basins henon --box -2 2 -2 inf --sample 5", "`box` must have finite ends, the lower one first, but is"),
+        ("basins pendulum --wrapped angle=q", "`wrapped` must be given as NAME=PERIOD, but is `angle=q`."),
+        ("basins pendulum --wrapped angle", "`wrapped` must be given as NAME=PERIOD, but is `angle`."),
+        (
+            "basins pendulum --wrapped angle=1 --wrapped=x=1",
+            "`wrapped` must be given once, with all of its values, but is",
+        ),
+        ("simulate lorenz --start 1 2 3 --end 1 --start 1", "`start` must be given once, with all of its values, but"),
+        ("basins double-well --out run.txt", "`out` must end in .npz, but is `run.txt`."),
+        ("continue lorenz --parameter rho --out run", "`out` must end in .npz, but is `run`."),
+        ("sweep lorenz --rho 1 --out run.npz", "`out` must end in .nc, but is `run.npz`."),
+        ("section henon --movie run.png", "`movie` must end in .gif, but is `run.png`."),
+        ("section henon --plot x y --against a=1:2", "`plot` must name one component with `--against`, but names 2."),
+        ("simulate lorenz --names a b", "`names` must be left out for `lorenz`, which has its own, but is ('a', 'b')."),
+        ("portrait lorenz --space sphere", "`space` must be left out for `lorenz`, which has its own"),
+        ("portrait oja --tokens 1 --space sphere", "`space` must be left out for `oja`, on which it has no effect"),
+        ("portrait mine.py:flow --units m", "`units` must be left out for `mine.py:flow`, which is no function and"),
+        ("simulate lorenz --start", "`start` must be given with a value, but is given without."),
+        ("simulate lorenz --start= --end 1", "`start` must be given with a value, but is given without."),
+        ("basins henon --box --shape 5", "`box` must be given with a value, but is given without."),
+        ("continue double-well --parameter h --second a --second-bounds", "`second_bounds` must be given with a value"),
+        ("simulate lorenz --dimension 5", "`dimension` must be left out for `lorenz` with these options, on which it"),
+        ("simulate lorenz --tokens 3", "`tokens` must be left out for `lorenz` with these options, on which it has no"),
+        ("simulate mine.py:field --start 1 0 --initial box", "`initial` must be left out for `mine.py:field` with"),
+        ("lyapunov lorenz --rtol nan", "`rtol` must be a finite number, but is nan."),
+        ("simulate none.npz", "`system` must be a file, but `none.npz` is not one."),
+        ("simulate token-flow --tokens 9 --density 3", "`density` must be at least 8, but is 3."),
+        ("simulate token-flow --beta nan", "`beta` must be a finite number, but is nan."),
+        ("simulate gradient --beta -1", "`beta` must be positive definite, but has the eigenvalue -1."),
+        ("sweep lorenz --rho 1 --max-steps 0", "`max_steps` must be at least 1, but is 0."),
+        ("sweep lorenz --rho 1 --rtol -1", "`rtol` must be positive, but is -1.0."),
+        ("sweep logistic --r 1 --max-steps 9", "`max_steps` must be left out for a map, but is 9."),
+        ("simulate growing --discrete --max-steps 9", "`max_steps` must be left out in discrete time, but is 9."),
+        ("simulate prototypes --max-steps 0", "`max_steps` must be at least 1, but is 0."),
+        ("simulate fast-slow --max-steps 0", "`max_steps` must be at least 1, but is 0."),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused_before_the_computation(nothing_runs, capsys, line, sentence):
+    assert sentence in refused(capsys, *line.split())
+    assert [path.name for path in nothing_runs.iterdir() if path.is_file()] == ["mine.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("simulate mine.py:field --foo", "a parameter of `mine.py:field` (mu), but is neither, did you mean `force`?"),
+        ("simulate mine.py:field --mo 1", "but is neither, did you mean `mu`?"),
+        ("simulate mine.py:field --mo", "but is neither, did you mean `mu`?"),
+        ("simulate mine.py:field --fig x.pdf", "but is neither, did you mean `figure`?"),
+        ("simulate mine.py:field --mu", "`mu` must be given with a value, but is given without."),
+        ("portrait lorenz --rh", "but is neither, did you mean `rho`?"),
+        (
+            "portrait lorenz --start 1 2 3 --axes x y --box -1 1 -1 1",
+            "`axes` must be an option of `dynsim portrait` or",
+        ),
+        ("portrait token-flow --tokns", "but is neither, did you mean `tokens`?"),
+        ("portrait token-flow --tokens", "`tokens` must be given with a value, but is given without."),
+        ("simulate token-flow --query-key", "`query_key` must be given with a value, but is given without."),
+        ("sweep lorenz --rho 1 --sigm", "but is neither, did you mean `sigma`?"),
+        ("sweep lorenz --rho", "`rho` must be given with a value, but is given without."),
+        ("sweep mine.py:flow --rte", "but is neither, did you mean `rate`?"),
+        ("sweep mine.py:flow --rate", "`rate` must be given with a value, but is given without."),
+        (
+            "sweep mine.py:level --bta",
+            "must be an argument of `mine.py:level` (beta), but is not, did you mean `beta`?",
+        ),
+    ],
+)
+def test_an_option_that_does_not_exist_is_said_to_be_unknown_with_or_without_a_value(
+    nothing_runs, capsys, line, sentence
+):
+    assert sentence in refused(capsys, *line.split())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sweep --rho lorenz",
+        "simulate --driven mine.py:field",
+        "simulate --names x v mine.py:field --end 1",
+        "portrait --causal token-flow",
+        "lyapunov --start 1 0 0 lorenz --duration 50",
+        "section --plot x y henon --count 9",
+        "continue --box -1 1 double-well --parameter h",
+        "basins",
+    ],
+)
+def test_a_system_that_an_option_takes_as_its_value_is_said_to_come_first(nothing_runs, capsys, line):
+    said = f"`system` must be given as the first word (see `dynsim {line.split()[0]} --help`), but is missing."
+    assert said in refused(capsys, *line.split())
+
+
+def test_an_option_that_takes_the_system_for_a_number_is_said_to_follow_it(nothing_runs, capsys):
+    said = "`box` must be as `dynsim basins --help` describes it and follow SYSTEM, but is not"
+    assert said in refused(capsys, "basins", "--box", "-2", "2", "henon", "--shape", "5")
+
+
+def test_a_system_may_come_after_the_numbers_of_its_parameters():
+    line = "--rho 10 20 -1/3 2d.py:field --end 1"
+    rest, given = separated(line.split(), ("system", "end"))
+    assert (rest, given) == (["2d.py:field", "--end", "1"], ("rho=10,20,-1/3",))
+
+
+@pytest.mark.parametrize("system", ["growing", "fast-slow/van-der-pol", "prototypes"])
+def test_a_system_with_options_of_its_own_is_said_to_come_first(nothing_runs, capsys, system):
+    said = (
+        f"`system` must be the first word after `dynsim simulate` if it has options of its own, but `{system}` is not."
+    )
+    assert said in refused(capsys, "simulate", "--end", "1", system)
+
+
+def test_a_function_that_a_sweep_cannot_keep_is_named_as_its_option_is(nothing_runs, capsys):
+    said = "Argument `system` must return numbers, arrays of numbers, or a mapping of these, but returns 'hello'"
+    assert said in refused(capsys, "sweep", "mine.py:said", "--beta", "1", "2")
+    with pytest.raises(ValueError, match="Argument `other` must be, but is not."), renamed(function="system"):
+        raise argument_error("other", "be", "is not")
+
+
+def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):
+    Path("run.toml").write_text('system = "mine.py:switched"\nmu = 2\nweights = [1, 0.5]\non = true\nseed = 3\n')
+    o = parse_system(SystemOptions, ["--config", "run.toml", "--mu", "4", "--parameters", "a=1"], "simulate")
+    assert (o.system, o.seed) == ("mine.py:switched", 3)
+    assert o.parameters == ("mu=2", "weights=1,0.5", "on=true", "a=1", "mu=4")  # the last one counts
+    assert other_words(SystemOptions, ["--config=run.toml"]) == o.parameters[:3]
+    assert other_words(SystemOptions, ["lorenz"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            'system = "lorenz"\nroh = 14.0',
+            "a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?",
+        ),
+        ('system = "lorenz"\ninteg = "scipy"', "but is neither, did you mean `integrator`?"),
+        ('system = "lorenz"\n[rho]\na = 1', "give `rho` as a number, a text, true or false, or a list of these, but"),
+        ('system = "lorenz"\nrho = []', "give `rho` as a number, a text, true or false, or a list of these, but"),
+        (
+            'system = "lorenz"\nrho = "high"',
+            "`rho` must be a finite number, or several with commas between, but is `high`.",
+        ),
+        ('system = "lorenz"\nstart = []', "`--config` must give `start` with a value, but `run.toml` gives []."),
+        ('system = "token-flow"\nbta = 14.0', "`run.toml` holds `bta`, did you mean `beta`?"),
+    ],
+)
+def test_a_name_in_a_toml_file_that_does_not_exist_gets_the_nearest(nothing_runs, capsys, text, sentence):
+    Path("run.toml").write_text(text)
+    assert sentence in refused(capsys, "simulate", "--config", "run.toml")
+
+
+def test_a_sweep_takes_its_grid_from_a_toml_file(nothing_runs, capsys):
+    Path("run.toml").write_text('system = "lorenz"\nrho = [10, 14.5]\nsgima = [1, 2]\n')
+    assert "or a parameter of `lorenz`" in refused(capsys, "sweep", "--config", "run.toml")
+    Path("run.toml").write_text('system = "lorenz"\nrho = [10, 14.5]\nframes = 1\n')
+    assert "`frames` must be at least 2" in refused(capsys, "sweep", "--config", "run.toml")
+
+
+def test_the_advice_on_a_lack_of_steps_names_options(capsys):
+    said = refused(capsys, "simulate", "lorenz", "--integrator", "scipy", "--max-steps", "9")
+    assert "only reached t = " in said
+    assert "after 9 steps" in said
+    assert "take a shorter run, a larger `--rtol` or more `--max-steps`, or `--integrator stiff` where" in said
+    assert "`max_steps`" not in said
+    stiff: list[Any] = [integrator("stiff", 1e-6, steps) for steps in (None, 7)]
+    assert [(one.method, one.max_steps) for one in stiff] == [("Radau", 1_000_000), ("Radau", 7)]
+
+
+def test_advice_names_options_that_the_command_has():
+    own = {"fast-slow": FastSlowOptions, "growing": Growing, "prototypes": Prototypes}
+    tables = {"section": Section, "sweep": Sweep, "simulate": Simulate, "lyapunov": Lyapunov}
+    tables |= {"basins": BasinsOptions} | {f"simulate {name}": table for name, table in own.items()}
+    assert tables.keys() == SOLVERS.keys()
+    for command, table in tables.items():
+        fields = {field.name: str(field.type) for field in dataclasses.fields(table)}
+        known = {"rtol", "max_steps", "integrator", "step_size"} & fields.keys()
+        known |= {"stiff"} if "'stiff'" in fields.get("integrator", "") else set()
+        assert {*SOLVERS[command]} == known, command
+    said = f"{Outcome.MAX_STEPS.advice}; {Outcome.IMPLICIT_SOLVER.advice}"
+    assert in_options(said, "simulate", ["growing"]) == (
+        "take a shorter run, a larger `--rtol` or more `--max-steps`; take a larger `--rtol` or another `--integrator`"
+    )
+    assert in_options(said, "portrait", ["lorenz"]) == f"take a shorter run; {Outcome.IMPLICIT_SOLVER.advice}"
+
+
+def test_the_portrait_of_one_token_is_that_of_a_vector(monkeypatch, capsys, tmp_path):
+    kept = []
+
+    def drawn(o, system, known, *rest):
+        kept.append((system, known.names))
+        raise argument_error("figure", "be drawn", "is not")
+
+    monkeypatch.setattr("dynsim.cli.portrait.on_sphere", drawn)
+    np.savetxt(tmp_path / "U.csv", [[1.0, 0.0], [0.0, 3.0]], delimiter=",")
+    line = ("portrait", "token-flow", "--tokens", "1", "--dimension", "2", "--value", tmp_path / "U.csv")
+    assert "`figure` must be drawn" in refused(capsys, *line)
+    ((system, names),) = kept
+    assert len(names) == 2
+    v = system.vector_field(0.0, np.array([0.6, 0.8]))  # U x / sqrt(2) without its part along x
+    np.testing.assert_allclose(np.sqrt(2) * v, 0.96 * np.array([-0.8, 0.6]), rtol=1e-12)
+
+
+def test_the_nearest_word_takes_the_fewest_changes_for_its_length():
+    assert nearest("mo", ["movie", "mu"]) == ", did you mean `mu`?"
+    assert nearest("dim", ["d", "dimension"]) == ", did you mean `dimension`?"
+    assert nearest("tokenflow", ["token", "token-flow"]) == ", did you mean `token-flow`?"
+    assert nearest("roh", ["rtol", "rho"]) == ", did you mean `rho`?"
+    assert nearest("foo", ["bar"]) == ""

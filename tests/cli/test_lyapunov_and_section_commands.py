@@ -1,0 +1,145 @@
+"""The commands `dynsim lyapunov` and `dynsim section`, and the panels that they draw."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from figures.panels.exponents import exponents_against, running_exponents
+from figures.panels.labels import axis_label, symbol
+from figures.panels.maps import cobweb, orbit_diagram, section
+from tests.support.commands import refused, run
+
+MINE = """
+def doubled(k, x, r=2.0):
+    return r * x * (1 - x)
+"""
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.mark.slow
+def test_exponents_of_a_map_with_errors_and_their_figure(capsys, tmp_path):
+    file = tmp_path / "exponents.png"
+    status, said, _ = run(capsys, "lyapunov", "henon", "--duration", 800, "--figure", file)
+    assert status == 0
+    values = [float(line.split(":")[1].split("+-")[0]) for line in said.splitlines()[:2]]
+    assert sum(values) == pytest.approx(np.log(0.3), abs=1e-5)
+    assert values[0] == pytest.approx(0.419, abs=0.05)
+    assert "dimension of Kaplan and Yorke 1.2" in said
+    assert file.stat().st_size > 1000
+
+
+def test_exponents_against_a_parameter(capsys, tmp_path):
+    words = ("--against", "r=2.5:3.9", "--values", 3, "--duration", 100, "--figure", tmp_path / "against.png")
+    status, said, _ = run(capsys, "lyapunov", "logistic", *words)
+    assert status == 0
+    first = float(said.split("r = 2.5: ")[1].split(" +- ")[0])
+    assert first == pytest.approx(np.log(0.5), abs=1e-3)
+    assert "0 of 3 escape" in said
+
+
+def test_an_orbit_that_escapes_has_no_exponents(capsys):
+    status, said, _ = run(capsys, "lyapunov", "logistic", "--start", 3, "--duration", 100)
+    assert status == 1
+    assert said.splitlines()[-1] == "not converged: the trajectory left the finite numbers"  # and no advice
+    status, _, err = run(capsys, "lyapunov", "logistic", "--against", "r=4.05:4.2", "--values", 2, "--duration", 100)
+    assert status
+    assert "The orbit escapes for all values of `r`" in err
+
+
+def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
+    words = ("--figure", tmp_path / "map.png", "--force")
+    said = run(capsys, "section", "logistic", "--against", "r=2.5:3.3", "--values", 2, "--warm-up", 500, *words)[1]
+    assert said.startswith("2 values of r: periods 1 at 1, 2 at 1; 0 escape")
+    (tmp_path / "mine.py").write_text(MINE)
+    said = run(capsys, "section", f"{tmp_path}/mine.py:doubled", "--map", "--start", 0.3, "--count", 40, *words)[1]
+    assert said.startswith("40 steps from 0.3 to 0.5")
+    said = run(capsys, "section", "henon", "--orbits", 2, "--count", 50, *words)[1]
+    assert "orbits of 50 steps" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("section lorenz", "Argument `surface` must be NAME=VALUE with one of x, y, z, but is ``"),
+        ("section lorenz --surface w=3", "must name a component of the state, x, y, z, but is `w`"),
+        ("section lorenz --surface z=27 --strobe 2", "Argument `surface` must be left out with `--strobe`"),
+        ("section lorenz --strobe -2", "Argument `strobe` must be a positive number"),
+        ("section lorenz --against rho=1:2", "Argument `against` must be left out for a flow"),
+        ("section logistic --surface x=3", "Argument `surface` must be left out for a map"),
+        ("section logistic --against q=1:2", "Argument `against` must name a parameter of Logistic, r, but is `q`"),
+        (
+            "section logistic --against r=1",
+            "Argument `against` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `r=1`",
+        ),
+        ("sweep lorenz --rho 5:30", "`rho` must be numbers one after the other, such as `--rho 1 2 4`, but has `5:30`"),
+        (
+            "sweep lorenz --start 1",
+            "must be an option of `dynsim sweep` or a parameter of `lorenz` (sigma, rho, beta), but is neither.",
+        ),
+        ("basins henon --movie a.gif", "but is neither (`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie"),
+        (
+            "simulate pendulum --friction 0.1 --integrator symplectic",
+            "Argument `system` must have the form q' = a(p), p' =",
+        ),
+        (
+            "simulate lorenz --integrator symplectic",
+            "Argument `start` must be one array with positions and as many mom",
+        ),
+        (
+            "simulate pendulum --integrator symplectic --rtol 1e-3",
+            "Argument `rtol` must be left out with `--integrator",
+        ),
+        ("simulate logistic --end 2.5", "Argument `end` must be a whole number of steps for a map, but is 2.5"),
+        ("simulate logistic --start 1 2", "Argument `start` must have 1 number, one for each component, but has 2"),
+        ("section logistic --against r=1:1", "Argument `against` must hold two different finite numbers"),
+        ("section henon --start 30 30", "Argument `start` must have an orbit that stays finite"),
+        ("section kuramoto --surface theta_1=900 --longest 1 --warm-up 0", "is not crossed up to t ="),
+        ("section lorenz --surface z=27 --longest 50", "Argument `longest` must be longer than the warm-up, 100, but"),
+        ("continue duffing --parameter gamma --to 0.5", "Argument `system` must not depend on time to have equilibria"),
+        (
+            "simulate lorenz --start 1 1 1 --members 2",
+            "Argument `start` must be left out for an ensemble without noise",
+        ),
+        ("lyapunov lorenz --duration 3", "Argument `duration` must be at least 40 intervals"),
+        ("lyapunov kuramoto --against frequencies=0:1", "must name a parameter that is one number"),
+        ("lyapunov logistic --r 5 --count 3", "Argument `count` must be at most the dimension, 1"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, tmp_path, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    assert sentence in refused(capsys, *words.split())
+
+
+def test_panels_refuse_what_does_not_fit(ax):
+    for call in (
+        lambda: section(ax, np.zeros((3, 3)), labels=("x", "y")),
+        lambda: cobweb(ax, np.zeros(3), np.zeros(3), np.zeros(1), label="x"),
+        lambda: orbit_diagram(ax, np.zeros(3), np.zeros((2, 4)), labels=("r", "x")),
+        lambda: running_exponents(ax, np.zeros(3), np.zeros((3, 2)), np.zeros(1)),
+        lambda: exponents_against(
+            ax, np.zeros(3), np.zeros((2, 1)), np.zeros((2, 1)), xlabel="r", converged=np.ones(3)
+        ),
+    ):
+        with pytest.raises(ValueError, match="Argument `.*` must have"):
+            call()
+
+
+def test_a_cobweb_goes_from_the_graph_to_the_diagonal(ax):
+    xs = np.linspace(0, 1, 5)
+    cobweb(ax, xs, xs / 2, np.array([0.8, 0.4, 0.2]), label="$x$")
+    web = next(line for line in ax.lines if line.get_label() == "orbit")
+    x, y = web.get_xdata(), web.get_ydata()
+    ends = {(a, b) for a, b in zip(x, y, strict=True)}
+    assert {(0.8, 0.4), (0.4, 0.4), (0.4, 0.2)} <= ends
+
+
+@pytest.mark.slow
+def test_symbols():
+    assert [symbol(name) for name in ("p_x", "theta_1", "prey", "x1", "fast_1", "$y$")] == [
+        "$p_{x}$", r"$\theta_{1}$", "prey", "$x_{1}$", "fast 1", "$y$"]  # fmt: skip
+    assert axis_label("v", "mV") == "$v$ (mV)"

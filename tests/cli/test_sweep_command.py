@@ -1,0 +1,168 @@
+"""`dynsim sweep`: functions of the user's, systems of the catalogue and of papers, files, resumption, refusals."""
+
+import pickle
+
+import numpy as np
+import pytest
+import xarray
+
+from dynsim.cli.sweep.command import Built, _built_again
+from dynsim.cli.sweep.options import Sweep
+from dynsim.errors import IntegrationError
+from dynsim.keys import stream
+from dynsim.outcome import Outcome
+from dynsim.simulation.sweep_points import digest, points_of
+from tests.support.commands import refused, run
+
+MINE = """
+import jax
+
+from dynsim.systems.base import FunctionFlow, FunctionMap
+
+
+def level(beta, key, gamma=1.0):
+    return {"level": beta * jax.random.normal(key) + gamma, "ratio": 1 / (2 - beta)}
+
+
+def decay(t, x, rate=1.0):
+    return -rate * x
+
+
+def wrong(k, x, rate):
+    return rate * jax.numpy.zeros(3)
+
+
+flow = FunctionFlow(decay, names=("height",), parameters={"rate": 1.0})
+wide = FunctionFlow(wrong, names=("height",), parameters={"rate": 1.0})
+map = FunctionMap(wrong, names=("height",), parameters={"rate": 1.0})
+nameless = FunctionMap(lambda k, x, rate: heigth * x, names=("height",), parameters={"rate": 1.0})
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
+    words = ("sweep", "mine.py:level", "--beta", "1", "2", "4", "--seeds", "2", "--units", "beta=1/s", "--out", "f.nc")
+    status, said, _ = run(capsys, *words)
+    assert status == 1
+    assert "6 points (beta 3 x seed 2): 4 ok, 2 failed" in said
+    assert "failed at beta = 2, seed = 0: ZeroDivisionError: division by zero" in said
+    with xarray.open_dataset(here / "f.nc", engine="scipy") as found:
+        assert found["level"].dims == ("beta", "seed")
+        assert found["beta"].attrs["units"] == "1/s"
+        np.testing.assert_array_equal(found["ratio"].sel(seed=1), [1.0, np.nan, -0.5])
+        assert found["status"].values.tolist() == [["ok"] * 2, ["failed"] * 2, ["ok"] * 2]
+    first = (here / "f.nc").read_bytes()
+    (here / "f.nc").unlink()
+    (here / "f.parts" / "part-00003.npz").unlink()
+    assert run(capsys, *words)[0] == 1
+    assert (here / "f.nc").read_bytes() == first
+    said = refused(capsys, *words[:4], "3", *words[6:])
+    assert "Argument `out` must name a file beside which `f.parts` holds parts of this very run" in said
+    assert "it holds parts of another: delete this folder, or give another `--out`." in said
+
+
+def test_the_function_of_a_command_is_built_again_from_the_same_file_only(here, monkeypatch):
+    made = Built(Sweep("mine.py:level", seeds=1), (("beta", 1),))
+    sent = pickle.dumps(made)
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    key = stream(0, "sweep")
+    assert pickle.loads(sent)(beta=3.0, key=key) == made(beta=3.0, key=key)
+    assert pickle.loads(sent) is pickle.loads(sent)  # what a worker has compiled stays
+    points = points_of({"beta": [1.0]}, 1)
+    assert digest(made, points, 1, False) == digest(made.__wrapped__, points, 1, False)
+    mine = here / "mine.py"
+    mine.write_text(mine.read_text() + "\n")
+    _built_again.cache_clear()
+    with pytest.raises(ValueError, match="file that is the same on every worker, but `.*mine.py` differs on one"):
+        pickle.loads(sent)
+    mine.unlink()
+    with pytest.raises(ValueError, match="mine.py` does not exist on one"):
+        pickle.loads(sent)
+
+
+@pytest.mark.slow
+def test_systems_with_the_same_parameters_are_told_apart(here):
+    points = points_of({"beta": [1.0]}, None)
+    told = [
+        Sweep("lorenz"),
+        Sweep("token-flow"),
+        Sweep("lorenz", end=2.0),
+        Sweep("lorenz", frames=9),
+        Sweep("lorenz", rtol=1e-6),
+        Sweep("lorenz", max_steps=9),
+    ]
+    found = [digest(Built(one, (("beta", 1.0),)), points, 1, False) for one in told]
+    assert len({*found}) == len(found)
+    assert digest(Built(Sweep("lorenz"), (("beta", 1.0),)), points, 1, False) == found[0]
+
+
+def test_a_point_that_lacks_steps_is_told_the_option(here, capsys, monkeypatch):
+    caps = []
+
+    def stopped(*arguments, integrator):
+        caps.append(integrator.max_steps)
+        raise IntegrationError(f"Stopped: {Outcome.MAX_STEPS.advice}.", outcome=Outcome.MAX_STEPS)
+
+    monkeypatch.setattr("dynsim.simulation.simulate.simulate", stopped)
+    status, said, _ = run(capsys, "sweep", "lorenz", "--rho", "28", "--max-steps", "9")
+    assert (status, caps) == (1, [9])
+    assert said.splitlines()[0] == "1 point (rho 1): 0 ok, 1 failed"
+    assert "take a shorter run, a larger `--rtol` or more `--max-steps`\n" in said
+    assert "`max_steps`" not in said
+
+
+@pytest.mark.slow
+def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys):
+    _, said, _ = run(capsys, "sweep", "logistic", "--r", "2.5", "3.2", "--end", "400")
+    assert f"x_largest: from 0.6 to {0.799455:g}" in said  # 1 - 1/r, and the larger point of the 2-cycle
+    _, said, _ = run(
+        capsys,
+        "sweep",
+        "mine.py:flow",
+        "--rate",
+        "1",
+        "2",
+        "--end",
+        "2",
+        "--frames",
+        "3",
+        "--out",
+        "flow.nc",
+        "--seeds",
+        "1",
+    )
+    with xarray.open_dataset(here / "flow.nc", engine="scipy") as found:
+        share = np.exp([[-1.0], [-2.0]])  # of the value at the middle that is left at the end
+        np.testing.assert_allclose(found["height_final"] / found["height_mean"], 2 * share / (1 + share), rtol=1e-6)
+    _, said, _ = run(capsys, "sweep", "token-flow", "--beta", "1", "4", "--end", "4", "--frames", "3")
+    assert "diameter_final: from " in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("mine.py:level", "--bta", "1"), "of `mine.py:level` (beta, key, gamma), but is not, did you mean `beta`?"),
+        (("mine.py:level", "--gamma", "1"), "`mine.py:level` needs, but lack beta and key (`--seeds` gives `key`)"),
+        (("mine.py:decay", "--rate", "1"), "lack t and x (a right-hand side becomes a flow by `FunctionFlow(decay, "),
+        (("mine.py:level", "--beta", "1", "--end", "3"), "`end` must be left out for a function of yours"),
+        (("mine.py:level",), "`parameters` must be given, such as `--beta 1 2 4`"),
+        (("mine.py:level", "--beta"), "`beta` must be given with values"),
+        (("mine.py:level", "--beta", "1", "--seeds", "1", "--out", "f.csv"), "`out` must end in .nc, but is `f.csv`"),
+        (("mine.py:level", "--beta", "1", "--seeds", "1", "--units", "beta"), "`units` must be given as NAME=UNIT"),
+        (("lorenz", "--rh", "1"), "or a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?"),
+        (("mine.py:wide", "--rate", "1"), "`system` must return an array of shape (1,), but line 15 of"),
+        (("mine.py:map", "--rate", "1"), "`system` must return an array of shape (1,), but line 15 of"),
+        (("mine.py:nameless", "--rate", "1"), "`system` must take (k, x) with x of shape (1,), in JAX, but line 22 of"),
+        (("lorenz", "--rho", "1", "--vectorised"), "`vectorised` must be left out for a system"),
+        (("lorens", "--rho", "1"), "did you mean `lorenz`?"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_swept_is_refused_in_one_sentence(here, capsys, words, sentence):
+    assert sentence in refused(capsys, "sweep", *words)

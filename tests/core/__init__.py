@@ -1,0 +1,1 @@
+"""Packages, layers, spaces, exact numbers, processes, programs and the README."""

@@ -1,0 +1,1 @@
+"""The workbench: measures and searches that work for any system."""

@@ -1,0 +1,1 @@
+"""Attractors and basins."""

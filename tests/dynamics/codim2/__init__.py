@@ -1,0 +1,1 @@
+"""Curves of bifurcations in two parameters."""

@@ -1,0 +1,217 @@
+"""Normal forms on branches of periodic orbits: closed forms in solid tori, of forced flows, on a sphere; folds."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.continuation.orbits import continue_orbits, switch_orbits
+from analysis.dynamics.normal_forms.charts import second_derivative, third_derivative
+from analysis.dynamics.normal_forms.return_maps import ReturnChart
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from dynsim.spaces import Euclidean, Sphere
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.catalogue.chaotic import Roessler
+from dynsim.systems.catalogue.parameters import parameter
+from tests.dynamics.continuation.test_orbits import Bautin
+
+P = lambda flow: flow.p
+
+
+def across(p, q, half, c, s, v):
+    """Return the velocity of what is across a circle at the angle with the cosine c and the sine s.
+
+    With `half` it grows at the rate p + q |v|^2 along a direction that makes half a turn while the circle makes one,
+    and shrinks across: after a turn the direction is reversed. Without it grows so everywhere and turns by .3 a turn.
+    """
+    turned = jnp.stack([-v[1], v[0]])
+    if not half:
+        return (p + q * (v @ v)) * v + 0.3 * turned
+    along = (v + jnp.stack([c * v[0] + s * v[1], s * v[0] - c * v[1]])) / 2
+    return (p + q * (along @ along)) * along - 0.4 * (v - along) + turned / 2
+
+
+class Torus(AbstractFlow):
+    """The unit circle in space, gone round in 2 pi, with `across` for the distance from it and the height above it.
+
+    The height is measured from a parabola, which gives the return map quadratic terms and does not change its class.
+    The velocity depends on the place, so that trajectories return at different times, by the same map.
+    """
+
+    p: object = parameter("p", -0.05)
+    q: object = parameter("q", -0.3)
+    bend: object = parameter("bend", 0.7)
+    half: bool = True
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        del t
+        r = jnp.sqrt(x[0] ** 2 + x[1] ** 2)
+        c, s, out = x[0] / r, x[1] / r, r - 1
+        rate, rise = across(self.p, self.q, self.half, c, s, jnp.stack([out, x[2] - self.bend * out**2]))
+        velocity = jnp.stack([rate * c - x[1], rate * s + x[0], rise + 2 * self.bend * out * rate])
+        return (1 + 0.6 * out + 0.9 * x[2] + 0.3 * x[1]) * velocity
+
+
+class Driven(AbstractFlow):
+    """The same in a plane about the point (c, 0), with time as the angle, which runs `speed` times as fast."""
+
+    p: object = parameter("p", -0.05)
+    q: object = parameter("q", -0.3)
+    bend: object = parameter("bend", 0.7)
+    speed: object = parameter("speed", 1.0)
+    half: bool = True
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        c, s = jnp.cos(self.speed * t), jnp.sin(self.speed * t)
+        out = x[0] - c
+        v = jnp.stack([out, x[1] - self.bend * out**2])
+        rate, rise = self.speed * across(self.p, self.q, self.half, c, s, v)
+        return jnp.stack([rate - self.speed * s, rise + 2 * self.bend * out * rate])
+
+
+class OnSphere(AbstractFlow):
+    """The torus in half of a sphere, by central projection."""
+
+    p: object = parameter("p", -0.05)
+    q: object = parameter("q", -0.3)
+    space: Sphere = Sphere()
+
+    def velocity(self, t, x):
+        moved = lambda y: self.space.project(jnp.append(y, 1.0))
+        y = x[:3] / x[3]
+        return jax.jvp(moved, (y,), (Torus(p=self.p, q=self.q).velocity(t, y),))[1]
+
+
+def bifurcation(flow, start, *, segments=1, forcing=None, step=0.05):
+    """Return the only bifurcation between p = -.05 and .05 of the orbits through a state, of periods near 2 pi."""
+    first = periodic_orbit(flow, jnp.asarray(start), 2 * np.pi, segments=segments, forced=forcing is not None)
+    found = continue_orbits(flow, P, first, (-0.05, 0.05), forcing=forcing, step=step)
+    (point,) = found.bifurcations
+    assert point.parameter == pytest.approx(0.0, abs=1e-7)
+    return point
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("q", "criticality"), [(-0.3, "supercritical"), (0.2, "subcritical")])
+def test_a_doubling_of_a_cycle_has_the_coefficient_of_its_return_map(q, criticality):
+    """A turn takes u to -u exp(2 pi p) (1 + 2 pi q u^2 + ...) at small p: c = -2 pi q."""
+    point = bifurcation(Torus(q=q), [np.cos(2.0), np.sin(2.0), 0.0], segments=2)
+    assert (point.kind, point.criticality) == ("period doubling", criticality)
+    assert point.coefficient == pytest.approx(-2 * np.pi * q, rel=1e-6)
+    assert str(point).endswith(f"({criticality})")
+
+
+@pytest.mark.slow
+def test_the_derivatives_of_a_return_map_are_those_of_its_differences_by_another_integrator():
+    flow = Torus(p=0.05, q=0.3)
+    orbit = periodic_orbit(flow, jnp.asarray([np.cos(2.0), np.sin(2.0), 0.0]), 2 * np.pi)
+    x = np.asarray(orbit.state)
+    velocity = np.asarray(flow.velocity(0.0, orbit.state))
+    basis = np.linalg.svd(velocity[None])[2][1:].T
+    field = jax.jit(lambda x: flow.velocity(0.0, x))
+    section = lambda t, y: velocity @ (y - x) if t > 1 else 1.0
+    section.terminal, section.direction = True, 1
+    along = np.array([0.6, 0.8])
+
+    def returned(h):
+        fall = lambda t, y: np.asarray(field(y))
+        run = solve_ivp(fall, (0, 20), x + basis @ (h * along), "DOP853", rtol=1e-13, atol=1e-14, events=section)
+        return basis.T @ (run.y_events[0][0] - x)
+
+    h, chart = 0.01, ReturnChart(flow, orbit.state, basis, orbit.period, 1e-11, forced=False)
+    values = {k: returned(k * h) for k in (-4, -2, -1, 0, 1, 2, 4)}
+    second = lambda k: (values[k] - 2 * values[0] + values[-k]) / (k * h) ** 2
+    third = lambda k: (values[2 * k] - 2 * values[k] + 2 * values[-k] - values[-2 * k]) / (2 * (k * h) ** 3)
+    found = second_derivative(chart, along, along).value.real, third_derivative(chart, along, along, along).value.real
+    assert np.allclose(found[0], (4 * second(1) - second(2)) / 3, rtol=1e-4)
+    assert np.allclose(found[1], (4 * third(1) - third(2)) / 3, rtol=1e-2)
+
+
+@pytest.mark.slow
+def test_the_torus_of_a_cycle_has_the_coefficient_of_its_return_map():
+    """A turn takes u to u exp(i theta) (1 + 2 pi q |u|^2), with |q| = 1 for the vector (1, i) / sqrt 2: a = 4 pi q."""
+    point = bifurcation(Torus(q=-0.3, half=False), [1.0, 0.0, 0.0])
+    assert (point.kind, point.criticality) == ("Neimark-Sacker point", "supercritical")
+    assert point.frequency == pytest.approx(0.6 * np.pi, abs=1e-6)
+    assert point.coefficient == pytest.approx(4 * np.pi * -0.3, rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("half", [True, False])
+def test_forced_orbits_have_the_coefficients_of_the_map_over_a_period(half):
+    flow, forcing = Driven(q=0.25, speed=2.0, half=half), lambda flow: 2 * jnp.pi / flow.speed
+    first = periodic_orbit(flow, jnp.asarray([1.0, 0.0]), np.pi, segments=2, forced=True)
+    (point,) = continue_orbits(flow, P, first, (-0.05, 0.05), forcing=forcing).bifurcations
+    assert (point.kind, point.criticality) == ("period doubling" if half else "Neimark-Sacker point", "subcritical")
+    assert point.coefficient == pytest.approx((-2 if half else 4) * np.pi * 0.25, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_on_a_sphere_a_doubling_has_the_coefficient_that_belongs_to_its_units():
+    """The image of the critical unit vector, less its part along the velocity, has a length l: c is -2 pi q / l^2."""
+    flow = OnSphere(q=-0.3)
+    start = flow.space.project(jnp.asarray([1.0, 0.0, 0.0, 1.0]))
+    point = bifurcation(flow, start)
+    node = jnp.asarray(point.state.nodes[0])
+    y = node[:3] / node[3]
+    angle = np.arctan2(y[1], y[0])
+    c, s = np.cos(angle / 2), np.sin(angle / 2)
+    critical = jnp.asarray([c * np.cos(angle), c * np.sin(angle), s])
+    image = jax.jvp(lambda y: flow.space.project(jnp.append(y, 1.0)), (y,), (critical,))[1]
+    along = flow.velocity(0.0, node)
+    image = image - (image @ along) / (along @ along) * along
+    assert (point.kind, point.criticality) == ("period doubling", "supercritical")
+    assert point.coefficient == pytest.approx(2 * np.pi * 0.3 / float(image @ image), rel=1e-6)
+
+
+@pytest.mark.parametrize("segments", [pytest.param(1, marks=pytest.mark.slow), 3])
+def test_a_fold_of_cycles_has_its_curvature_in_the_length_of_the_branch(segments):
+    """The branch is p = r^4 - 2 r^2, whose fold at r = 1 is p + 1 = 4 (r - 1)^2, and s^2 = segments (r - 1)^2."""
+    flow = Bautin(p=-0.9)
+    r = (1 + 0.1**0.5) ** 0.5
+    first = periodic_orbit(flow, jnp.asarray([r, 0.0]), 2 * np.pi, segments=segments)
+    (fold,) = continue_orbits(flow, P, first, (-1.1, -0.9), step=0.2, max_step=0.4).bifurcations
+    assert (fold.kind, fold.criticality) == ("fold", "")
+    assert fold.coefficient == pytest.approx(4 / segments, rel=1e-4)
+
+
+def test_multipliers_too_large_for_one_run_leave_the_coefficient_unknown():
+    curve = OrbitCurve(Bautin(), P, jnp.ones(2), 1, None, 10.0, 1e-9)
+    point = CurvePoint(
+        Cycle(np.ones((1, 2)), np.asarray(6.0)), 0.0, *[np.empty(0)] * 4, np.array([1e9, -1.0]), np.empty(0)
+    )
+    assert np.isnan(curve.coefficient("period doubling", point, 0.0).value)
+
+
+@pytest.mark.slow
+def test_the_doubled_orbits_of_roessler_are_as_large_as_the_coefficient_says():
+    """Near the doubling the multiplier is -(1 + m): points of the doubled orbit lie at u^2 = m / c on the section."""
+    flow, where = Roessler(a=0.2, b=0.2, c=2.7), (lambda flow: flow.c)
+    first = periodic_orbit(flow, jnp.asarray([-2.0, -3.0, 0.1]), 5.8)
+    single = continue_orbits(flow, where, first, (2.7, 2.9), step=0.1)
+    (point,) = single.bifurcations
+    assert point.criticality == "supercritical"
+    (double,) = switch_orbits(flow, where, point, (2.7, 2.9), step=0.02, max_step=0.02, max_points=3)
+    c = double.parameters[1]
+    alone = periodic_orbit(Roessler(a=0.2, b=0.2, c=c), jnp.asarray(point.state.nodes[0]), float(point.state.period))
+    growth = float(np.max(np.abs(alone.multipliers))) - 1
+    nodes = np.asarray(double.states.nodes[1])
+    half = (nodes[0] - nodes[1]) / 2
+    velocity = np.asarray(flow.velocity(0.0, jnp.asarray(point.state.nodes[0])))
+    half = half - (half @ velocity) / (velocity @ velocity) * velocity
+    assert half @ half == pytest.approx(growth / point.coefficient, rel=0.02)
+
+
+@pytest.mark.slow
+def test_a_period_that_depends_on_the_parameter_moves_the_times_of_all_segments():
+    """The multipliers of a forced orbit do not change with its frequency; its folds and doublings lie where they do."""
+    where, forcing = (lambda flow: flow.speed), (lambda flow: 2 * jnp.pi / flow.speed)
+    first = periodic_orbit(Driven(p=-0.2), jnp.asarray([1.0, 0.0]), 2 * np.pi, segments=3, forced=True)
+    found = continue_orbits(Driven(p=-0.2), where, first, (0.5, 2.0), forcing=forcing, step=0.3, max_step=1.0)
+    assert np.allclose(np.abs(found.eigenvalues[:, 0]), np.exp(-0.4 * np.pi), rtol=1e-6)
+    assert not found.bifurcations

@@ -1,0 +1,150 @@
+"""Spectra: codimension and symmetry modes left out, known eigenvalues, kinds."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics import linearisation
+from analysis.dynamics.linearisation import (
+    eigenvalues,
+    index,
+    kind,
+    rotations,
+    spectrum,
+    tangent_basis,
+    tangent_jacobian,
+)
+from dynsim._core.orientation import basis_of_range
+from dynsim.keys import stream
+from dynsim.spaces import Euclidean, Product, Simplex
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
+from dynsim.systems.tokens.scalar_driven import OjaFlow
+from tests.support.zoo import FLOWS, flow_and_start, vector_field
+
+
+def test_a_linear_flow_has_the_eigenvalues_of_its_matrix():
+    A = np.array([[1.0, 2.0], [0.0, -3.0]])
+    flow = FunctionFlow(lambda t, x: x @ jnp.asarray(A).T, Euclidean())
+    found = spectrum(flow, [0.0, 0.0])  # a list of numbers is a state
+    np.testing.assert_allclose(tangent_jacobian(flow, [0.0, 0.0]), tangent_jacobian(flow, jnp.zeros(2)))
+    np.testing.assert_allclose(np.sort(found.values.real), [-3.0, 1.0], atol=1e-13)
+    assert (found.index, found.kind, found.num_symmetries) == (1, "saddle", 0)
+
+
+def test_the_spectrum_of_oja_at_an_eigenvector_is_the_gaps():
+    U = np.diag([3.0, 1.0, -1.0])
+    flow = OjaFlow(U)
+    for k, kind_ in enumerate(("stable", "saddle", "unstable")):
+        gaps = np.delete(np.diag(U), k) - U[k, k]
+        found = spectrum(flow, jnp.asarray(np.eye(3)[k]))
+        np.testing.assert_allclose(np.sort(found.values.real), np.sort(gaps), atol=1e-12)
+        assert found.kind == kind_
+
+
+SPECIAL = {name for name in FLOWS if name.startswith("published")} | {"resampled"}  # of the general heads
+SPECIAL |= {
+    "two levels",
+    "prototypes and an MLP",
+    "prototypes and free embeddings",
+}  # of the growing flow, a tree as well
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SPECIAL else []) for name in FLOWS]
+)
+def test_the_jacobian_has_as_many_rows_as_the_space_has_dimensions(name):
+    flow, x = flow_and_start(name)
+    basis = tangent_basis(flow.space, x)
+    assert tangent_jacobian(flow, x).shape == (basis.shape[1],) * 2
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
+    eps = 1e-6
+    rng = np.random.default_rng(0)
+    flat, unravel = jax.flatten_util.ravel_pytree(x)
+    v = basis @ rng.normal(size=basis.shape[1])
+    moved = [unravel(jnp.asarray(np.asarray(flat) + sign * eps * v)) for sign in (1, -1)]
+    ends = [np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(vector_field(flow, 0.0, y))]) for y in moved]
+    slope = basis.T @ (ends[0] - ends[1]) / (2 * eps)
+    np.testing.assert_allclose(tangent_jacobian(flow, x) @ (basis.T @ v), slope, atol=1e-6)
+
+
+def test_tangent_vectors_of_a_flat_space_are_those_of_its_axes_and_nothing_is_compiled(monkeypatch):
+    pair, x = Product((Euclidean(), Euclidean())), (jnp.ones(2), jnp.ones((2, 1)))
+    projected = linearisation._projection(pair, x)
+    np.testing.assert_array_equal(basis_of_range(projected), np.eye(4))  # as of every other space
+    monkeypatch.setattr(linearisation, "_projection", None)
+    np.testing.assert_array_equal(tangent_basis(pair, x), np.eye(4))
+
+
+def test_a_simplex_has_one_dimension_less():
+    assert tangent_basis(Simplex(), jnp.array([0.2, 0.3, 0.5])).shape == (3, 2)
+
+
+def test_consensus_for_the_identity_is_stable_across_its_rotations():
+    flow = TokenFlow(np.eye(3))
+    x = jnp.broadcast_to(flow.space.sample(stream(0, "x"), (1, 3)), (4, 3))
+    bare, across = spectrum(flow, x), spectrum(flow, x, symmetries=rotations(3))
+    assert (bare.kind, bare.num_symmetries) == ("undecided", 0)
+    assert (across.kind, across.num_symmetries) == ("stable", 2)
+    np.testing.assert_allclose(across.values, -1 / np.sqrt(3), atol=1e-12)
+
+
+def test_antipodal_tokens_are_a_saddle():
+    x = jnp.asarray(np.outer([1.0, 1, -1], np.eye(3)[0]))
+    found = spectrum(TokenFlow(np.eye(3)), x, symmetries=rotations(3))
+    assert found.kind == "saddle"
+    assert found.index == 2
+    assert found.num_symmetries == 2
+
+
+def test_rotations_are_those_that_commute():
+    assert len(rotations(4)) == 6
+    assert len(rotations(3, np.diag([1.0, 1.0, 2.0]))) == 1
+    assert len(rotations(3, np.diag([1.0, 2.0, 3.0]))) == 0
+    assert len(rotations(3, np.eye(3), np.diag([1.0, 1.0, 2.0]))) == 1
+    assert len(rotations(3, np.diag([1.0, 1.0, 1.0 + 1e-3]))) == 1  # almost commuting is not commuting
+    turn = rotations(2)[0](jnp.array([[1.0, 0.0]]))
+    assert abs(float(turn[0, 0])) < 1e-15
+    assert abs(float(turn[0, 1])) == pytest.approx(1.0)
+
+
+def test_an_eigenvalue_that_is_zero_up_to_rounding_is_not_unstable():
+    found = spectrum(FunctionFlow(lambda t, x: jnp.array([1e-9, -1.0]) * x), np.zeros(2))
+    assert (found.index, found.kind) == (0, "undecided")
+    found = spectrum(FunctionFlow(lambda t, x: jnp.array([1e-6, -1.0]) * x), np.zeros(2))
+    assert (found.index, found.kind) == (1, "saddle")
+
+
+def test_a_generator_that_is_no_symmetry_is_refused():
+    P = np.diag([1.0, 2.0, 3.0])
+    x = jnp.broadcast_to(jnp.asarray([1.0, 0, 0]), (3, 3))
+    flow = TokenFlow(P, P)
+    with pytest.raises(ValueError, match="symmetries` must give zero modes"):
+        spectrum(flow, x, symmetries=rotations(3))
+    assert spectrum(flow, x, symmetries=rotations(3, P)).num_symmetries == 0
+
+
+def test_kinds_need_a_margin():
+    assert kind([-1.0, -2.0], 0.1) == "stable"
+    assert kind([0.05, -2.0], 0.1) == "undecided"
+    assert kind([1.0, 0.05], 0.1) == "saddle"
+    assert kind([1.0, 2.0 + 1j], 0.1) == "unstable"
+    assert index([1.0, -1.0, 0.5 + 2j]) == 2
+
+
+@pytest.mark.parametrize("bad", [np.ones((2, 3)), np.array([[np.nan]])])
+def test_bad_matrices_are_refused(bad):
+    with pytest.raises(ValueError, match="jacobian` must"):
+        eigenvalues(bad)
+    with pytest.raises(ValueError, match="matrices` must have shape"):
+        rotations(3, np.eye(2))
+
+
+def test_the_spectrum_of_consensus_does_not_depend_on_the_metric():
+    A = np.asarray(jax.random.normal(stream(0, "A"), (3, 3)))
+    flow = gradient_token_flow(A @ A.T + np.eye(3))
+    x = jnp.broadcast_to(flow.space.sample(stream(1, "x"), (1, 3)), (4, 3))
+    values = eigenvalues(tangent_jacobian(flow, x))
+    np.testing.assert_allclose(values[2:], -1 / np.sqrt(3), atol=1e-9)
+    np.testing.assert_allclose(values[:2], 0.0, atol=1e-9)

@@ -1,0 +1,1 @@
+"""Rigorous results."""

@@ -1,0 +1,213 @@
+"""Panels draw the numbers they are given, in the colours of their roles, with named axes."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex, to_rgba
+
+from figures import panels
+from figures.panels.attractors import time_series
+from figures.style import BASINS, COLOURS, NO_BASIN, WIDTHS, canvas, colour, paler, settings
+from tests.support.figure_layout import check_layout
+
+ELLIPSOID = np.array([[0.9432, 0.0587, -0.1813], [0.0587, 0.8450, -0.1013], [-0.1813, -0.1013, 0.5519]])
+
+
+@pytest.fixture
+def ax():
+    with settings():
+        return canvas()[1][0]
+
+
+def great_circle(view, *, hidden):
+    """Return the path (times, 1, 3) of a token across the visible or the hidden side."""
+    right, _, toward = view.frame()
+    angle = np.linspace(0.3, np.pi - 0.3, 50)[:, None]
+    return (np.cos(angle) * right + np.sin(angle) * toward * (-1 if hidden else 1))[:, None]
+
+
+def test_a_curve_holds_the_numbers_and_its_axes_are_named(ax):
+    ts = np.linspace(0, 2, 30)
+    line = panels.over_time(ax, ts, np.exp(-ts), role="energy", ylabel="energy $V$")
+    np.testing.assert_array_equal(line.get_xydata(), np.column_stack([ts, np.exp(-ts)]))
+    assert line.get_color() == COLOURS["energy"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("time $t$", "energy $V$")
+
+
+def test_several_curves_differ_in_colour_and_in_line_style(ax):
+    ts = np.linspace(0, 1, 5)
+    lines = panels.curves(ax, ts, np.stack([ts, -ts]), roles=("first", "second"), labels=("a", "b"), ylabel="$V$")
+    assert lines[0].get_color() != lines[1].get_color()
+    assert lines[0].get_linestyle() != lines[1].get_linestyle()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_bands_hold_the_median_and_the_quantiles_without_failed_members(ax):
+    ts = np.array([0.0, 1.0])
+    values = np.stack([np.linspace(0, 1, 21), np.linspace(1, 3, 21)], axis=1)
+    values = np.vstack([values, [0.5, np.nan]])
+    line = panels.bands(ax, ts, values, ylabel="$E$", quantiles=(0.25, 0.75))
+    np.testing.assert_allclose(line.get_ydata(), [0.5, 2.0])
+    band = ax.collections[-1].get_paths()[0].vertices
+    assert {(1.0, 1.5), (1.0, 2.5)} <= {tuple(np.round(point, 12)) for point in band}
+
+
+def test_the_name_of_a_band_covers_no_data():
+    ts = np.linspace(0.0, 1.0, 101)
+    with settings():
+        drawn, (ax,) = canvas(aspect=0.3)
+        time_series([ax], ts, np.cos(200 * ts)[:, None], labels=["$x$"], error=np.full((101, 1), 0.1))
+        assert ax.get_legend_handles_labels()[1] == ["estimated error"]
+        check_layout(drawn)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 4)])
+def test_values_of_another_length_than_the_times_are_refused(ax, shape):
+    with pytest.raises(ValueError, match=r"Argument `values` must have shape \(times,\), as `ts`, but has"):
+        panels.over_time(ax, np.arange(4.0), np.zeros(shape), role="energy", ylabel="$V$")
+
+
+def test_an_unknown_role_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match="Argument `role` must be one of .* did you mean `leader`"):
+        colour("leeder")
+
+
+def test_paths_are_projected_onto_the_picture_and_start_open_and_end_filled(ax):
+    view = panels.View(30.0, 50.0)
+    path = great_circle(view, hidden=False)
+    lines = panels.token_paths(ax, path, view=view)
+    np.testing.assert_allclose(np.vstack(lines.get_segments()), view.project(path[:, 0]))
+    start, end = ax.collections[-2:]
+    np.testing.assert_allclose(start.get_offsets()[0], view.project(path[0, 0]))
+    np.testing.assert_allclose(end.get_offsets()[0], view.project(path[-1, 0]))
+    assert to_hex(start.get_facecolor()[0]) == "#ffffff"
+    assert to_hex(end.get_facecolor()[0]) == to_hex(COLOURS["end"])
+
+
+def test_the_hidden_side_is_paler_and_the_visible_one_has_the_colour_of_its_role(ax):
+    view = panels.View()
+    paths = np.concatenate([great_circle(view, hidden=False), great_circle(view, hidden=True)], axis=1)
+    shown = panels.token_paths(ax, paths, view=view, roles=("leader", "leader")).get_colors()
+    assert to_rgba(COLOURS["leader"]) == tuple(shown[-1])
+    assert sum(shown[0][:3]) > sum(shown[-1][:3])
+
+
+def test_what_one_view_hides_the_opposite_view_sees():
+    points = np.random.default_rng(0).normal(size=(40, 3))
+    view = panels.View(25.0, 70.0)
+    assert np.all(view.sees(points, ELLIPSOID) != view.opposite().sees(points, ELLIPSOID))
+
+
+def test_no_point_of_an_ellipsoid_is_outside_its_outline_and_the_true_axes_end_on_it(ax):
+    image = panels.surface(ax, matrix=ELLIPSOID)
+    outline = ax.patches[0].get_xy()
+    points = np.random.default_rng(1).normal(size=(400, 3))
+    points /= np.sqrt(np.einsum("ni,ij,nj->n", points, ELLIPSOID, points))[:, None]
+    flat = panels.View().project(points)
+    assert np.all(np.abs(flat) <= np.abs(outline).max(axis=0) + 1e-3)  # an outline of 180 corners
+    assert np.all(ax.patches[0].get_path().contains_points(0.999 * flat))
+    assert ax.get_aspect() == 1.0
+    assert np.ptp(image.get_array()) > 0.05
+
+
+def test_paths_of_the_wrong_shape_and_a_matrix_that_is_not_definite_are_refused(ax):
+    with pytest.raises(ValueError, match="Argument `paths` must have shape"):
+        panels.token_paths(ax, np.zeros((4, 2)))
+    with pytest.raises(ValueError, match="Argument `matrix` must be a symmetric positive definite"):
+        panels.surface(ax, matrix=np.diag([1.0, 1.0, -1.0]))
+
+
+def test_equal_eigenvalues_are_one_mark_with_their_number_and_growing_ones_are_filled(ax):
+    values = np.array([-1.0, -1.0, -1.0, 0.5, 0.2 + 1j, 0.2 - 1j])
+    marks = panels.eigenvalues(ax, values, role="first", label="at rest")
+    np.testing.assert_allclose(marks.get_offsets(), [[-1, 0], [0.5, 0], [0.2, 1], [0.2, -1]])
+    assert [to_hex(c) for c in marks.get_facecolor()] == ["#ffffff", *[COLOURS["first"].lower()] * 3]
+    assert [text.get_text() for text in ax.texts] == [r"$\times3$"]
+    assert "Re" in ax.get_xlabel()
+    assert "Im" in ax.get_ylabel()
+
+
+def test_equilibria_are_marked_by_kind(ax):
+    panels.equilibria(ax, np.zeros((4, 2)), ["stable", "unstable", "saddle", "undecided"])
+    stable, unstable, saddle, undecided = ax.lines
+    assert (stable.get_fillstyle(), stable.get_markerfacecolor()) == ("full", COLOURS["stable"])
+    assert unstable.get_markerfacecolor() == "white"
+    assert (saddle.get_fillstyle(), saddle.get_markerfacecoloralt()) == ("left", "white")
+    assert undecided.get_marker() != stable.get_marker()
+    with pytest.raises(ValueError, match="Argument `kinds` must hold only stable, unstable, saddle, undecided"):
+        panels.equilibria(ax, np.zeros((1, 2)), ["center"])
+
+
+def test_the_arcs_of_the_circle_have_the_colours_of_their_limits(ax):
+    angles = np.arange(100) * 2 * np.pi / 100
+    limits = np.where(np.cos(angles - 0.01) > 0, 0, 1)
+    limits[50] = -1
+    arcs = panels.circle_portrait(
+        ax,
+        angles,
+        -np.sin(2 * angles),
+        limits=limits,
+        equilibrium_angles=[0.0, np.pi / 2],
+        kinds=["stable", "unstable"],
+    )
+    for segment, ink in zip(arcs.get_segments(), arcs.get_colors(), strict=True):
+        inside = segment[len(segment) // 2]
+        number = limits[int(np.round(np.arctan2(inside[1], inside[0]) / (2 * np.pi / 100))) % 100]
+        assert to_hex(ink) == (NO_BASIN if number < 0 else BASINS[number]).lower()
+    np.testing.assert_allclose(ax.lines[-1].get_xydata(), [[0, 1]], atol=1e-12)
+
+
+def test_the_basins_of_the_sphere_lie_where_their_points_are_and_hidden_equilibria_are_pale(ax):
+    points = np.random.default_rng(2).normal(size=(300, 3))
+    points /= np.linalg.norm(points, axis=-1, keepdims=True)
+    view = panels.View(0.0, 0.0)
+    cells = panels.sphere_portrait(
+        ax, points, np.where(points[:, 1] > 0, 0, 1), field_points=points[:20], field=points[20:40],
+        equilibrium_points=[[1.0, 0, 0], [-1.0, 0, 0]], kinds=["stable", "stable"], view=view,
+    )  # fmt: skip
+    assert to_hex(cells[0].get_facecolor()[0]) == to_hex(paler(BASINS[0], 0.45))
+    for number, sign in ((0, 1.0), (1, -1.0)):  # the boundary of the two basins is where y_2, to the right, vanishes
+        for across, inside in ((0.5 * sign, True), (0.1 * sign, True), (-0.1 * sign, False), (-0.5 * sign, False)):
+            assert any(path.contains_point((across, 0.3)) for path in cells[number].get_paths()) == inside
+    front, back = ax.lines[-2:]
+    assert sum(to_rgba(back.get_color())[:3]) > sum(to_rgba(front.get_color())[:3])
+
+
+def test_the_planar_portrait_has_nullclines_where_its_velocity_vanishes(ax):
+    xs, ys = np.linspace(-2, 2, 41), np.linspace(-1, 1, 31)
+    X, Y = np.meshgrid(xs, ys)
+    lines = panels.planar_portrait(
+        ax,
+        xs,
+        ys,
+        np.stack([Y - 0.5, X - Y], axis=-1),
+        equilibrium_points=[[0.5, 0.5]],
+        kinds=["saddle"],
+        labels=("$u$", "$w$"),
+    )
+    from matplotlib.contour import ContourSet
+
+    first, second = (c.get_paths()[0].vertices for c in ax.collections if isinstance(c, ContourSet))
+    np.testing.assert_allclose(first[:, 1], 0.5, atol=1e-12)
+    np.testing.assert_allclose(second[:, 0], second[:, 1], atol=1e-12)
+    assert np.max(lines.lines.get_array()) <= np.hypot(1.5, 3.0)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$u$", "$w$")
+
+
+def test_no_text_is_smaller_than_six_points_and_columns_have_their_printed_width():
+    with settings():
+        drawn, axes = canvas(WIDTHS["nature-1"], 0.5, columns=2)
+        panels.token_paths(axes[0], great_circle(panels.View(), hidden=False))
+        panels.eigenvalues(axes[1], [-1.0, -1.0], role="first")
+        drawn.draw_without_rendering()
+    sizes = [text.get_fontsize() for text in drawn.findobj(lambda a: hasattr(a, "get_fontsize"))]
+    assert min(sizes) >= 6.0
+    np.testing.assert_allclose(drawn.get_size_inches()[0] * 25.4, 89.0)
+
+
+def test_the_users_settings_come_back():
+    import matplotlib
+
+    with matplotlib.rc_context({"lines.linewidth": 7.0}):
+        with settings():
+            assert matplotlib.rcParams["lines.linewidth"] != 7.0
+        assert matplotlib.rcParams["lines.linewidth"] == 7.0

@@ -1,0 +1,1 @@
+"""Integrators of flows, with and without noise."""

@@ -1,0 +1,1 @@
+"""Interactions of many tokens: blocked, harmonic, sharded."""

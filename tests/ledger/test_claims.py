@@ -1,0 +1,251 @@
+"""Every claim of the ledger, with a trial or two: nothing breaks down, and every control comes out REFUTED.
+
+A verifier accepts the witness of its claim.
+"""
+
+import jax
+import numpy as np
+import pytest
+
+from analysis.claims import claims
+from analysis.claims.rational_instances import DRAWN, integers
+from analysis.json_types import counterexample
+from analysis.ledger.check import check
+from analysis.ledger.verdict import Verdict
+from dynsim.keys import stream
+from tests import data_or_skip
+from tests.support.verifiers import FILES, OTHER_WITNESS, file_of, run
+
+SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
+    "consensus/claim-feedforward-sum",
+    "consensus/claim-general-p-not-ascertainable/conjugacy",
+    "consensus/claim-identity-consensus-point/corrected",
+    "consensus/claim-identity-every-initial-position/corrected",
+    "consensus/claim-identity-stable-equilibria",
+    "consensus/claim-multihead-value/common-eigenvector",
+    "consensus/claim-value-matrix-consensus/identity",
+    "consensus/equation-6-first-order",
+    "consensus/experiment-7.1",
+    "consensus/experiment-7.2",
+    "consensus/experiment-7.3",
+    "consensus/experiment-7.4",
+    "consensus/lemma-3.3",
+    "consensus/lemma-4.2",
+    "consensus/lemma-5.1",
+    "consensus/lemma-6.1-top",
+    "consensus/theorem-3.2",
+    "consensus/theorem-4.1",
+    "consensus/theorem-4.1-barbalat/corrected",
+    "consensus/theorem-4.1-domain/corrected",
+    "consensus/theorem-5.1-conull",
+    "consensus/theorem-5.1-domain/corrected",
+    "consensus/theorem-5.1-domain/two-tokens",
+    "consensus/theorem-5.1-stability",
+    "consensus/theorem-5.1-stability/jumps",
+    "consensus/theorem-6.1",
+    "consensus/theorem-6.1/jumps",
+    "consensus/theorem-6.1/stability",
+    "growing/claim-prototypes-raise-residual",
+    "growing/corollary-11",
+    "growing/corollary-11/corrected",
+    "growing/corollary-13/corrected",
+    "growing/corollary-14",
+    "growing/corollary-15",
+    "growing/corollary-15/boundary",
+    "growing/corollary-15/first-head",
+    "growing/corollary-15/moduli",
+    "growing/corollary-16/corrected",
+    "growing/corollary-5/corrected",
+    "growing/corollary-6",
+    "growing/corollary-9",
+    "growing/corollary-9/corrected",
+    "growing/definition-2/corrected",
+    "growing/experiment-1-coverage/corrected",
+    "growing/experiment-1-order",
+    "growing/experiment-1-order/settled",
+    "growing/experiment-2-divergence",
+    "growing/experiment-2-divergence/projected",
+    "growing/experiment-2-rank",
+    "growing/experiment-2-rank/aligned",
+    "growing/experiment-3",
+    "growing/experiment-3/small-banks",
+    "growing/experiment-4/any-heads",
+    "growing/experiment-5/fixed-product",
+    "growing/experiment-5/step",
+    "growing/lemma-12",
+    "growing/lemma-13/corrected",
+    "growing/lemma-15",
+    "growing/lemma-17-ii",
+    "growing/lemma-24/corrected",
+    "growing/lemma-25/generic",
+    "growing/lemma-26/hierarchy",
+    "growing/lemma-8",
+    "growing/theorem-10",
+    "growing/theorem-3-divergence/corrected",
+    "growing/theorem-3-hitting-time/corrected",
+    "growing/theorem-5",
+    "growing/theorem-5/corrected",
+    "growing/theorem-5/release",
+    "growing/theorem-6-iv",
+    "growing/theorem-6-iv/discrete",
+    "growing/theorem-7",
+    "growing/theorem-8-bounded/corrected",
+    "growing/theorem-8-event-count",
+    "growing/theorem-8-event-count/corrected",
+    "growing/theorem-8-event-count/joint",
+    "growing/theorem-8-iv/corrected",
+    "growing/theorem-8-limit-set/corrected",
+    "growing/theorem-8-monotone",
+    "growing/theorem-8-monotone/corrected",
+    "hardmax/claim-no-metastability/one-follower",
+    "hardmax/claim-s-all-projections/corrected",
+    "hardmax/claim-training-loss/published",
+    "hardmax/equation-2.5",
+    "hardmax/lemma-4.1-boundary/corrected",
+    "multirate/claim-euler-step",
+    "multirate/claim-euler-step/corrected",
+    "multirate/claim-qss-reduction",
+    "multirate/claim-qss-reduction/examples",
+    "multirate/claim-residual-distance/corrected",
+    "multirate/claim-truncated-iteration/network",
+    "multirate/corollary-29/divergence",
+    "multirate/corollary-29/returns",
+    "multirate/definition-6-shift/logits",
+    "multirate/proposition-19/scores",
+    "multirate/proposition-21",
+    "multirate/proposition-21-full-slow/corrected",
+    "multirate/proposition-21/secant-over-the-sequence",
+    "multirate/proposition-23",
+    "multirate/proposition-23/first-step",
+    "multirate/proposition-9",
+    "multirate/remark-25-hyperbolicity/corrected",
+    "multirate/remark-30-column-sums",
+    "multirate/remark-31-projector",
+    "multirate/remark-31-projector/other-generators",
+    "multirate/theorem-28-iii-flow",
+    "prototypes/appendix-a-6/corrected",
+    "prototypes/appendix-a-7/corrected",
+    "prototypes/appendix-a-ii/corrected",
+    "prototypes/appendix-a-iv/corrected",
+    "prototypes/appendix-a-rate/corrected",
+    "prototypes/appendix-a-systems/corrected",
+    "prototypes/claim-anti-collapse",
+    "prototypes/claim-anti-collapse/below-critical",
+    "prototypes/claim-anti-collapse/corrected",
+    "prototypes/claim-collapse-saddle/at-its-onset",
+    "prototypes/claim-entropy-decreases",
+    "prototypes/claim-entropy-decreases/near-collapse",
+    "prototypes/claim-equal-rates-collapse",
+    "prototypes/claim-equal-rates-collapse/wide-clusters",
+    "prototypes/claim-separation-monotone",
+    "prototypes/claim-separation-monotone/near-collapse",
+    "prototypes/corollary-1/fixed-encoder",
+    "prototypes/experiment-7.2-boundary",
+    "prototypes/experiment-7.2-boundary/corrected",
+    "prototypes/experiment-7.2-improvement",
+    "prototypes/experiment-7.2-improvement/any-gain",
+    "prototypes/experiment-7.2-improvement/last-epoch",
+    "prototypes/experiment-7.2-improvement/over-its-start",
+    "prototypes/fact-1/corrected",
+    "prototypes/fact-1/growth",
+    "prototypes/proposition-3-iff/corrected",
+    "prototypes/proposition-3-sufficient/across-symmetries",
+    "prototypes/remark-2/corrected",
+    "prototypes/remark-3-formula/largest",
+    "prototypes/theorem-1/corrected",
+    "prototypes/theorem-2-convergence/corrected",
+    "prototypes/theorem-2-convergence/growth",
+    "prototypes/theorem-2-no-collapse",
+    "prototypes/theorem-3-convergence/corrected",
+    "prototypes/theorem-3-monotone",
+    "prototypes/theorem-3-monotone/frozen-corrected",
+)
+RUN_EXPERIMENTS = (
+    "consensus/experiment-7.5",
+    "consensus/experiment-7.5/story-generator",
+    "consensus/experiment-7.5/sorting-network",
+    "consensus/experiment-7.5/attention-only",
+    "hardmax/claim-training-loss",
+    "hardmax/experiment-6.3",
+    "hardmax/experiment-6.3/fewer-reviews",
+    "hardmax/experiment-table-1",
+    "hardmax/experiment-table-1/after-training",
+    "multirate/experiment-9-gate",
+    "multirate/experiment-9-gate/paired",
+    "multirate/experiment-9-gate/effect",
+    "multirate/claim-rmsnorm-contraction/trained",
+    "prototypes/experiment-7.6-monotone",
+    "prototypes/experiment-7.6-collapse",
+    "prototypes/experiment-7.6-collapse/batches",
+    "prototypes/experiment-7.6-collapse/encoder-time",
+    "prototypes/experiment-7.4-utilisation/as-described",
+    "prototypes/experiment-7.4-utilisation/uniform",
+    "prototypes/remark-4",
+    "prototypes/remark-4/uniform",
+    "growing/experiment-4",
+    "growing/experiment-5",
+    "growing/experiment-5/unordered",
+    "growing/experiment-5/data",
+    "growing/experiment-5/data-unordered",
+    "growing/experiment-5/ten-checks",
+)
+NEED_DATA = (
+    *RUN_EXPERIMENTS,
+    "hardmax/claim-theory-applies-to-reviews",
+    "hardmax/claim-theory-applies-to-reviews/corrected",
+    "hardmax/claim-eight-layers",
+    "hardmax/claim-training-loss/published",
+    "multirate/remark-30-column-sums",
+)
+
+
+def test_the_lists_name_claims():
+    assert {claim.id for claim in claims()} >= {*SIMULATE_LONG, *NEED_DATA}
+
+
+def _long(claim):
+    """Return whether a claim trains networks, passes them often, or simulates for long."""
+    return claim.id in SIMULATE_LONG + RUN_EXPERIMENTS
+
+
+def _tried():
+    """Yield each claim with a number of trials: one, and two, often of another shape that is compiled anew, if slow."""
+    for claim in claims():
+        if not _long(claim):
+            yield pytest.param(claim, 1, id=claim.id)
+        if _long(claim) or claim.num_trials > 1:
+            yield pytest.param(claim, min(2, claim.num_trials), marks=pytest.mark.slow, id=f"{claim.id}, more")
+
+
+@pytest.mark.parametrize(("claim", "trials"), list(_tried()))
+def test_a_claim_is_decided_and_its_control_is_refuted(claim, trials, tmp_path):
+    if claim.id in NEED_DATA:
+        data_or_skip()
+    found = check(claim, num_trials=trials if claim.trial else None)
+    assert not found.broken
+    undecided = () if claim.decided_by else (Verdict.VACUOUS, Verdict.INCONCLUSIVE)
+    assert found.verdict not in undecided, found.doubt
+    if claim.control is not None:
+        assert found.control is Verdict.REFUTED
+    elif claim.ruling is None:
+        assert "no control:" in claim.note
+    if claim.id not in OTHER_WITNESS and file_of(claim.id) in FILES:
+        witness = tmp_path / "witness.json"
+        witness.write_text(counterexample(found))
+        read = run(file_of(claim.id), str(witness))
+        assert (read.returncode, read.stderr) == (0, ""), read.stdout + read.stderr
+        assert read.stdout.splitlines()[-1] == f"{claim.id} is refuted"
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.id)
+def test_a_claim_states_itself(claim):
+    assert len(claim.statement) > 20
+    assert claim.key == claim.source.paper.key
+
+
+@pytest.mark.parametrize("shape", [(), (3, 2), pytest.param((DRAWN + 1,), marks=pytest.mark.slow)], ids=str)
+def test_integers_of_any_shape_are_those_of_a_draw_of_that_shape(shape):
+    key = stream(0, "integers", len(shape))
+    drawn = integers(key, shape, -999, 1000)
+    np.testing.assert_array_equal(drawn, jax.random.randint(key, shape, -999, 1000))
+    assert drawn.shape == shape

@@ -1,0 +1,1 @@
+"""How good the tests are: mutants, random errors, seeds, kernels, kills, fuzzing, benchmarks."""

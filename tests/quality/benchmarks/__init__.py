@@ -1,0 +1,1 @@
+"""Side-by-side benchmarks: `python -m tests.quality.benchmarks` (not part of the tests)."""

@@ -1,0 +1,113 @@
+"""Errors in the hardmax and softmax maps and the search for follower sets, with the claims that notice them."""
+
+from tests.quality.mutants import Mutant
+
+LAYER = "hardmax/equation-2.5"
+NORMS = "hardmax/lemma-3.2"
+LIMITS = "hardmax/theorem-1.1-i"
+VERTICES = "hardmax/theorem-1.1-ii"
+PROJECTIONS = "hardmax/theorem-1.1-iii"
+ZERO = "hardmax/remark-1.3"
+MOVED = "hardmax/remark-1.3/moved"
+SOFTMAX = "hardmax/claim-softmax-limit"
+FLOATS = "hardmax/equation-2.5/floats"
+KERNEL = "hardmax/claim-semidefinite/kernel"
+
+# fmt: off
+MUTANTS = (
+    Mutant("hardmax: alpha in place of alpha / (1 + alpha), in fractions", "ExactHardmaxMap.moved",
+           "self.alpha / (1 + self.alpha)", "self.alpha",
+           (LAYER, "hardmax/lemma-3.1", NORMS, "hardmax/claim-semidefinite", KERNEL)),
+    Mutant("hardmax: alpha in place of alpha / (1 + alpha), in floats", "HardmaxMap.moved",
+           "self.alpha / (1 + self.alpha)", "self.alpha", (LAYER,)),
+    Mutant("hardmax: the sum over C_i in place of the mean, in fractions", "ExactHardmaxMap.moved",
+           "np.array([whole // size for size in sizes.tolist()], object)[:, None]", "whole",
+           (LAYER, LIMITS, MOVED, "hardmax/lemma-4.2", KERNEL)),
+    Mutant("hardmax: tokens move to the mean of another follower set", "ExactHardmaxMap.moved",
+           "sets.which[moving]", "sets.which[moving] - 1", (LAYER, NORMS)),
+    Mutant("hardmax: follower sets are reused without the loss of a layer", "ReusedFollowerSets._bounds_after_layer",
+           "(1 - c) * ((1 - c) * self.bounds + c * self.bounds[leader]) * SAFE - self._score_error(sets)",
+           "(1 - c) * (self.bounds + self.bounds[leader]) * SAFE", (LAYER,)),
+    Mutant("hardmax: follower sets are reused for tokens that follow others than leaders",
+           "ReusedFollowerSets._bounds_after_layer",
+           "np.where(leads[sets.which], np.maximum(found, 0.0), 0.0)", "np.maximum(found, 1e-9)", (LAYER,)),
+    Mutant("hardmax: every layer in floats is called certain", "CertainLayers.add_layer",
+           "self.ended or not self._same_sets(z, sets)", "False", (LAYER,)),
+    Mutant("hardmax: the softmax layer is not normalised", "SoftmaxMap.step",
+           "(x + a * self.rule.averages(x)) / (1 + a)", "x + a * self.rule.averages(x)", (SOFTMAX,)),
+    Mutant("hardmax: the normalisation comes before the residual connection of the softmax layer", "SoftmaxMap.step",
+           "(x + a * self.rule.averages(x)) / (1 + a)", "x + a * self.rule.averages(x) / (1 + a)", (SOFTMAX,)),
+    Mutant("hardmax: several heads are scaled without the residual connection", "MultiHeadMap.step",
+           "self.scale * (x + sum(rule.averages(x) @ V.T for rule, V in heads))",
+           "x + self.scale * sum(rule.averages(x) @ V.T for rule, V in heads)", (LAYER,)),
+    Mutant("hardmax: exact queries use A transposed", "ExactHardmax.scores",
+           "integers(A)[0].T", "integers(A)[0]", (LAYER,)),
+    Mutant("hardmax: exact scores use A = I", "ExactHardmax.scores",
+           "self.attention", "None", (LAYER, LIMITS, VERTICES, PROJECTIONS)),
+    Mutant("hardmax: scores in floats use A = I", "Hardmax.scores", "self.attention", "None", (LAYER,)),
+    Mutant("hardmax: the softmax temperature multiplies the scores", "Softmax.averages",
+           "queries @ x.T / self.temperature.astype(x.dtype)", "queries @ x.T * self.temperature.astype(x.dtype)",
+           (SOFTMAX, "hardmax/claim-training-loss/published")),
+    Mutant("hardmax: softmax normalises over queries", "Softmax.averages", "axis=-1", "axis=0", (SOFTMAX,)),
+    Mutant("hardmax: softmax scores are divided by the square root of d", "Softmax.averages",
+           "self.temperature.astype(x.dtype)", "self.temperature.astype(x.dtype) * x.shape[-1] ** 0.5", (SOFTMAX,)),
+    Mutant("hardmax: the softmax layer uses A = I", "Softmax.averages",
+           "self.attention is None", "self.temperature is not None", (SOFTMAX,)),
+    Mutant("hardmax: exact ties go to the first of the best scores", "AbstractTies.exactly_best",
+           "return found == np.repeat(np.maximum.reduceat(found, near.starts[:-1]), near.sizes)",
+           "best = found == np.repeat(np.maximum.reduceat(found, near.starts[:-1]), near.sizes)\n"
+           "first = np.array([np.flatnonzero(best & (near.row == r))[0] for r in range(len(near.rows))])\n"
+           "return np.isin(np.arange(len(found)), first)", (LAYER, PROJECTIONS, SOFTMAX)),
+    Mutant("hardmax: nearly equal scores in fractions count as ties", "IntegerTies.best",
+           "self.exactly_best(near)", "np.ones(len(near.columns), bool)", (LIMITS,)),
+    Mutant("hardmax: a zero token follows only itself", "sets_of_zero_queries",
+           "FollowerSets(np.zeros(rows, int), np.array([0, n]), np.arange(n), np.full(rows, np.inf))",
+           "FollowerSets(np.zeros(rows, int), np.array([0, 1]), np.array([n - 1]), np.full(rows, np.inf))",
+           (LAYER, MOVED)),
+    Mutant("hardmax: leaders are tokens that follow one token, whichever it is", "FollowerSets.leaders",
+           "(self.sizes == 1) & (first == np.arange(len(self.which)))", "self.sizes == 1",
+           ("hardmax/lemma-5.1-ii", VERTICES, "hardmax/proposition-5.3-only-if", "hardmax/lemma-5.4")),
+    Mutant("hardmax: leaders are tokens that follow themselves, among others", "FollowerSets.leaders",
+           "(self.sizes == 1) & (first == np.arange(len(self.which)))",
+           "np.array([i in self.of(i) for i in range(len(self.which))])", (ZERO,)),
+    Mutant("hardmax: a zero token counts as nonzero", "hypotheses",
+           "all(any(entry != 0 for entry in row) for row in z)", "True", (ZERO,)),
+    Mutant("hardmax: equal tokens count as distinct", "hypotheses",
+           "len({tuple(row) for row in z}) == len(z)", "True", ("hardmax/lemma-5.1-i/by-value",)),
+    Mutant("hardmax: queries in floats use A transposed", "Hardmax.scores", "scaled.T", "scaled", (LAYER,)),
+    Mutant("hardmax: queries of the softmax use A transposed", "Softmax.averages",
+           "self.attention.astype(x.dtype).T", "self.attention.astype(x.dtype)", (SOFTMAX,)),
+    Mutant("hardmax: the values of several heads are transposed", "MultiHeadMap.step", "V.T", "V", (LAYER,)),
+    Mutant("hardmax: several heads are averaged", "MultiHeadMap.step",
+           "sum(rule.averages(x) @ V.T for rule, V in heads)",
+           "sum(rule.averages(x) @ V.T for rule, V in heads) / len(self.rules)", (LAYER,)),
+    Mutant("hardmax: rounding adds nothing to the error of tokens", "CertainLayers.add_layer",
+           "growth * self.error + factor * self.reused.rounding_error(sets)", "growth * self.error", (FLOATS,)),
+    Mutant("hardmax: the error of tokens is that of the last layer alone", "CertainLayers.add_layer",
+           "growth * self.error + factor * self.reused.rounding_error(sets)",
+           "factor * self.reused.rounding_error(sets)", (FLOATS,)),
+    Mutant("hardmax: errors do not grow for steps outside of ]0, 1[", "CertainLayers.add_layer",
+           "1.0 if 0 < c < 1 else (abs(1 - c) + abs(c)) * (1 + 8 * EPSILON)", "1.0", (FLOATS,)),
+    Mutant("hardmax: the error of the tokens that are compared changes no score", "CertainLayers._same_sets",
+           "2 * norm * e * (largest + e) + 2 * lengths * e", "2 * norm * e * (largest + e)", (FLOATS,)),
+    Mutant("hardmax: the error of a query changes no score", "CertainLayers._same_sets",
+           "2 * norm * e * (largest + e) + 2 * lengths * e", "2 * lengths * e", (FLOATS,)),
+    Mutant("hardmax: the change of a score is halved", "CertainLayers._same_sets",
+           "1 + 64 * EPSILON", "0.5", (FLOATS,)),
+    Mutant("hardmax: tokens that became equal by rounding count as equal", "CertainLayers._same_sets",
+           "self.initial_groups", "equal_rows(z).label", (FLOATS,)),
+    Mutant("hardmax: members of a certain follower set may differ", "CertainLayers._same_sets",
+           "np.all(one) and np.all(self.reused.bounds > change)", "np.all(self.reused.bounds > change)", (FLOATS,)),
+    Mutant("hardmax: one certain follower set makes all certain", "CertainLayers._same_sets",
+           "np.all(self.reused.bounds > change)", "np.any(self.reused.bounds > change)", (FLOATS,)),
+    Mutant("hardmax: a mean over three tokens counts as not rounded", "_unrounded",
+           "share.denominator & (share.denominator - 1) or np.any(sizes & (sizes - 1))",
+           "share.denominator & (share.denominator - 1)", (FLOATS,)),
+    Mutant("hardmax: numbers of ten more bits count as not rounded", "_unrounded",
+           "high - finest + abs(share.numerator).bit_length() + largest.bit_length() + 2",
+           "high - finest + abs(share.numerator).bit_length() + largest.bit_length() - 8", (FLOATS,)),
+    Mutant("hardmax: the states that are kept are one layer late", "iterate_hardmax", "k + 1", "k", (FLOATS,)),
+    Mutant("hardmax: the layers of kept states are numbered in turn", "iterate_hardmax",
+           "np.arange(0, num_layers + 1, every)", "np.arange(num_layers // every + 1)", (FLOATS,)),
+)
+# fmt: on

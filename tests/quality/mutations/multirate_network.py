@@ -1,0 +1,92 @@
+"""Errors in the layers, the rounds and the training of the multirate network, and the claims that notice them."""
+
+from tests.quality.mutants import Mutant
+
+SPECIFICATION = "multirate/proposition-9"
+SPLITTING = "multirate/claim-euler-step/corrected"
+CAUSALITY = "multirate/proposition-21"
+CLOSED = "multirate/proposition-23"
+FIRST_STEP = "multirate/proposition-23/first-step"
+RESIDUAL = "multirate/claim-residual-distance/corrected"
+
+# fmt: off
+MUTANTS = (
+    Mutant("multirate: the causal mask shows the next token", "Causal.__call__",
+           "jnp.tril(jnp.ones((n, n), bool))", "jnp.tril(jnp.ones((n, n), bool), 1)",
+           (SPECIFICATION, CAUSALITY, "multirate/proposition-21-full-slow/corrected")),
+    Mutant("multirate: a token does not see itself", "Causal.__call__",
+           "jnp.tril(jnp.ones((n, n), bool))", "jnp.tril(jnp.ones((n, n), bool), -1).at[0].set(True)",
+           (SPECIFICATION,)),
+    Mutant("multirate: softmax over the tokens that attend", "GroupedAttention.weights",
+           "axis=-1", "axis=-2", (SPECIFICATION, SPLITTING)),
+    Mutant("multirate: scores are not divided by the root of the head size", "GroupedAttention.weights",
+           "q / math.sqrt(q.shape[-1])", "q", (SPECIFICATION, SPLITTING)),
+    Mutant("multirate: keys and queries exchanged in the scores", "GroupedAttention.weights",
+           '"ksim,kjm->ksij"', '"ksjm,kim->ksij"', (SPECIFICATION, SPLITTING)),
+    Mutant("multirate: query heads interleaved over key heads", "GroupedAttention._grouped",
+           "x.reshape(self.key.shape[0], -1, *x.shape[1:])",
+           "x.reshape(-1, self.key.shape[0], *x.shape[1:]).swapaxes(0, 1)", (SPECIFICATION, SPLITTING)),
+    Mutant("multirate: keys without normalisation", "GroupedAttention.weights",
+           "jax.vmap(norm)(projected(W, b, x))", "projected(W, b, x)", (SPECIFICATION, SPLITTING)),
+    Mutant("multirate: the attention output without its bias", "GroupedAttention.__call__",
+           "out + self.output_bias[None]", "out", (SPECIFICATION, SPLITTING)),
+    Mutant("multirate: the feed-forward part reads the tokens before attention", "GroupedLayer.__call__",
+           "self.feedforward_norm(x)", "self.feedforward_norm(x - self.attention(self.attention_norm(x)))",
+           (SPECIFICATION, SPLITTING, RESIDUAL)),
+    Mutant("multirate: the linear projector transposed", "LinearProjector.__call__",
+           "self.matrix.T", "self.matrix", (SPECIFICATION, SPLITTING, "multirate/definition-6-shift/logits")),
+    Mutant("multirate: the learned projector with the approximate GELU", "LearnedProjector.__call__",
+           "approximate=False", "approximate=True", (SPECIFICATION,)),
+    Mutant("multirate: GELU approximate where it should be exact", "GeluMLP.__call__",
+           "not self.exact", "self.exact", (SPECIFICATION, RESIDUAL)),
+    Mutant("multirate: RMSNorm over tokens", "RMSNorm.__call__", "axis=-1", "axis=0", (SPECIFICATION, CAUSALITY)),
+    Mutant("multirate: rotation in the other direction", "rotated", "a * c - b * s", "a * c + b * s", (SPECIFICATION,)),
+    Mutant("multirate: the gate before the norm", "Round.forcing",
+           "gate * self.projector(self.injection_norm(c))", "self.projector(self.injection_norm(gate * c))",
+           (SPECIFICATION, SPLITTING)),
+    Mutant("multirate: the gate squared", "Round.forcing",
+           "gate * self.projector(self.injection_norm(c))", "gate**2 * self.projector(self.injection_norm(c))",
+           (SPECIFICATION, SPLITTING, FIRST_STEP)),
+    Mutant("multirate: the context injected without its norm", "Round.forcing",
+           "self.injection_norm(c)", "c", (SPECIFICATION, SPLITTING)),
+    Mutant("multirate: the injection after Post", "Round.fast_map",
+           "_through(self.after, x + forcing)", "_through(self.after, x) + forcing",
+           (SPECIFICATION, SPLITTING, "multirate/claim-truncated-iteration/network")),
+    Mutant("multirate: the slow layers before the pooling", "Round.slow_state",
+           "_through(self.slow, causal_pool(x, block=self.block))",
+           "causal_pool(_through(self.slow, x), block=self.block)", (SPECIFICATION, "multirate/proposition-22")),
+    Mutant("multirate: only the last slow layer acts", "Round.slow_state",
+           "self.slow", "self.slow[-1:]", (SPECIFICATION,)),
+    Mutant("multirate: the last round is dropped", "MultirateNetwork.apply_layers",
+           "self.num_rounds", "max(1, self.num_rounds - 1)", (SPECIFICATION, FIRST_STEP)),
+    Mutant("multirate: every round has the first one's weights", "MultirateNetwork.apply_layers",
+           "k % len(self.rounds)", "0", (SPECIFICATION, FIRST_STEP)),
+    Mutant("multirate: the residual of the last round only", "MultirateNetwork.logits_and_residual",
+           "jnp.stack(residuals)", "residuals[-1]", (RESIDUAL,)),
+    Mutant("multirate: the residual before the pass", "Round.with_residual",
+           "x = self.method(lambda z: self.fast_map(z, forcing), x)\n"
+           "return x, jnp.mean((self.fast_map(x, forcing) - x) ** 2)",
+           "return self.method(lambda z: self.fast_map(z, forcing), x), jnp.mean((self.fast_map(x, forcing) - x) "
+           "** 2)", (RESIDUAL,)),
+    Mutant("multirate: the logits without the last norm", "MultirateNetwork.logits",
+           "self.final_norm(x)", "x", (SPECIFICATION,)),
+    Mutant("multirate: an unembedding that is not used", "MultirateNetwork.logits",
+           "self.token_embedding if self.unembedding is None else self.unembedding", "self.token_embedding",
+           (SPECIFICATION,)),
+    Mutant("multirate: frozen gates keep their values", "frozen", "with_gates(model, 0.0)", "model", (CLOSED,)),
+    Mutant("multirate: frozen gates have a gradient", "Round.forcing",
+           "jnp.where(self.gate_frozen, jax.lax.stop_gradient(self.gate), self.gate)", "self.gate", (FIRST_STEP,)),
+    Mutant("multirate: gates that are open before training", "_round",
+           "jnp.zeros((), dtype)", "jnp.full((), 0.01, dtype)", (CLOSED,)),
+    Mutant("multirate: the loss of the symbol itself", "byte_loss", "batch[:, 1:]", "batch[:, :-1]", (FIRST_STEP,)),
+    Mutant("multirate: the leak matrix transposed", "_leaks",
+           "jax.lax.map(column, jnp.arange(n)).T", "jax.lax.map(column, jnp.arange(n))", (CAUSALITY,)),
+    Mutant("multirate: leaks to the next position are not counted", "worst_leak",
+           "jnp.triu(matrix, 1)", "jnp.triu(matrix, 2)", (CAUSALITY,)),
+    Mutant("multirate: leaks summed over the coordinates of a symbol", "_leaks",
+           "jnp.max(jnp.abs(jax.vmap(along)(jnp.arange(d))), axis=(0, 2))",
+           "jnp.max(jnp.abs(jax.vmap(along)(jnp.arange(d))), axis=2).sum(0)", (CAUSALITY,)),
+    Mutant("multirate: affected positions compare a sequence with itself", "affected_positions",
+           "(given, changed)", "(given, given)", (CAUSALITY,)),
+)
+# fmt: on

@@ -1,0 +1,75 @@
+"""Errors in the measures of prototype flows, and the claims that notice them."""
+
+from tests.quality.mutants import Mutant
+
+SADDLE = "prototypes/claim-collapse-saddle/corrected"
+SPECTRUM = "prototypes/proposition-3-sufficient"
+WEAK = "prototypes/proposition-3-weak-coupling/corrected"
+REDUCED = "prototypes/appendix-a-7/corrected"
+LAYER = "prototypes/appendix-a-6/corrected"
+
+# fmt: off
+MUTANTS = (
+    Mutant("collapse: the covariance is divided by n - 1", "_principal_variances",
+           "len(points)", "len(points) - 1", (SADDLE,)),
+    Mutant("collapse: the critical temperature of the mode `full` is that of the mode `frozen`", "FACTORS",
+           '{"frozen": 2.0, "full": 4.0}', '{"frozen": 2.0, "full": 2.0}', (SADDLE,)),
+    Mutant("collapse: the stiffness forgets the number of prototypes", "_stiffness",
+           '2 * (len(points) if loss.reduction == "sum" else 1) / k',
+           '2 * (len(points) if loss.reduction == "sum" else 1)', (SADDLE,)),
+    Mutant("collapse: splitting eigenvalues are those of sums for means", "_stiffness",
+           'len(points) if loss.reduction == "sum" else 1', "len(points)", (SADDLE,)),
+    Mutant("collapse: a splitting eigenvalue has one time too few", "CollapseSpectrum.values",
+           "self.count - 1", "self.count - 2", (SADDLE,)),
+    Mutant("collapse: the temperature multiplies the covariance", "collapse_spectrum",
+           "FACTORS[loss.gradient] * spread / T", "FACTORS[loss.gradient] * spread * T", (SADDLE,)),
+    Mutant("hessian: the rates of encoder and prototypes are exchanged", "_rates",
+           "[float(flow.encoder_rate), float(flow.prototype_rate)]",
+           "[float(flow.prototype_rate), float(flow.encoder_rate)]", (SPECTRUM,)),
+    Mutant("hessian: the symmetric form has the rates in place of their roots", "rate_spectrum",
+           "np.sqrt(_rates(flow, blocks))", "_rates(flow, blocks)", (SPECTRUM,)),
+    Mutant("hessian: the bound of (14) has the eigenvalues of the prototypes exchanged", "condition_bound",
+           "fast[0] / ((coupling / slow if coupling > 0 else 0.0) + fast[-1])",
+           "fast[-1] / ((coupling / slow if coupling > 0 else 0.0) + fast[0])", (WEAK,)),
+    Mutant("slow manifold: the effective Hessian forgets that prototypes follow", "effective_loss_hessian",
+           "H.encoder - H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)", "H.encoder", (REDUCED,)),
+    Mutant("slow manifold: prototypes add to the effective Hessian", "effective_loss_hessian",
+           "H.encoder - H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)",
+           "H.encoder + H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)", (REDUCED,)),
+    Mutant("slow manifold: the horizon is in the time of the prototypes", "manifold_distances",
+           "coupled.encoder_rate", "coupled.prototype_rate", (LAYER,)),
+    Mutant("slow manifold: the rate is the largest eigenvalue", "relaxed_prototypes",
+           "np.linalg.eigvalsh(H)[0]", "np.linalg.eigvalsh(H)[-1]", (LAYER,)),
+    Mutant("slow manifold: the effective Hessian is that at fixed prototypes", "effective_loss_hessian",
+           "H.encoder - H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)", "H.encoder",
+           ("prototypes/theorem-1/corrected",)),
+    Mutant("bank: the entropy has the wrong sign", "bank_measures",
+           "entropy(q)", "-entropy(q)", ("prototypes/claim-entropy-decreases/near-collapse",)),
+    Mutant("bank: the separation is that of the embeddings", "bank_measures",
+           "separation(p)", "separation(z)", ("prototypes/claim-separation-monotone/near-collapse",)),
+    Mutant("lyapunov: W forgets barrier and ridge", "measures",
+           "flow.value", "lambda t, x: competitive_loss(*parts(x), flow.temperature(t))",
+           ("prototypes/theorem-2-decrease",)),
+    Mutant("lyapunov: the rate forgets that the temperature changes", "rate_along",
+           "jnp.ones_like", "jnp.zeros_like", ("prototypes/theorem-3-monotone",)),
+    Mutant("lyapunov: the rate is along the field at the start", "rate_along",
+           "flow.velocity(when, x)", "flow.velocity(0 * when, x)", ("prototypes/theorem-3-monotone",)),
+    Mutant("certificates: the bound by the ridge forgets a factor two", "bounding_radius",
+           "2 * _level(flow, x, t)", "_level(flow, x, t)", ("prototypes/fact-1/corrected",)),
+    Mutant("certificates: the level of the mode `frozen` is the potential alone", "_level",
+           "points * float(flow.temperature(t))", "0.0 * points * float(flow.temperature(t))",
+           ("prototypes/theorem-2-convergence/corrected",)),
+    Mutant("two levels: the inputs of level 2 are not detached", "TwoLevelFlow.gradient",
+           "not self.detached", "True", ("prototypes/claim-no-interference/corrected",)),
+    Mutant("hessian: the bound of (14) has the norm of the coupling and not its square", "condition_bound",
+           "float(np.linalg.norm(blocks.mixed, 2)) ** 2", "float(np.linalg.norm(blocks.mixed, 2))", (WEAK,)),
+    Mutant("hessian: the bound of (14) has the Frobenius norm of the coupling", "condition_bound",
+           "np.linalg.norm(blocks.mixed, 2)", "np.linalg.norm(blocks.mixed)", (WEAK,)),
+    Mutant("collapse: a ridge lowers the critical temperature of every codebook as that of two prototypes",
+           "critical_temperature",
+           "_stiffness(points, k, loss)", "_stiffness(points, 2, loss)", (SADDLE,)),
+    Mutant("collapse: with a ridge it is at the mean, too", "collapse",
+           "np.mean(points, axis=0) * stiffness / (stiffness + float(loss.ridge))", "np.mean(points, axis=0)",
+           (SADDLE,)),
+)
+# fmt: on

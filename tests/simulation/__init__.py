@@ -1,0 +1,1 @@
+"""Simulation, ensembles, hybrid runs, sweeps and run files."""

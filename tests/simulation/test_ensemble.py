@@ -1,0 +1,303 @@
+"""Ensembles: members do not spoil each other, and an interrupted run resumes to the bit."""
+
+import importlib
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.integrators import Diffrax, Scipy
+from dynsim.outcome import Outcome
+from dynsim.simulation.ensemble import Ensemble, ensemble
+from dynsim.simulation.ensemble_parts import Work
+from dynsim.simulation.run_files import save
+from dynsim.simulation.simulate import simulate
+from dynsim.spaces import Sphere
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.tokens.flow import TokenFlow
+
+module = importlib.import_module("dynsim.simulation.ensemble")  # not the function of that name
+
+TS = np.linspace(0.0, 2.0, 5)
+FLOW = TokenFlow(np.eye(3), 1.0)
+STARTS = Sphere().sample(jax.random.key(0), (7, 4, 3))
+BLOW_UP = FunctionFlow(lambda t, x: x**2)  # x(t) = x(0) / (1 - t x(0)) escapes at t = 1 / x(0)
+ESCAPING = jnp.asarray([[-1.0], [0.25], [1.0], [-0.5]])  # the third one leaves at t = 1
+
+
+def alignment(t, x):
+    return jnp.sum(x @ x.T)
+
+
+def first(t, x):
+    return x[0]
+
+
+def bits(run: Ensemble) -> list[bytes]:
+    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves((run.values, run.initial, run.final, run.stats))]
+
+
+def seen(t, x):
+    return alignment(t, x), t, FLOW.space.defect(x)
+
+
+@pytest.fixture(scope="module")
+def whole() -> Ensemble:
+    return ensemble(FLOW, STARTS, TS, seen, chunk=3)
+
+
+def test_a_member_is_what_simulate_gives(whole):
+    path = simulate(FLOW, STARTS[5], TS)
+    assert whole.values[0].shape == (7, 5)
+    assert np.max(np.abs(whole.values[0][5] - path.along(lambda x: alignment(0, x)))) < 1e-9
+    assert np.max(np.abs(whole.final[5] - path.final)) < 1e-9
+    assert np.max(np.abs(whole.initial - STARTS)) < 1e-15
+    assert int(whole.stats.num_steps[5]) == int(path.stats.num_steps)
+    assert np.all(whole.stats.succeeded)
+    assert whole.explain() == "7 of 7 members finished."
+
+
+def test_the_observable_sees_time_and_projected_states(whole):
+    _, times, defects = whole.values
+    assert np.array_equal(times, np.broadcast_to(TS, (7, 5)))
+    assert np.max(defects) < 1e-15 * 10
+
+
+def test_scipy_gives_the_same_ensemble(whole):
+    run = ensemble(FLOW, STARTS, TS, seen, integrator=Scipy())
+    assert np.max(np.abs(run.values[0] - whole.values[0])) < 1e-7
+    assert np.max(np.abs(run.final - whole.final)) < 1e-7
+
+
+def test_flows_may_differ_from_member_to_member():
+    flows = [TokenFlow(c * np.eye(3), 1.0) for c in (1.0, 2.0, 3.0)]
+    run = ensemble(flows, STARTS[:3], TS, alignment)
+    alone = simulate(flows[2], STARTS[2], TS).final
+    assert np.max(np.abs(run.final[2] - alone)) < 1e-12
+    assert len(run.flow) == 3
+
+
+def test_members_come_back_in_the_order_given_when_sorted_by_cost(whole):
+    run = ensemble(FLOW, STARTS, TS, seen, chunk=3, cost=lambda y: alignment(0, y))
+    assert np.max(np.abs(run.values[0] - whole.values[0])) < 1e-12
+    costs = [float(alignment(0, y)) for y in STARTS]
+    assert costs != sorted(costs)  # else the order would not have been tested
+
+
+@pytest.mark.parametrize("integrator", [Diffrax(), Scipy(), Scipy(method="Radau", rtol=1e-8, atol=1e-8)])
+@pytest.mark.filterwarnings("ignore:Member:RuntimeWarning")
+def test_one_failing_member_does_not_spoil_the_rest(integrator):
+    run = ensemble(BLOW_UP, ESCAPING, TS, first, integrator=integrator, chunk=4)
+    x = np.asarray(ESCAPING)
+    exact = x / (1 - TS[None] * x + (TS[None] * x == 1))
+    good = np.array([0, 1, 3])
+    assert list(np.asarray(run.stats.succeeded)) == [True, True, False, True]
+    assert np.max(np.abs(run.values[good] - exact[good])) < 1e-6
+    assert np.all(np.isfinite(run.final[good]))
+    assert np.all(np.isnan(run.final[2]))
+    assert np.all(np.isnan(run.values[2][TS > 1.0]))
+    assert Outcome(int(run.stats.outcome[2])) in (Outcome.STEP_UNDERFLOW, Outcome.NON_FINITE)
+    assert "3 of 4 members finished; member 2 failed: the " in run.explain()
+
+
+def test_an_integrator_that_raises_fails_for_its_member_only(monkeypatch):
+    integrate = Scipy.integrate
+
+    def raising(self, flow, y0, ts):
+        if float(y0[0]) == 1.0:
+            raise np.linalg.LinAlgError("singular matrix")
+        return integrate(self, flow, y0, ts)
+
+    monkeypatch.setattr(Scipy, "integrate", raising)
+    with pytest.warns(RuntimeWarning, match="Member 2 of the ensemble raised: singular matrix"):
+        run = ensemble(BLOW_UP, ESCAPING, TS, first, integrator=Scipy())
+    assert list(np.asarray(run.stats.succeeded)) == [True, True, False, True]
+    assert np.all(np.isnan(run.values[2, 1:]))
+
+
+@pytest.mark.slow
+def test_float32_starts_stay_float32():
+    run = ensemble(FLOW, STARTS.astype(jnp.float32), TS, alignment, integrator=Diffrax(rtol=1e-4, atol=1e-6), chunk=4)
+    assert run.values.dtype == run.final.dtype == run.initial.dtype == run.ts.dtype == jnp.float32
+
+
+def interrupted_after(monkeypatch, count):
+    """Raise Ctrl-C in the part number `count`."""
+    for name in ("_together", "_alone"):
+        solve, calls = getattr(module, name), []
+
+        def stopping(work, part, width, solve=solve, calls=calls):
+            calls.append(part)
+            if len(calls) > count:
+                raise KeyboardInterrupt
+            return solve(work, part, width)
+
+        monkeypatch.setattr(module, name, stopping)
+
+
+def test_parts_run_at_once_as_soon_as_their_program_is_compiled(monkeypatch):
+    order, both = [], threading.Barrier(2)
+
+    class Begun:
+        """Numbers of a program that was started; each is ready when two are waited for."""
+
+        def block_until_ready(self):
+            both.wait(timeout=30)
+            return self
+
+    def started(work, part, width):
+        order.append(int(part[0]))
+        return Begun(), work.start(0), stats
+
+    monkeypatch.setattr(module, "_together", started)
+    monkeypatch.setattr(module, "cores", lambda: 2)
+    work = Work((FLOW,), Diffrax(), STARTS[:4], jnp.asarray(TS), seen)
+    stats = simulate(FLOW, STARTS[0], TS).stats
+    found = module._solved(started, work, list(np.arange(4)[:, None]), None, False)
+    assert [type(values) for values, _, _ in found] == [Begun] * 4
+    assert sorted(order) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("integrator", [Diffrax(), Scipy()])
+def test_an_interrupted_ensemble_resumes_to_the_same_bits(integrator, tmp_path, monkeypatch):
+    call = lambda folder: ensemble(FLOW, STARTS, TS, seen, integrator=integrator, chunk=3, folder=folder)
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 2)
+        with pytest.raises(
+            KeyboardInterrupt, match=r"after [25] of 7 members; they are kept in .* resumes from there\."
+        ):
+            call(tmp_path / "runs")
+    kept = sorted(file.name for file in (tmp_path / "runs").iterdir())
+    assert kept == ["part-00000.npz", "part-00001.npz"]
+    before = [(tmp_path / "runs" / name).stat().st_mtime_ns for name in kept]
+    resumed = call(tmp_path / "runs")
+    assert [(tmp_path / "runs" / name).stat().st_mtime_ns for name in kept] == before
+    assert bits(resumed) == bits(call(tmp_path / "fresh")) == bits(call(None))
+    for file in (tmp_path / "fresh").iterdir():
+        assert file.read_bytes() == (tmp_path / "runs" / file.name).read_bytes()
+    for name, run in (("resumed", resumed), ("whole", call(None))):
+        save(tmp_path / name, run)
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_a_folder_begun_in_a_terminal_is_resumed_without_one(tmp_path, monkeypatch):
+    call = lambda: ensemble(FLOW, STARTS[:3], TS, seen, folder=tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("jax._src.pretty_printer.CAN_USE_COLOR", True)
+        begun = call()
+    monkeypatch.setattr(module, "_together", lambda *a: pytest.fail("computed again"))
+    assert bits(call()) == bits(begun)
+
+
+def test_an_interruption_without_a_folder_says_that_nothing_is_kept(monkeypatch):
+    interrupted_after(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt, match="after 3 of 7 members; none is kept, since no `folder` was given"):
+        ensemble(FLOW, STARTS, TS, seen, chunk=3)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: {"flow": TokenFlow(1.0000001 * np.eye(3), 1.0)},
+        lambda: {"y0s": STARTS[::-1]},
+        lambda: {"ts": TS * 1.0000001},
+        lambda: {"fn": lambda t, x: (alignment(t, x) * 1.0000001, t, FLOW.space.defect(x))},
+        lambda: {"integrator": Diffrax(rtol=1e-8)},
+        lambda: {"chunk": 2},
+    ],
+    ids=["flow", "starts", "times", "observable", "tolerance", "chunk"],
+)
+def test_a_folder_of_another_run_is_refused(other, tmp_path, monkeypatch):
+    same = {"flow": FLOW, "y0s": STARTS, "ts": TS, "fn": seen, "chunk": 3, "folder": tmp_path}
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 1)
+        with pytest.raises(KeyboardInterrupt):
+            ensemble(**same)
+    with pytest.raises(
+        ValueError, match=r"Argument `folder` must be empty or hold parts of this very run .* of another\."
+    ):
+        ensemble(**{**same, **other()})
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_computing(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(module, "_together", lambda *a: pytest.fail("computed before looking at the folder"))
+    with pytest.raises(
+        ValueError, match=r"Argument `folder` must be a folder that can be written, but is .*\(Not a directory\)"
+    ):
+        ensemble(FLOW, STARTS, TS, alignment, folder=tmp_path / "file" / "runs")
+
+
+def test_a_truncated_part_is_refused(tmp_path):
+    (tmp_path / "part-00000.npz").write_bytes(b"PK\x03\x04 cut")
+    with pytest.raises(ValueError, match="must be a complete npz file"):
+        ensemble(FLOW, STARTS, TS, alignment, folder=tmp_path)
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(
+        ValueError, match="Argument `y0s` must be finite and lie on the space of the flow, but member 3 is off"
+    ):
+        ensemble(FLOW, STARTS.at[3, 0].mul(1.5), TS, alignment)
+    with pytest.raises(ValueError, match="but member 6 is not finite"):
+        ensemble(FLOW, STARTS.at[6, 0, 0].set(jnp.nan), TS, alignment)
+    with pytest.raises(ValueError, match=r"`y0s` must have the members, at least one, on .*, but has shape \(0, "):
+        ensemble(FLOW, STARTS[:0], TS, alignment)
+    with pytest.raises(ValueError, match="Argument `ts` must increase"):
+        ensemble(FLOW, STARTS, [0.0, 2.0, 1.0], alignment)
+    with pytest.raises(ValueError, match="Argument `chunk` must be at least 1, but is 0"):
+        ensemble(FLOW, STARTS, TS, alignment, chunk=0)
+    with pytest.raises(ValueError, match="Argument `flow` must be one flow or one for each of 7 starts, but holds 2"):
+        ensemble([FLOW, FLOW], STARTS, TS, alignment)
+    with pytest.raises(ValueError, match="Argument `cost` must return one number for a start"):
+        ensemble(FLOW, STARTS, TS, alignment, cost=lambda y: y[0])
+    with pytest.raises(ValueError, match="Argument `cost` must be a function of the start, but the function"):
+        ensemble(FLOW, STARTS, TS, alignment, cost=lambda t, y: 1.0)
+
+
+DIGEST = """
+import jax.numpy as jnp
+import numpy as np
+from dynsim import Diffrax, InSpan, TokenFlow
+from dynsim.simulation.ensemble import _checked, _digest, _parts
+
+
+def digest():
+    flow = TokenFlow(np.eye(3), 1.0)
+    starts = jnp.asarray(np.stack([np.eye(3)] * 70))
+    work = _checked((flow,), InSpan(Diffrax()), starts, [0, 1], lambda t, x: jnp.sum(x))
+    return _digest(work, _parts(work, None, None))
+"""
+
+
+def test_a_digest_depends_on_nothing_but_the_mathematics(tmp_path):
+    variables = {"PYTHONHASHSEED": "1", "LC_ALL": "C", "OMP_NUM_THREADS": "2", "COLUMNS": "40", "HOME": str(tmp_path)}
+    path = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    terminal = f"import sys; sys.stdout.isatty = lambda: True\n{DIGEST}\nprint(digest())"
+    ran = subprocess.run(
+        [sys.executable, "-c", terminal],
+        env=os.environ | path | variables,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    here = {}
+    exec(DIGEST, here)  # without a terminal, and in other surroundings
+    assert ran.stdout.strip() == here["digest"]()
+
+
+def test_members_of_a_part_keep_their_starts_flows_and_numbers():
+    flows = tuple(FunctionFlow(lambda t, x, k=k: -k * x) for k in range(4))
+    work = Work(flows, Scipy(), np.arange(4.0)[:, None], jnp.array([0.0, 1.0]), lambda t, x: x)
+    part = work.part(np.array([3, 1]))
+    assert (part.members, part.number(0), part.number(1)) == (2, 3, 1)
+    assert (part.flow(0), part.flow(1)) == (flows[3], flows[1])
+    np.testing.assert_array_equal(part.start(1), [1.0])
+    assert Work(flows[:1], *(getattr(work, name) for name in ("integrator", "y0s", "ts", "fn"))).flow(2) == flows[0]

@@ -1,0 +1,1 @@
+"""Systems: their formulas, and the contracts that all of them keep."""
