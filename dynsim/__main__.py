@@ -78,7 +78,7 @@ def _run(words: list[str]) -> int:
 
         if not isinstance(error, IntegrationError | TrainingError):
             raise
-        from dynsim.cli.parsing.advice import in_options
+        from dynsim.cli.parsing.solvers import in_options
 
         return _refuse(in_options(str(error), command, rest))
 

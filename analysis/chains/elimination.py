@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
-from dynsim.errors import IntegrationError
-from dynsim.outcome import Outcome
+from dynsim.errors import IntegrationError, Outcome
 from dynsim.systems.master_equation.checks import exit_rates, num_states
 
 EPSILON = float(np.finfo(float).eps)

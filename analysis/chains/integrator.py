@@ -8,10 +8,9 @@ import numpy as np
 
 from analysis.chains.relaxation import relaxation
 from dynsim._core.types import State, Times
-from dynsim.errors import argument_error
+from dynsim.errors import Outcome, argument_error
 from dynsim.integrators import AbstractIntegrator, Event, Stats
 from dynsim.integrators.base import on_space
-from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.master_equation.flow import MasterEquationFlow
 

@@ -17,8 +17,7 @@ from analysis.chains.polynomial_exponential import Solutions, by_chebyshev, by_u
 from analysis.chains.rational_exponential import birth_and_death, by_partial_fractions
 from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
-from dynsim.errors import IntegrationError, argument_error
-from dynsim.outcome import Outcome
+from dynsim.errors import IntegrationError, Outcome, argument_error
 from dynsim.systems.master_equation.checks import (
     Matrix,
     check_distribution,

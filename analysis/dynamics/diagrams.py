@@ -17,10 +17,9 @@ from analysis.dynamics.continuation.equilibria import continue_equilibria, exten
 from analysis.dynamics.continuation.orbits import orbits_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
-from analysis.dynamics.linearisation import SymmetryGenerator
-from analysis.dynamics.periodic_orbits.cycle_phases import phases
+from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.units import Units
-from dynsim._core.types import State
+from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
 from dynsim.errors import argument_error, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays

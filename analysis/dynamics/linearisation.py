@@ -1,6 +1,6 @@
 """The linearisation of a flow in the tangent space: eigenvalues, index, and zero eigenvalues due to symmetries."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
@@ -12,14 +12,12 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.compiled import compiled
 from dynsim._core.orientation import TIE, basis_of_range
-from dynsim._core.types import State, Time
+from dynsim._core.types import State, SymmetryGenerator, Time
 from dynsim.errors import argument_error
 from dynsim.simulation.checks import as_state
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat
-
-SymmetryGenerator = Callable[[State], State]
 
 NEAR_ZERO = 1e-7
 """Times the norm of the Jacobian: smaller real parts count as zero (rounding moves a double zero by sqrt(eps))."""

@@ -16,13 +16,12 @@ from analysis.dynamics.flow_maps.component_sizes import trajectory_units
 from analysis.dynamics.flow_maps.variational import Linearised, solver_of, tolerance_of
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units
-from dynsim._core.padding import room_for
+from dynsim._core.host import room_for
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
-from dynsim.errors import IntegrationError, argument_error, shown
+from dynsim.errors import IntegrationError, Outcome, argument_error, shown
 from dynsim.integrators import AbstractIntegrator
 from dynsim.notebook import picture
-from dynsim.outcome import Outcome
 from dynsim.simulation.checks import as_state, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
 

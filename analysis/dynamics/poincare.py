@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.flat import flat_states
-from dynsim._core.padding import filled, room_for
+from dynsim._core.host import filled, room_for
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import argument_error, counted

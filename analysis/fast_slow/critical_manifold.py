@@ -1,23 +1,222 @@
 """Branches of the critical manifold {f = 0}, continued in the slow variable, with their normal hyperbolicity."""
 
 from collections import deque
+from collections.abc import Callable, Iterator
 from itertools import islice, product, takewhile
+from operator import attrgetter
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from numpy.typing import ArrayLike
 
+from analysis.dynamics.continuation.branches import branch
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.continuation.locating import located
+from analysis.dynamics.continuation.stepping import Limits, follow
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
-from analysis.fast_slow.folds import Bifurcation, Values, fast_eigenvalues
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from analysis.fast_slow.folds import LossOfHyperbolicity, Values, fast_eigenvalues, fold_near, root_near
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
-from analysis.fast_slow.stretches import curves
+from dynsim._core.types import State, Time
 from dynsim.errors import argument_error
+from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
+from dynsim.systems.fast_slow.reduced import RightHandSide
+
+LENGTH = 0.5  # of a stretch as the parameter, and
+
+
+STEP = 0.1  # the steps along the curve, both in units of 1 + max |x|
+
+
+POINTS, ROUNDS = 20, 50  # points between two choices of the step, and how often it is chosen
+
+
+MARGIN = 1e-2  # of the stretch: the curve is followed so far beyond, to pass folds near its ends
+
+
+NEAR = 1e-6  # of the stretch: a branch that stops nearer to its end has reached it
+
+
+VERTICAL = 1e-4  # the component of the tangent along the path at which a branch stops that turns at no fold
+
+
+LOCAL = 1e-5  # in units of 1 + max |x|: what is found nearer to a turn of the curve is the turn
+
+
+NAMES = {"branch point": "crossing", "Hopf point": "pair"}
+
+
+class Curve(NamedTuple):
+    """Points of a branch in order, its bifurcations, and how it ends: `path`, `fold`, `lost`, or "" if it goes on."""
+
+    points: list[FastSlow]
+    bifurcations: list[LossOfHyperbolicity]
+    end: str
+
+
+def curves(flow: FastSlowFlow, x: Values, path: np.ndarray) -> Iterator[Curve]:
+    """Yield the consecutive branches, joined by folds, from a quasi-steady state over the first point of a path."""
+    steps = np.diff(path.reshape(len(path), -1), axis=0)
+    units = steps / np.maximum(np.linalg.norm(steps, axis=1, keepdims=True), np.finfo(float).tiny)
+    corners = np.flatnonzero(np.max(np.abs(np.diff(units, axis=0)), axis=1) > 1e-9) + 1
+    ends, k, ahead = [0, *(int(corner) for corner in corners), len(path) - 1], 0, 1
+    points, found = [FastSlow(x, path[0])], []
+    while 0 <= k < len(ends) - 1:
+        for part in _Stretch(flow, path, ends[k], ends[k + 1], points[-1].fast).parts(ahead):
+            points, found = points + part.points, found + part.bifurcations
+            if part.end:
+                yield Curve(points, found, part.end)
+                points, found, ahead = points[-1:], found[-1:], -ahead
+            if part.end == "lost":
+                return
+        k += ahead
+    yield Curve(points, found, "path")
+
+
+class _Line(AbstractFlow):
+    """The fast subsystem with y on a straight line, at a distance from its beginning."""
+
+    fast: RightHandSide
+    space: AbstractSpace
+    begin: Array
+    rate: Array
+    distance: Array
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Return f at this distance."""
+        del t
+        return self.fast(x, self.begin + self.distance * self.rate)
+
+
+class _Manifold(EquilibriumCurve):
+    """The curve of quasi-steady states over a line, to a tolerance that rounding near poles allows; see `root_near`."""
+
+    tolerances = (1e-9, 1e-9)
+
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
+        """Return NaN: normal forms are not asked for."""
+        del name, point, frequency
+        return UNKNOWN
+
+
+_distance = attrgetter("distance")  # one function, so that one program serves all stretches
+
+
+class _Stretch:
+    """A straight stretch of a path between two of its points, and the curve through the quasi-steady state x there."""
+
+    def __init__(self, flow: FastSlowFlow, path: np.ndarray, low: int, high: int, x: Values):
+        nodes, self.flow, self.path, self.x = path[low : high + 1], flow, path, x
+        sizes = np.linalg.norm(np.diff(nodes.reshape(len(nodes), -1), axis=0), axis=1)
+        ends = np.append(0.0, np.cumsum(sizes if np.any(sizes) else np.ones_like(sizes)))
+        self.length = LENGTH * _scale(x)
+        self.indices, self.distances = np.arange(low, high + 1), self.length * ends / ends[-1]
+        self.rate = (nodes[-1] - nodes[0]) / self.length
+        begin, rate, zero = (jnp.asarray(value, float) for value in (nodes[0], self.rate, 0.0))
+        line = _Line(fast=flow.fast, space=flow.space.parts.fast, begin=begin, rate=rate, distance=zero)
+        self.curve = _Manifold(line, _distance)
+
+    def parts(self, ahead: int) -> Iterator[Curve]:
+        """Yield what follows x forwards or backwards: up to a fold, between folds, and to an end of the stretch."""
+        first = self.curve.measured(jnp.asarray(self.x), float(self.distances[0 if ahead > 0 else -1]))
+        rest, end = [first._replace(tangent=ahead * first.tangent)], "steps"
+        for _ in range(ROUNDS):
+            step, beyond = STEP * _scale(rest[-1].state), MARGIN * self.length
+            within = Limits((-beyond, self.length + beyond), step, step, POINTS)
+            more, end = follow(self.curve, rest[-1], rest[-1].tangent, within)
+            rest += more
+            while (turned := _turn(rest, ahead)) or self._passed(rest, ahead):
+                at = self._between(rest, turned, lambda point: float(point.tangent[-1])) if turned else None
+                until = [*rest[:turned], at] if at else rest[: turned or None]
+                if self._passed(until, ahead):
+                    yield self._part(until, ahead, "")
+                    return
+                fold = self._fold(at, ahead) if at else None
+                if not (at and fold):
+                    yield self._part(self._before(rest, turned, ahead * VERTICAL), ahead, "lost")
+                    return
+                part = self._part(until, ahead, "fold")
+                yield Curve([*part.points, FastSlow(fold.fast, fold.slow)], [*part.bifurcations, fold], "fold")
+                rest, ahead = [at, *rest[turned:]], -ahead
+            if end != "steps":
+                break
+        least = ahead * self.curve.vertical
+        known = [k for k, point in enumerate(rest) if ahead * (point.tangent[-1] - least) > 0]
+        yield self._part(self._before(rest, known[-1] + 1 if known else 1, least), ahead, "lost")
+
+    def _before(self, points: list[CurvePoint], k: int, slope: float) -> list[CurvePoint]:
+        """Return the points before that of index `k`, and one between them where the tangent has a slope."""
+        last = self._between(points, k, lambda point: point.tangent[-1] - slope) if k < len(points) else None
+        return [*points[:k], last] if last else points[:k]
+
+    def _passed(self, points: list[CurvePoint], ahead: int) -> bool:
+        """Whether points lead to the end of the stretch."""
+        goal = self.distances[-1] if ahead > 0 else 0.0
+        return bool(ahead * (points[-1].parameter - goal) >= -NEAR * self.length)
+
+    def _between(self, points: list[CurvePoint], k: int, test: Callable[[CurvePoint], float]) -> CurvePoint | None:
+        """Return the point before that of index `k` at which a test function changes its sign, None if it does not."""
+        begin, end = points[k - 1], points[k]
+        return located(self.curve, begin, end, test)[0] if test(begin) * test(end) < 0 else None
+
+    def _place(self, distance: float) -> tuple[np.ndarray, float]:
+        """Return the slow variable at a distance, and the position on the path."""
+        place = float(np.interp(distance, self.distances, self.indices))
+        return np.asarray(self.path[self.indices[0]] + distance * self.rate), place
+
+    def _fold(self, at: CurvePoint, ahead: int) -> LossOfHyperbolicity | None:
+        """Return the fold at a point where the curve turns, None if there is none, as where two branches cross."""
+        place, near = self._place(at.parameter)[1], ahead * NEAR * (len(self.indices) - 1)
+        return fold_near(self.flow, np.asarray(at.state), self.path, place - near, place + near)
+
+    def _part(self, points: list[CurvePoint], ahead: int, end: str) -> Curve:
+        """Return the points of the path on a part of the curve, the last one if it is lost there, and bifurcations."""
+        known, near, tiny = branch(self.curve, points, ("", "")), LOCAL * _scale(points[0].state), 1e-9 * self.length
+        start, stop = points[0].parameter, points[-1].parameter
+        stop = stop if end else (self.length if ahead > 0 else 0.0) + 2 * ahead * tiny
+        inner = lambda at: ahead * (at - start) > tiny and ahead * (stop - at) > tiny
+        nodes = zip(self.distances[::ahead], self.path[self.indices[::ahead]], strict=True)
+        chosen = [node for node in nodes if inner(node[0])]
+        if end == "lost" and ahead * (stop - start) > tiny:
+            chosen.append((stop, self._place(stop)[0]))
+        found = [
+            LossOfHyperbolicity(NAMES[b.kind], np.asarray(b.state), *self._place(b.parameter))
+            for b in known.bifurcations
+            if b.kind in NAMES and inner(b.parameter) and near < b.arclength < known.arclengths[-1] - near
+        ]
+        return Curve([FastSlow(self._at(points, ahead, *node), node[1]) for node in chosen], found, end)
+
+    def _at(self, points: list[CurvePoint], ahead: int, distance: float, slow: Values) -> Values:
+        """Return the quasi-steady state at a distance, by bisection where roots meet and Newton's method fails."""
+        k = min(max(int(np.searchsorted([ahead * p.parameter for p in points], ahead * distance)), 1), len(points) - 1)
+        x, y = (np.asarray(point.state) for point in points[k - 1 : k + 1])
+        begin, end = (point.parameter for point in points[k - 1 : k + 1])
+        guess = x + (distance - begin) / (end - begin) * (y - x)
+        root = root_near(self.flow, guess, slow)
+        if np.all(np.abs(root - guess) <= float(np.max(np.abs(y - x))) + NEAR * _scale(x)):
+            return root
+        at = self._between(points, k, lambda point: point.parameter - distance)
+        return guess if at is None else np.asarray(at.state)
+
+
+def _turn(points: list[CurvePoint], ahead: int) -> int:
+    """Return the first point after which the curve no longer leads ahead along the path, 0 if there is none."""
+    return next((k for k in range(1, len(points)) if ahead * points[k].tangent[-1] < 0), 0)
+
+
+def _scale(x: State) -> float:
+    return 1.0 + float(np.max(np.abs(np.asarray(x)), initial=0.0))
+
 
 KINDS = {"stable": "attracting", "unstable": "repelling", "saddle": "saddle", "undecided": "undecided"}
 
 
-class Branch(NamedTuple):
+class ManifoldBranch(NamedTuple):
     """A branch of the critical manifold over a path of slow variables, and its stability in the fast directions.
 
     `fast` and `slow`, shape (points, ...), are the points of the path that were reached, a fold at either end, and the
@@ -32,7 +231,7 @@ class Branch(NamedTuple):
     slow: np.ndarray
     spectra: np.ndarray
     kinds: tuple[str, ...]
-    bifurcations: tuple[Bifurcation, ...]
+    bifurcations: tuple[LossOfHyperbolicity, ...]
     end: str
 
     @property
@@ -64,7 +263,7 @@ def _numbers(values: Values) -> str:
     return ", ".join(f"{value:.6g}" for value in np.ravel(values))
 
 
-def branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> Branch:
+def manifold_branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> ManifoldBranch:
     """Return the branch of the critical manifold through a point, continued along a path of y to a fold or the end.
 
     By pseudo-arclength continuation in x and the length along the path, see `analysis.dynamics.continuation.branches.follow`.
@@ -82,7 +281,7 @@ def branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> Branch:
 
 def connected_branches(
     flow: FastSlowFlow, start: FastSlow, path: ArrayLike, *, max_branches: int = 8
-) -> tuple[Branch, ...]:
+) -> tuple[ManifoldBranch, ...]:
     """Return consecutive branches of the critical manifold that are joined by folds, beginning with `branch`.
 
     At each fold the other branch is continued in the opposite direction along the path, until an end of the path is
@@ -90,11 +289,11 @@ def connected_branches(
     """
     path = _path(path)
     x = np.asarray(quasi_steady_state(flow, path[0], start.fast).fast)
-    found: list[Branch] = []
+    found: list[ManifoldBranch] = []
     for curve in islice(curves(flow, x, path), max_branches):
         spectra, kinds = zip(*(_kind(flow, *point) for point in curve.points), strict=True)
         fast, slow = (np.array(part) for part in zip(*curve.points, strict=True))
-        found.append(Branch(fast, slow, np.array(spectra), kinds, tuple(curve.bifurcations), curve.end))
+        found.append(ManifoldBranch(fast, slow, np.array(spectra), kinds, tuple(curve.bifurcations), curve.end))
     return tuple(found)
 
 
@@ -105,7 +304,7 @@ def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.nda
     lines of points are continued along the axes; if several branches lie over a point, the one found first is taken.
 
     Returns:
-        x, shape (axis 1, ..., axis n, ...), NaN where it was not reached; and its kind as in `Branch.kinds`, shape
+        x, shape (axis 1, ..., axis n, ...), NaN where it was not reached; and its kind as in `ManifoldBranch.kinds`, shape
         (axis 1, ..., axis n), empty where x is NaN.
 
     Raises:

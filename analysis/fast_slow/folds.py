@@ -19,7 +19,7 @@ TRANSVERSE = 1e-6  # f_y relative to f_xx and f_xy along the null vector: if sma
 Values = np.ndarray | np.floating  # a NumPy scalar for variables without axes
 
 
-class Bifurcation(NamedTuple):
+class LossOfHyperbolicity(NamedTuple):
     """A point of the critical manifold at which a fast eigenvalue has zero real part: normal hyperbolicity is lost.
 
     `kind` is `fold` (two branches meet and end), `crossing` (a zero eigenvalue at which the branch continues) or `pair`
@@ -33,7 +33,9 @@ class Bifurcation(NamedTuple):
     place: float
 
 
-def fold_near(flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, towards: float) -> Bifurcation | None:
+def fold_near(
+    flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, towards: float
+) -> LossOfHyperbolicity | None:
     r"""Return the fold near a point of a branch, or None if there is none.
 
     By Newton's method for $f = 0$, $D_x f v = 0$, $\langle c, v \rangle = 1$ in x, v and the position on the path, an
@@ -54,7 +56,7 @@ def fold_near(flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, tow
     ahead = -1e-9 <= (at - place) * np.sign(towards - place) <= distance
     if not (np.all(np.isfinite(there)) and transversality > TRANSVERSE and ahead):
         return None
-    return Bifurcation("fold", there, np.asarray(path[left] + (at - left) * (path[left + 1] - path[left])), at)
+    return LossOfHyperbolicity("fold", there, np.asarray(path[left] + (at - left) * (path[left + 1] - path[left])), at)
 
 
 @eqx.filter_jit

@@ -32,3 +32,13 @@ def on_host(function: Callable[..., Any], *trees: PyTree) -> PyTree:
         return jax.device_put(made, placed[0].sharding if placed else None)
 
     return jax.tree.map(of, *trees)
+
+
+def room_for(count: int, *, least: int = 1) -> int:
+    """Return the next power of two that is not below `count` and `least`, itself a power of two."""
+    return max(least, 1 << max(0, count - 1).bit_length())
+
+
+def filled(values: np.ndarray, size: int) -> np.ndarray:
+    """Return an array that is not empty, with its last row repeated up to `size` rows."""
+    return np.concatenate([values, np.repeat(values[-1:], size - len(values), axis=0)])

@@ -25,6 +25,11 @@ else:
         """A tree of arrays or numbers: JAX's, NumPy's for maps on the host, either or numbers as input."""
 
 
+from collections.abc import Callable
+
+import jax.flatten_util
+import numpy as np
+
 Tokens = Float[Array | np.ndarray, "n d"]
 Times = Float[Array | np.ndarray, " times"]
 TimesLike = ArrayLike | Sequence[float]  # as users hand them in
@@ -33,3 +38,6 @@ Step = Int[Array, ""] | int
 Key = KeyArray[Array, ""]
 Scalar = Float[Array, ""]
 Parameters = Any
+
+
+SymmetryGenerator = Callable[[State], State]

@@ -10,8 +10,7 @@ import numpy as np
 from dynsim.cli.parsing.options import check_outputs, say
 from dynsim.cli.parsing.ranges import parameter_range
 from dynsim.cli.parsing.system import SystemOptions, parse_system
-from dynsim.errors import IntegrationError, check_at_least
-from dynsim.outcome import Outcome
+from dynsim.errors import IntegrationError, Outcome, check_at_least
 
 if TYPE_CHECKING:
     from analysis.dynamics.lyapunov import LyapunovSpectrum

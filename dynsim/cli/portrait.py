@@ -235,8 +235,8 @@ def basins_of(
     import jax.numpy as jnp
 
     from analysis.dynamics.attractors.basins import basins
+    from analysis.dynamics.flow_maps.autonomy import change_in_time
     from analysis.dynamics.flow_maps.flat import grid_states
-    from analysis.dynamics.flow_maps.unit_speed import change_in_time
 
     start, sides = jnp.asarray(state), np.reshape(box, (-1, 2))
     points = grid_states([np.linspace(low, high, LOOKED_AT) for low, high in sides], state, which)

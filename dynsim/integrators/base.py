@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from dynsim._core.host import on_host
 from dynsim._core.types import Scalar, State, Time, Times
 from dynsim._core.validation import function, integer, number
-from dynsim.errors import argument_error, shown
-from dynsim.outcome import Outcome
+from dynsim.errors import Outcome, argument_error, shown
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import AbstractSchedule

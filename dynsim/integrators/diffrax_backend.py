@@ -13,11 +13,10 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
-from dynsim._core.host import on_host
-from dynsim._core.padding import room_for
+from dynsim._core.host import on_host, room_for
 from dynsim._core.types import State, Time, Times
 from dynsim._core.validation import instance, integer, number
-from dynsim.errors import argument_error
+from dynsim.errors import Outcome, argument_error
 from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
 from dynsim.integrators.base import (
     AbstractIntegrator,
@@ -36,7 +35,6 @@ from dynsim.integrators.base import (
 from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent
 from dynsim.integrators.events import at_end, before_reset, check_begin, check_end, first_signs, signs
 from dynsim.integrators.save_times import in_order, request, times_of
-from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
 
 DENSE_STEPS = 4096  # that there is room for at first in a dense output; four times as many whenever they do not suffice

@@ -13,8 +13,29 @@ from dynsim._core.types import State
 from dynsim.integrators.adjoint import step_of, without_derivative_unless
 from dynsim.integrators.base import Event
 from dynsim.integrators.events import located, untouched
-from dynsim.integrators.wrapping import AbstractWrapping
 from dynsim.spaces import AbstractSpace
+
+
+class AbstractWrapping(dfx.AbstractAdaptiveStepSizeController):
+    """A controller with the tolerances and the norm of the one that it wraps."""
+
+    controller: dfx.AbstractAdaptiveStepSizeController
+
+    @property
+    def rtol(self):
+        """The wrapped controller's."""
+        return self.controller.rtol  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def atol(self):
+        """The wrapped controller's."""
+        return self.controller.atol  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def norm(self):
+        """The wrapped controller's."""
+        return self.controller.norm  # pyright: ignore[reportAttributeAccessIssue]
+
 
 MOST_REJECTIONS = 100  # in a row; a healthy run was never seen to need more than a dozen
 EVENT = dfx.RESULTS.internal_error  # diffrax forgets the `event_occurred` of a solver, and has no use for this one

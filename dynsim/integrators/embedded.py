@@ -9,7 +9,7 @@ from jaxtyping import Array
 
 from dynsim._core.types import Scalar
 from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
-from dynsim.integrators.wrapping import AbstractWrapping
+from dynsim.integrators.diffrax_wrappers import AbstractWrapping
 
 
 class FirstStep(AbstractWrapping):

@@ -10,8 +10,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PyTree
 
-from dynsim._core.host import on_host
-from dynsim._core.padding import filled, room_for
+from dynsim._core.host import filled, on_host, room_for
 from dynsim._core.types import State, Time, Times, TimesLike
 from dynsim._core.validation import function, reals
 from dynsim._runtime.progress import waiting

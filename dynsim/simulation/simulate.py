@@ -13,10 +13,9 @@ from dynsim._core.host import on_host
 from dynsim._core.types import Key, State, TimesLike
 from dynsim._core.validation import integer
 from dynsim._runtime.progress import waiting
-from dynsim.errors import IntegrationError, argument_error, shown
+from dynsim.errors import IntegrationError, Outcome, argument_error, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
-from dynsim.outcome import Outcome
 from dynsim.simulation.checks import (
     as_state,
     as_times,

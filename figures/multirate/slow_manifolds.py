@@ -3,7 +3,7 @@
 import matplotlib.figure
 import numpy as np
 
-from analysis.fast_slow.critical_manifold import Branch, connected_branches
+from analysis.fast_slow.critical_manifold import ManifoldBranch, connected_branches
 from analysis.fast_slow.reductions import reduction_error
 from dynsim._core.types import Key
 from dynsim.integrators import stiff
@@ -19,7 +19,7 @@ EPSILONS = (0.3, 0.05, 0.002)
 RATIOS = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 
 
-def _branches(name: str, found: tuple[Branch, ...]) -> Numbers:
+def _branches(name: str, found: tuple[ManifoldBranch, ...]) -> Numbers:
     """Return branches of a critical manifold as arrays: all points in order, with their stability and branch number."""
     numbers = np.concatenate([np.full(len(branch.kinds), k) for k, branch in enumerate(found)])
     folds = {(float(at.slow), float(at.fast)) for branch in found for at in branch.bifurcations if at.kind == "fold"}

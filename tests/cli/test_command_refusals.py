@@ -9,9 +9,8 @@ import pytest
 
 from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.lyapunov import Lyapunov
-from dynsim.cli.parsing.advice import SOLVERS, in_options
 from dynsim.cli.parsing.options import other_words
-from dynsim.cli.parsing.solvers import integrator
+from dynsim.cli.parsing.solvers import SOLVERS, in_options, integrator
 from dynsim.cli.parsing.system import SystemOptions, parse_system, separated
 from dynsim.cli.section import Section
 from dynsim.cli.simulate.fast_slow import FastSlowOptions
@@ -19,8 +18,7 @@ from dynsim.cli.simulate.flow_options import Simulate
 from dynsim.cli.simulate.growing.options import Growing
 from dynsim.cli.simulate.prototypes.options import Prototypes
 from dynsim.cli.sweep.options import Sweep
-from dynsim.errors import argument_error, nearest, renamed
-from dynsim.outcome import Outcome
+from dynsim.errors import Outcome, argument_error, nearest, renamed
 from tests.support.commands import refused
 
 MINE = """

@@ -8,10 +8,9 @@ import xarray
 
 from dynsim.cli.sweep.command import Built, _built_again
 from dynsim.cli.sweep.options import Sweep
-from dynsim.errors import IntegrationError
+from dynsim.errors import IntegrationError, Outcome
 from dynsim.keys import stream
-from dynsim.outcome import Outcome
-from dynsim.simulation.sweep_points import digest, points_of
+from dynsim.simulation.sweep import digest, points_of
 from tests.support.commands import refused, run
 
 MINE = """

@@ -13,8 +13,9 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import orbit_ranges
+from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.compiled import compiled as programs
-from analysis.dynamics.flow_maps.unit_speed import change_in_time, fields, typical_speed
+from analysis.dynamics.flow_maps.unit_speed import typical_speed
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.normal_forms.charts import MapChart, second_derivative

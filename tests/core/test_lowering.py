@@ -16,10 +16,10 @@ from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import _advance_flow
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
+from dynsim.errors import Outcome
 from dynsim.integrators import RKC2, Diffrax, EulerHeun, Event, InSpan, Scipy
 from dynsim.integrators.diffrax_backend import _dense, _locate
 from dynsim.integrators.save_times import in_order
-from dynsim.outcome import Outcome
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import FunctionFlow, FunctionMap

@@ -5,8 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.convergence import decay_rate, observed_order
-from analysis.dynamics.monotone import reference_solution, worst_increase
+from analysis.dynamics.convergence import decay_rate, observed_order, reference_solution, worst_increase
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import consensus_potential
 from dynsim.integrators import Diffrax, Scipy

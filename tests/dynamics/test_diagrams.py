@@ -18,7 +18,7 @@ from analysis.dynamics.diagrams import (
     with_orbits,
 )
 from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
-from analysis.dynamics.periodic_orbits.cycle_phases import phases
+from analysis.dynamics.periodic_orbits.maps import phases
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.populations import Brusselator

@@ -9,11 +9,11 @@ from matplotlib.contour import ContourSet
 from PIL import Image
 
 from analysis.dynamics.equilibria.newton import equilibria
-from analysis.dynamics.flow_maps.unit_speed import Paced, change_in_time, curves, typical_speed
+from analysis.dynamics.flow_maps.autonomy import change_in_time
+from analysis.dynamics.flow_maps.unit_speed import Paced, curves, typical_speed
 from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, limit_cycles
 from analysis.dynamics.portraits import plane as phase_planes
-from analysis.dynamics.portraits.plane import phase_plane
-from analysis.dynamics.portraits.poles import beside_poles
+from analysis.dynamics.portraits.plane import beside_poles, phase_plane
 from dynsim import FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
 from dynsim.systems.rescaled import RescaledFlow

@@ -10,13 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.errors import IntegrationError
+from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax, Event, InSpan, Scipy
 from dynsim.integrators.events import AfterReset, narrowed, untouched
 from dynsim.integrators.flat_fields import flattened
 from dynsim.integrators.scipy_backend import _Walk
 from dynsim.keys import stream
-from dynsim.outcome import Outcome
 from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.spaces import Euclidean, Product
 from dynsim.systems.base import FunctionFlow

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from dynsim.errors import IntegrationError
+from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened
 from dynsim.integrators.presets import implicit, stiff
-from dynsim.outcome import Outcome
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow

@@ -15,11 +15,10 @@ import pytest
 
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
-from dynsim.errors import IntegrationError
+from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax, EulerHeun, EulerMaruyama, Event, StochasticHeun
 from dynsim.integrators.fixed_step.stochastic import _checked, _path
 from dynsim.keys import stream
-from dynsim.outcome import Outcome
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.run_files import load, rerun, save
 from dynsim.simulation.simulate import simulate, simulate_until

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from dynsim.cli.parsing.solvers import integrator
-from dynsim.errors import IntegrationError
+from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import RKC2, Diffrax, Event, Scipy
-from dynsim.outcome import Outcome
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.systems.base import FunctionFlow

@@ -33,9 +33,8 @@ from analysis.report import (
     table,
     update_readme,
 )
-from dynsim.errors import IntegrationError
+from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax
-from dynsim.outcome import Outcome
 from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import TokenFlow

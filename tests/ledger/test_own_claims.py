@@ -279,7 +279,7 @@ def test_a_trial_that_raises_is_named_with_its_line_and_the_others_are_checked(c
     ("needs", "body", "why"),
     [
         (
-            "from dynsim import IntegrationError\nfrom dynsim.outcome import Outcome",
+            "from dynsim import IntegrationError\nfrom dynsim.errors import Outcome",
             'raise IntegrationError("It stopped.", outcome=Outcome.MAX_STEPS)',
             "It stopped.",
         ),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.fast_slow.critical_manifold import branch, connected_branches, sheet
+from analysis.fast_slow.critical_manifold import connected_branches, manifold_branch, sheet
 from analysis.fast_slow.folds import fold_near
 from analysis.fast_slow.quasi_steady_states import fast_limit, quasi_steady_state
 from analysis.fast_slow.reductions import ReductionErrors, first_order_correction, reduction_error
@@ -75,7 +75,7 @@ def test_van_der_pol_has_three_branches_between_two_folds():
 def test_folds_are_where_the_closed_form_has_them_whatever_the_path(a, points):
     flow = rational({(0, 1): 1.0, (3, 0): -1 / 3, (1, 0): a})  # y = x^3 / 3 - a x, with folds at x^2 = a
     height = 2 / 3 * a**1.5
-    found = branch(flow, state(-3 * np.sqrt(a), -2 * height), np.linspace(-2 * height, 2 * height, points))
+    found = manifold_branch(flow, state(-3 * np.sqrt(a), -2 * height), np.linspace(-2 * height, 2 * height, points))
     assert found.end == "fold"
     np.testing.assert_allclose(found.fast[-1], -np.sqrt(a), atol=1e-8)
     np.testing.assert_allclose(found.slow[-1], height, atol=1e-8)
@@ -83,7 +83,7 @@ def test_folds_are_where_the_closed_form_has_them_whatever_the_path(a, points):
 
 def test_the_enzyme_has_the_smaller_root_of_its_quadratic():
     case = EXAMPLES["michaelis-menten"]
-    found = branch(case.flow(1.0), FastSlow(case.guess, case.path[0]), case.path)
+    found = manifold_branch(case.flow(1.0), FastSlow(case.guess, case.path[0]), case.path)
     y = case.path
     np.testing.assert_allclose(found.fast, (2 + y - np.sqrt((2 + y) ** 2 - 4 * y)) / 2, atol=1e-13)
     assert set(found.kinds) == {"attracting"}
@@ -94,7 +94,7 @@ def test_the_enzyme_has_the_smaller_root_of_its_quadratic():
 @pytest.mark.slow
 def test_on_the_simplex_the_conserved_direction_is_no_mode():
     case = EXAMPLES["switching"]
-    found = branch(case.flow(1.0), FastSlow(case.guess, case.path[0]), case.path[::40])
+    found = manifold_branch(case.flow(1.0), FastSlow(case.guess, case.path[0]), case.path[::40])
     assert found.spectra.shape == (5, 2)
     for p, y, values in zip(found.fast, found.slow, found.spectra, strict=True):
         Q = np.asarray(jax.jit(generator)(y))
@@ -132,7 +132,7 @@ def test_the_fast_dynamics_decides_the_root_and_newton_only_the_nearest():
 def test_branches_that_cross_are_followed_through_the_crossing():
     case = EXAMPLES["transcritical"]
     for path in (case.path, np.array([-1.0, 0.3, 1.0])):
-        found = branch(case.flow(1.0), FastSlow(case.guess, path[0]), path)
+        found = manifold_branch(case.flow(1.0), FastSlow(case.guess, path[0]), path)
         np.testing.assert_allclose(found.fast, 0.0, atol=1e-15)
         assert found.kinds[0] == "attracting"
         assert found.kinds[-1] == "repelling"
@@ -145,14 +145,14 @@ def test_branches_that_cross_are_followed_through_the_crossing():
 @pytest.mark.slow
 def test_an_imaginary_pair_and_a_saddle_are_told_from_folds():
     turning = Linear([[0.0, -2.0], [2.0, 0.0]], np.eye(2), np.zeros(2))
-    found = branch(FastSlowFlow(turning, still, 1.0), state([0.0, 0.0], -1.0), np.linspace(-1.0, 0.9, 4))
+    found = manifold_branch(FastSlowFlow(turning, still, 1.0), state([0.0, 0.0], -1.0), np.linspace(-1.0, 0.9, 4))
     (loss,) = found.bifurcations
     assert loss.kind == "pair"
     assert abs(float(loss.slow)) < 1e-9
     assert found.kinds == ("attracting", "attracting", "repelling", "repelling")
     np.testing.assert_allclose(found.spectra[:, 0], found.slow + 2j, atol=1e-12)
     stretching = Linear(np.diag([-1.0, 1.0]), np.zeros((2, 2)), [1.0, -1.0])
-    found = branch(FastSlowFlow(stretching, still, 1.0), state([-1.0, -1.0], -1.0), np.linspace(-1.0, 1.0, 3))
+    found = manifold_branch(FastSlowFlow(stretching, still, 1.0), state([-1.0, -1.0], -1.0), np.linspace(-1.0, 1.0, 3))
     assert set(found.kinds) == {"saddle"}
     np.testing.assert_allclose(found.fast, np.stack([found.slow, found.slow], axis=1), atol=1e-13)
 
@@ -183,7 +183,7 @@ def test_a_fold_is_taken_only_where_it_was_looked_for_and_not_for_a_crossing():
 @pytest.mark.parametrize("path", [np.linspace(1.0, -1.0, 11), np.array([1.0, -1.0]), np.array([1.0, -0.7])])
 def test_a_pitchfork_is_no_fold_and_no_step_is_so_long_that_it_is_missed(path):
     flow = rational({(1, 1): 1.0, (3, 0): -1.0})
-    found = branch(flow, state(1.0, 1.0), path)
+    found = manifold_branch(flow, state(1.0, 1.0), path)
     assert found.end == "lost"
     assert "It ends at a fold" not in found.explain()
     assert 0 <= found.slow[-1] < 1e-6
@@ -192,7 +192,7 @@ def test_a_pitchfork_is_no_fold_and_no_step_is_so_long_that_it_is_missed(path):
 def test_a_branch_is_followed_through_a_place_where_it_is_flat():
     flow = rational({(0, 2): 1.0, (1, 0): -1.0})
     for path in (np.linspace(-1.0, 1.0, 5), np.array([0.0, 1.0]), np.array([-1.0, 0.9])):
-        found = branch(flow, state(0.5, path[0]), path)
+        found = manifold_branch(flow, state(0.5, path[0]), path)
         np.testing.assert_allclose(found.fast, path**2, atol=1e-13)
 
 
@@ -211,7 +211,7 @@ def test_two_folds_in_one_step_join_three_branches(a):
 
 def test_a_pole_is_no_fold():
     flow = rational({(0, 0): 1.0, (1, 1): -1.0}, below=0.0)  # f = 1 / y - x
-    found = branch(flow, state(-1.0, -1.0), np.linspace(-1.0, 0.9, 5))
+    found = manifold_branch(flow, state(-1.0, -1.0), np.linspace(-1.0, 0.9, 5))
     assert found.end == "lost"
     assert -1e-3 < found.slow[-1] < 0
     assert "which is no fold" in found.explain()
@@ -247,9 +247,9 @@ def test_what_has_no_root_and_what_is_no_path_is_refused():
     with pytest.raises(ValueError, match="`fast` must return the shape of its variable"):
         quasi_steady_state(FastSlowFlow(lambda x, y: jnp.stack([x, x]), still, 1.0), 0.0, 0.5)
     with pytest.raises(ValueError, match="`path` must hold at least two slow variables"):
-        branch(CUBIC, state(2.0, 0.0), np.zeros(1))
+        manifold_branch(CUBIC, state(2.0, 0.0), np.zeros(1))
     with pytest.raises(ValueError, match="`path` must be finite"):
-        branch(CUBIC, state(2.0, 0.0), np.array([0.0, np.inf]))
+        manifold_branch(CUBIC, state(2.0, 0.0), np.array([0.0, np.inf]))
     with pytest.raises(ValueError, match="`axes` must be one for each entry of y"):
         sheet(CUBIC, state(2.0, [0.0, 0.0]), np.zeros(3))
 

@@ -12,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Scipy
-from dynsim.outcome import Outcome
-from dynsim.simulation.ensemble import Ensemble, ensemble
-from dynsim.simulation.ensemble_parts import Work
+from dynsim.simulation.ensemble import Ensemble, Work, ensemble
 from dynsim.simulation.run_files import save
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dynsim.integrators import Diffrax, Event, Scipy
-from dynsim.simulation.accumulation import accumulate
 from dynsim.simulation.hybrid import (
     Transition,
     _estimated,
     _filled,
     _holds,
     _remaining,
+    accumulate,
     crossings,
     simulate_hybrid,
     unchanged,

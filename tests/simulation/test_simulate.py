@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.keys import stream
-from dynsim.outcome import Outcome
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import iterate, simulate, simulate_until, with_error
 from dynsim.spaces import Euclidean, Sphere

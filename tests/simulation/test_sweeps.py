@@ -19,8 +19,7 @@ import pytest
 
 from dynsim.io.locks import held
 from dynsim.keys import stream
-from dynsim.simulation.sweep import _size, sweep
-from dynsim.simulation.sweep_points import digest, points_of
+from dynsim.simulation.sweep import _size, digest, points_of, sweep
 
 ROOT = Path(__file__).parents[2]
 GRID = {"a": [1.0, 2.0, 4.0], "b": [10, 20]}

@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.convergence import worst_increase
 from analysis.dynamics.equilibria.newton import equilibria, random_starts
 from analysis.dynamics.equilibria.settling import settle
-from analysis.dynamics.monotone import worst_increase
 from analysis.dynamics.portraits.curved import circle_portrait
 from analysis.ledger.check import check
 from analysis.ledger.claim import claim

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import agrees, before, everything, printed_field
 from analysis.claims.consensus.instances.printed_matrices import P_OF_7_1, U_OF_7_3, head_of_7_3, heads_of_7_2
-from analysis.dynamics.monotone import worst_increase
+from analysis.dynamics.convergence import worst_increase
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter, distance_to_point, min_inner_product, misalignment

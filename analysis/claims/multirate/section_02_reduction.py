@@ -11,7 +11,7 @@ from scipy.integrate import cumulative_simpson, quad
 from scipy.optimize import root_scalar
 
 from analysis.dynamics.convergence import observed_order
-from analysis.fast_slow.critical_manifold import branch
+from analysis.fast_slow.critical_manifold import manifold_branch
 from analysis.fast_slow.folds import fast_eigenvalues
 from analysis.fast_slow.quasi_steady_states import fast_limit, quasi_steady_state
 from analysis.fast_slow.reductions import LAYERS, first_order_correction, reduction_error
@@ -133,7 +133,7 @@ def _shipped_errors(
         "the distance from the critical manifold": found.distances,
     }
     ends = LAYERS * np.array(SMALL) * np.log(1 / np.array(SMALL)) / gap
-    curve = branch(given.flow, given.base, np.linspace(float(given.start.slow), -a, 9))
+    curve = manifold_branch(given.flow, given.base, np.linspace(float(given.start.slow), -a, 9))
     fold = np.append(curve.fast[-1] - 1, curve.slow[-1] + 2 * a / 3)
     repelling = float(np.sort(np.roots([-a / 3, 0.0, a, float(given.start.slow)]).real)[1])
     limit = fast_limit(given.flow, given.start._replace(fast=jnp.asarray(repelling + 0.1))).fast

@@ -12,7 +12,10 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors.attractor_search import (
+from analysis.dynamics.attractors.distances import reach
+from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
+from analysis.dynamics.attractors.sampling import SOME, suited
+from analysis.dynamics.attractors.search import (
     ESCAPED,
     FAILED,
     FATES,
@@ -24,13 +27,10 @@ from analysis.dynamics.attractors.attractor_search import (
     Settings,
     among_attractors,
     among_others,
+    prepared,
     search,
     undecided_set,
 )
-from analysis.dynamics.attractors.distances import reach
-from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
-from analysis.dynamics.attractors.sampling import SOME, suited
-from analysis.dynamics.attractors.search import prepared
 from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
 from analysis.dynamics.flow_maps.flat import flat_states, grid_states

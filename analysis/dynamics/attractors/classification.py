@@ -10,19 +10,21 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 from scipy.ndimage import maximum_filter1d
+from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet, Slow, with_principal_angles
 from analysis.dynamics.attractors.surfaces import can_walk
 from analysis.dynamics.equilibria.families import family_through
 from analysis.dynamics.equilibria.newton import AT_REST, newton
 from analysis.dynamics.equilibria.settling import ESCAPE, look
+from analysis.dynamics.flow_maps.angles import periods_of, whole_turns
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states
-from analysis.dynamics.flow_maps.time_map import TimeMap, periods_of, state_of, states_of, whole_turns
-from analysis.dynamics.linearisation import SymmetryGenerator, kind, spectrum
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of
+from analysis.dynamics.linearisation import kind, spectrum
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.units import Units
-from dynsim._core.types import State
+from dynsim._core.types import State, SymmetryGenerator
 from dynsim.integrators import Diffrax, stiff
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractMap
@@ -308,3 +310,31 @@ def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarr
     path = simulate(flow, start, ts, integrator=integrator)
     flat = flat_states(path.ys)
     return flat, record.time_map.features_of(flat)
+
+
+PARTS = 16  # of half a trajectory: it recurs if each part is close to others
+
+
+def recurrent_set(record: Record) -> LimitSet | None:
+    """Return the set of the samples, if each half lies as closely to the other as to its own samples at other times.
+
+    Distances are so those across a trajectory, not along it, and what drifts for a long time is no recurrent set.
+    """
+    halves = np.array_split(record.features / record.extent, 2)
+    spacing = 0.0
+    for one, other in (halves, halves[::-1]):
+        cross = np.quantile(KDTree(one).query(other)[0], [0.5, 0.9, 0.99])
+        if np.any(cross[[0, 2]] > 3 * np.quantile(_distances_at_other_times(one), [0.5, 0.99]) + CLOSE):
+            return None
+        spacing = max(spacing, float(cross[1]))
+    states = states_of(record.time_map, record.states)
+    found = LimitSet(
+        "recurrent set", "undecided", states, record.features, float("nan"), np.empty(0, complex), spacing=spacing
+    )
+    return with_principal_angles(record.time_map, found)
+
+
+def _distances_at_other_times(points: np.ndarray) -> np.ndarray:
+    """Return the distances of the points of every other part of a trajectory from the parts between them."""
+    parts = np.array_split(points, PARTS)
+    return KDTree(np.concatenate(parts[::2])).query(np.concatenate(parts[1::2]))[0]

@@ -1,20 +1,21 @@
 """Edge tracking: the saddle, or the chaotic set, on the boundary between two basins, followed by bisection."""
 
+import math
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors.attractor_search import NOT_SETTLED, ROUND, Attractors, Settings, search
-from analysis.dynamics.attractors.basin_boundary import divide_outcomes
 from analysis.dynamics.attractors.basins import Search, labels_of, set_up
 from analysis.dynamics.attractors.classification import NEAR, Record, limit_of
-from analysis.dynamics.attractors.edge_exponents import EdgeExponents, divergence, exponents_along
 from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
+from analysis.dynamics.attractors.search import NOT_SETTLED, ROUND, Attractors, Settings, search
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -24,6 +25,202 @@ from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error, counted
 from dynsim.simulation.checks import as_state
 from dynsim.systems.base import AbstractFlow, AbstractMap
+
+MOST = 8  # exponents
+
+
+BLOCKS = 8  # of the states, from whose means errors are estimated
+
+
+SURE = 3.0  # errors: an exponent that is further above zero is positive
+
+
+NEAR_BY = (10.0, 1e-2)  # pairs of states are at least so many gaps, and at most so many extents apart
+
+
+LATER = 8  # intervals: states of a pair are at least so far apart in time
+
+
+PAIRS = 64  # at least, from which a rate is estimated
+
+
+PART = 0.5  # of the only positive exponent: the least rate at which states of a chaotic set move apart
+
+
+class EdgeExponents(NamedTuple):
+    """The largest exponents, at most eight, per time unit or step, and their standard errors.
+
+    `divergence` is the rate at which states that come near each other move apart, and its standard error.
+    """
+
+    values: Float[np.ndarray, " k"]
+    errors: Float[np.ndarray, " k"]
+    divergence: tuple[float, float] = (math.nan, math.nan)
+
+    @property
+    def chaotic(self) -> bool:
+        """Whether the trajectory is chaotic beyond doubt: it grows along two directions, or near states move apart.
+
+        With one positive exponent, which every edge has across it, states that come near each other must move apart at
+        half of its rate at least: on a torus or in an approach to a cycle they do not.
+        """
+        rate, error = self.divergence
+        return self.positive >= 2 or (self.positive == 1 and rate - SURE * error > PART * float(self.values[0]))
+
+    @property
+    def positive(self) -> int:
+        """The number of exponents that are above zero beyond doubt."""
+        return int(np.sum(self.values > SURE * self.errors))
+
+    def __str__(self) -> str:
+        """Return the exponents with their errors."""
+        return ", ".join(f"{v:.4g} +- {e:.1g}" for v, e in zip(self.values, self.errors, strict=True))
+
+
+def exponents_along(time_map: TimeMap, states: Float[np.ndarray, "samples n"], begun: int) -> EdgeExponents:
+    """Return the exponents of the derivative of a map over intervals along states, the first quarter left out.
+
+    Args:
+        time_map: the system over an interval.
+        states: states at successive intervals, up to small gaps.
+        begun: the intervals before the first of them, for a forced flow.
+    """
+    basis = tangent_basis(time_map.system.space, time_map.restored(jnp.asarray(states[0])))
+    begins = (begun + np.arange(len(states))) * float(time_map.interval)
+    rates = np.asarray(_rates(time_map, jnp.asarray(states), jnp.asarray(begins), jnp.asarray(basis[:, :MOST])))
+    values, errors = _means(rates[len(rates) // 4 :])
+    order = np.argsort(-values, kind="stable")
+    return EdgeExponents(values[order], errors[order])
+
+
+def divergence(
+    features: Float[np.ndarray, "samples m"], extent: Float[np.ndarray, " m"], gap: float, interval: float
+) -> tuple[float, float]:
+    """Return the rate at which states that come near each other move apart in an interval, and its standard error.
+
+    On a chaotic set it is positive, on a torus zero, and on an approach to a cycle negative. The rate of each state and
+    the nearest one of another time is the change of the logarithm of their distance; the error is that of the means of
+    blocks. NaN from less than 64 pairs.
+
+    Source: M. T. Rosenstein, J. J. Collins, C. J. De Luca, Physica D 65 (1993).
+
+    Args:
+        features: the states of a trajectory after each interval, in coordinates in which distances are measured.
+        extent: the size of each coordinate.
+        gap: by how much states may be off, in extents.
+        interval: its duration.
+    """
+    scaled, found, nearest = features / extent, [], []
+    for k, row in enumerate(scaled[:-1]):
+        away = np.max(np.abs(scaled[:-1] - row), axis=1)
+        away[max(0, k - LATER + 1) : k + LATER] = np.inf
+        away[away < NEAR_BY[0] * gap] = np.inf
+        other = int(np.argmin(away))
+        if away[other] <= NEAR_BY[1]:
+            found.append(k)
+            nearest.append(other)
+    if len(found) < PAIRS:
+        return math.nan, math.nan
+    one, other = np.array(found), np.array(nearest)
+    before = np.linalg.norm(scaled[one] - scaled[other], axis=1)
+    after = np.linalg.norm(scaled[one + 1] - scaled[other + 1], axis=1)
+    rates = np.log(np.maximum(after, np.finfo(float).tiny) / before) / interval
+    (mean,), (error,) = _means(rates[:, None])
+    return float(mean), float(error)
+
+
+def _means(rates: Float[np.ndarray, "samples k"]) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Return the means of rates over the samples and their standard errors, by the means of blocks."""
+    blocks = np.stack([np.mean(part, axis=0) for part in np.array_split(rates, BLOCKS)])
+    return np.mean(blocks, axis=0), np.std(blocks, axis=0, ddof=1) / np.sqrt(BLOCKS)
+
+
+@eqx.filter_jit
+def _rates(time_map: TimeMap, xs: Array, begins: Array, frame: Array) -> Array:
+    """Return the rates at which a frame grows over each interval, (samples, k)."""
+    pair, interval = Linearised(time_map.system, time_map.restored(xs[0]), time_map.solver), time_map.interval
+
+    def over(V: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:
+        x, begin = at
+        if isinstance(time_map.system, AbstractMap):
+            first, steps = jnp.round(begin).astype(int), jnp.round(interval).astype(int)
+            V = pair.on_space(*jax.lax.fori_loop(0, steps, lambda k, y: pair.step(first + k, y), (x, V)))[1]
+        else:
+            V = pair.over(begin, begin + interval, interval / 50, x, V, time_map.rtol)[1]
+        Q, R = jnp.linalg.qr(V)
+        return Q, jnp.log(jnp.abs(jnp.diagonal(R))) / interval
+
+    return jax.lax.scan(over, frame, (xs, begins))[1]
+
+
+class Bracket(NamedTuple):
+    """An interval [low, high] of a parameter, with different outcomes at its ends.
+
+    If each outcome holds on an open set of parameters (as a limit does in its basin of attraction), some parameter in
+    the interval has neither of the two.
+    """
+
+    low: float
+    high: float
+    at_low: Hashable
+    at_high: Hashable
+
+    @property
+    def middle(self) -> float:
+        """The midpoint of the interval."""
+        return (self.low + self.high) / 2
+
+
+def bisect_outcome(
+    outcome: Callable[[float], Hashable], low: float, high: float, *, width: float = 1e-9, max_steps: int = 200
+) -> Bracket:
+    """Return an interval no wider than `width`, within [low, high], at whose ends the outcome differs.
+
+    The outcome of a parameter is any value with equality, such as the index of the limit that `simulate` or `settle`
+    reaches. A parameter with a third outcome becomes the upper end. Bisection stops after `max_steps`, or when no float
+    lies between the ends. NumPy: not for `jit`.
+
+    Raises:
+        ValueError: unless low < high and the width is positive, or if both ends have the same outcome.
+    """
+    return divide_outcomes(lambda xs: [outcome(x) for x in xs], low, high, width=width, max_steps=max_steps)
+
+
+def divide_outcomes(
+    outcomes: Callable[[list[float]], Sequence[Hashable]],
+    low: float,
+    high: float,
+    *,
+    parts: int = 2,
+    width: float = 1e-9,
+    max_steps: int = 200,
+    at_ends: tuple[Hashable, Hashable] | None = None,
+) -> Bracket:
+    """Return what `bisect_outcome` does, from a function of many parameters at once and division into `parts`.
+
+    The lowest part at whose upper end the outcome is not that of the lower end of all is divided again. `at_ends` are
+    the outcomes at both ends, if they are known.
+
+    Raises:
+        ValueError: as `bisect_outcome`.
+    """
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise argument_error("high", f"be finite and above `low` = {low}", f"is {high}")
+    if not width > 0:
+        raise argument_error("width", "be positive", f"is {width}")
+    left, right = outcomes([low, high]) if at_ends is None else at_ends
+    if left == right:
+        raise argument_error("outcome", "differ between `low` and `high`", f"is {left!r} at both")
+    for _ in range(max_steps):
+        inside = [low + (high - low) * k / parts for k in range(1, parts)]
+        if high - low <= width or not (low < inside[0] and inside[-1] < high):
+            break
+        ends = [low, *inside, high]
+        found = [left, *outcomes(inside), right]
+        change = next(k for k, one in enumerate(found) if one != left)
+        low, high, right = ends[change - 1], ends[change], found[change]
+    return Bracket(low, high, left, right)
+
 
 NARROW = 1e-9  # of the extent: the bracket to which a segment is divided
 LEAST = 64  # samples of the edge trajectory before its limit is looked for, and after which it is again

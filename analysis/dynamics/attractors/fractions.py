@@ -9,10 +9,10 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 
-from analysis.dynamics.attractors.attractor_search import FATES, Attractors, Settings, held_back, search
 from analysis.dynamics.attractors.basins import Search, labelled, set_up
 from analysis.dynamics.attractors.distances import Followed, relabelled, set_distance
 from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.search import FATES, Attractors, Settings, held_back, search
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap
 from dynsim._core.types import Key, State

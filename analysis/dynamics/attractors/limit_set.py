@@ -6,8 +6,9 @@ import jax
 import numpy as np
 from jaxtyping import Complex, Float
 
+from analysis.dynamics.flow_maps.angles import periods_of, principal
 from analysis.dynamics.flow_maps.flat import flat_states
-from analysis.dynamics.flow_maps.time_map import TimeMap, periods_of, principal, states_of
+from analysis.dynamics.flow_maps.time_map import TimeMap, states_of
 from dynsim._core.types import State
 
 CURVE = "curve of equilibria"

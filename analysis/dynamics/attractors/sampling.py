@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.flow_maps.time_map import TimeMap, states_of
 from analysis.dynamics.scaling.samples import norms
-from dynsim._core.padding import filled
+from dynsim._core.host import filled
 
 STILL = 0.01  # of the extent: a motion in an interval below which it may be longer
 NEARLY_ALL = 0.9  # of the motions are that small

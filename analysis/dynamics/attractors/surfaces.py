@@ -13,7 +13,7 @@ from analysis.dynamics.attractors.limit_set import ARRIVED, SURFACE, LimitSet
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, state_itself, velocity_of
 from analysis.dynamics.linearisation import NEAR_ZERO
-from dynsim._core.padding import filled
+from dynsim._core.host import filled
 from dynsim.systems.rescaled import is_flat
 
 STEPS = 96  # at most, each of them

@@ -7,20 +7,18 @@ from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
-from analysis.dynamics.normal_forms.codimension_two import (
+from analysis.dynamics.normal_forms.flows import (
     bogdanov_takens_coefficients,
+    critical_length,
     crossing_pair,
     cubic_coefficient,
     cusp_coefficient,
     double_coefficients,
-    fold_hopf_coefficients,
-)
-from analysis.dynamics.normal_forms.hopf_degeneracies import (
-    critical_length,
     double_hopf_coefficients,
+    fold_hopf_coefficients,
     second_lyapunov_coefficient,
 )
-from analysis.dynamics.normal_forms.map_degeneracies import (
+from analysis.dynamics.normal_forms.maps import (
     chenciner_coefficient,
     fourth_resonance_coefficient,
     generalised_flip_coefficient,

@@ -10,32 +10,139 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.codim2.coefficients import degenerate_coefficients
-from analysis.dynamics.codim2.critical_kinds import (
-    OF_EQUILIBRIA,
-    Returning,
-    check_kind,
-    check_time,
-    equations_of,
-    units_at,
-)
-from analysis.dynamics.codim2.equilibria import AbstractCritical, critical_of
-from analysis.dynamics.codim2.refined_curves import refined
-from analysis.dynamics.continuation.converted_branches import bifurcation_in_own, moved_states
-from analysis.dynamics.continuation.curve import CurvePoint
-from analysis.dynamics.continuation.equilibria import Bifurcation
-from analysis.dynamics.continuation.locating import JUMP, hidden_sign, located
+from analysis.dynamics.codim2.equilibria import AbstractCritical, FoldCurve, HopfCurve, critical_of
+from analysis.dynamics.codim2.orbits import CriticalReturns
+from analysis.dynamics.continuation.branches import Bifurcation, bifurcation_in_own, moved_states
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
+from analysis.dynamics.continuation.equilibria import check_autonomous
+from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
+from analysis.dynamics.continuation.locating import JUMP, between, hidden_sign, located
 from analysis.dynamics.continuation.orbit_curve import Cycle
-from analysis.dynamics.continuation.orbits import RTOL
+from analysis.dynamics.continuation.orbits import RTOL, check_forcing, curve_of_orbits, forcing_in
+from analysis.dynamics.continuation.scaling import curve_units, orbit_units
 from analysis.dynamics.continuation.stepping import can_go_on, follow, limits, two_bounds
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states
-from analysis.dynamics.normal_forms.codimension_two import crossing_pair, turns
-from analysis.dynamics.scaling.units import Units
+from analysis.dynamics.normal_forms.flows import crossing_pair, turns
+from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.printing import printed, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import argument_error
+from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
+
+SEEN = 1e-3  # of the bounds of a parameter: how far a chord may be from the curve, less than a figure of 3.4 in shows
+
+
+HALVINGS = 4  # of a step
+
+
+def refined(curve: AbstractCurve, points: list[CurvePoint], widths: Float[np.ndarray, "2"]) -> list[CurvePoint]:
+    """Return points that follow each other with those between them where chords are far from the curve in the plane.
+
+    The first parameter is the last entry of a state, the second that of the curve. How far the curve is from a chord is
+    told from its tangents at both ends; what is added are solutions.
+
+    Args:
+        curve: the equations.
+        points: of the curve, with tangents of one sense.
+        widths: of the bounds of both parameters.
+    """
+    found = points[:1]
+    for begin, end in itertools.pairwise(points):
+        found += [*_between(curve, begin, end, widths, HALVINGS), end]
+    return found
+
+
+def _between(
+    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, widths: np.ndarray, halvings: int
+) -> list[CurvePoint]:
+    """Return points between two others; a cubic with their tangents is away from the chord by an eighth of these."""
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    turn = _in_plane(begin) - _in_plane(end)
+    if not halvings or float(np.linalg.norm(size * turn / 8 / widths)) <= SEEN:
+        return []
+    middle = between(curve, begin, end, 0.5)
+    if middle is None:
+        return []
+    before, after = ((begin, middle), (middle, end))
+    return [*_between(curve, *before, widths, halvings - 1), middle, *_between(curve, *after, widths, halvings - 1)]
+
+
+def _in_plane(point: CurvePoint) -> np.ndarray:
+    """Return the part of the tangent along both parameters."""
+    return np.append(point.basis @ point.tangent[:-1], point.tangent[-1])[-2:]
+
+
+OF_EQUILIBRIA, OF_ORBITS = ("fold", "Hopf point"), ("fold", "period doubling", "Neimark-Sacker point")
+"""The kinds of bifurcations that are followed in two parameters."""
+
+
+class Returning(NamedTuple):
+    """How orbits return: the iterate of a map, the period of a forcing, the longest period, the solver's tolerance."""
+
+    iterate: int = 1
+    forcing: Callable[[Any], Any] | None = None
+    max_period: float | None = None
+    rtol: float = RTOL
+
+
+def kinds_of(flow: Any, state: Any) -> tuple[str, ...]:
+    """Return the kinds of bifurcations of such states that are followed in two parameters."""
+    return OF_ORBITS if isinstance(flow, AbstractMap) or isinstance(state, Cycle) else OF_EQUILIBRIA
+
+
+def check_kind(flow: Any, at: Bifurcation) -> None:
+    """Raise `ValueError` for a bifurcation that is not followed in two parameters."""
+    kinds = kinds_of(flow, at.state)
+    if at.kind not in kinds:
+        raise argument_error("at", f"be a {', a '.join(kinds[:-1])} or a {kinds[-1]}", f"is a {at.kind}")
+
+
+def check_time(flow: Any, where: Any, state: Any, at: float, bounds: Any, returning: Returning) -> None:
+    """Raise `ValueError` for a flow that depends on time without a forcing, and for another period than that of it."""
+    if isinstance(state, Cycle):
+        check_forcing(
+            with_parameter(real_parameter("where", where[0], flow)[0], flow, jnp.asarray(at)), state, returning.forcing
+        )
+    elif not isinstance(flow, AbstractMap):
+        check_autonomous("flow", flow, where[0], state, bounds[0])
+
+
+def units_at(flow: Any, where: Any, state: Any, parameters: tuple[float, float], bounds: Any) -> Units:
+    """Return the units of a curve through a state, or an orbit, at values of both parameters."""
+    if not isinstance(flow, AbstractMap):
+        check_flow(flow)
+    if not isinstance(state, Cycle):
+        return curve_units(flow, where, state, bounds, at=parameters)
+    takes = [real_parameter("where", take, flow)[0] for take in where]
+    moved: Any = flow
+    for take, value in zip(takes, parameters, strict=True):
+        moved = with_parameter(take, moved, jnp.asarray(value))
+    units = orbit_units(moved, takes, state, bounds)
+    return made_units(flow, takes, units.scale, units.time, units.parameters)
+
+
+def equations_of(
+    units: Units, kind: str, state: Any, bounds: tuple[float, float], returning: Returning
+) -> AbstractCritical:
+    """Return the equations of a kind of bifurcation beside a state in units, with bounds of the first parameter."""
+    system, where = units.system, (units.where[0], units.where[1])
+    if isinstance(state, Cycle):
+        start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), state.nodes), len(jax.tree.leaves(state.nodes)[0])
+        _, forcing, longest, rtol = returning
+        inner = curve_of_orbits(units, units.restored(start), count, forcing, longest, rtol)
+        made = CriticalReturns(system, where, kind, inner, bounds, rtol, forcing_in(units, forcing), inner.longest)
+    elif isinstance(system, AbstractMap):
+        inner = FixedPointCurve(system, where[0], returning.iterate)
+        inner.units = None if units.are_given else units
+        made = CriticalReturns(system, where, kind, inner, bounds, returning.rtol)
+    else:
+        made = (FoldCurve if kind == "fold" else HopfCurve)(system, where, state, bounds)
+    made.units = None if units.are_given else units
+    return made
+
 
 LETTERS = {
     "cusp": ("c",),

@@ -18,8 +18,7 @@ from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import FlowChart, second_derivative
-from analysis.dynamics.normal_forms.codimension_two import crossing_pair, without
-from analysis.dynamics.normal_forms.flows import SINGULAR, lyapunov_coefficient
+from analysis.dynamics.normal_forms.flows import SINGULAR, crossing_pair, lyapunov_coefficient, without
 from dynsim._core.types import State
 from dynsim.errors import argument_error
 from dynsim.simulation.checks import check_flow

@@ -4,27 +4,118 @@ Orbits are fixed points of an iterate of a map, or periodic orbits of a flow by 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
+from jaxtyping import Float
 
-from analysis.dynamics.codim2.derivatives import VariedReturns
+from analysis.dynamics.codim2.derivatives import Images, VariedReturns
 from analysis.dynamics.codim2.equilibria import AbstractCritical, Critical, critical_of
-from analysis.dynamics.codim2.multipliers import doubled, passed
-from analysis.dynamics.codim2.shot_gaps import Shot, gaps, turning
-from analysis.dynamics.continuation.confirmed_orbits import STRICTER, is_confirmed, unconfirmed
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.locating import crossed
-from analysis.dynamics.continuation.orbit_curve import SMALL, OrbitCurve
+from analysis.dynamics.continuation.orbit_curve import SMALL, STRICTER, OrbitCurve, is_confirmed, unconfirmed
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import null_vectors
-from analysis.dynamics.normal_forms.codimension_two import without
+from analysis.dynamics.normal_forms.flows import without
 from dynsim._core.types import State
 from dynsim.systems.named import real_parameter
+
+
+def passed(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
+    """Return the least singular value of M - m, relative to the largest, with the sign of the determinant.
+
+    It changes its sign where an eigenvalue of M passes the value m.
+    """
+    shifted = M - multiplier * np.eye(len(M))
+    sizes = np.linalg.svd(shifted, compute_uv=False)
+    return float(np.linalg.slogdet(shifted)[0]) * float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
+
+
+def doubled(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
+    r"""Return the derivative of the characteristic polynomial at an eigenvalue m of M, up to a positive factor.
+
+    It is the trace of the adjugate of M - m, with the singular values s_k and their vectors u_k and v_k
+
+    $$ \pm \sum_k \langle v_k, u_k \rangle \prod_{j \ne k} s_j, $$
+
+    and changes its sign where another eigenvalue passes m.
+    """
+    left, sizes, right = np.linalg.svd(M - multiplier * np.eye(len(M)))
+    shares = sizes / max(float(sizes[0]), np.finfo(float).tiny)
+    products = [float(np.prod(np.delete(shares, k))) for k in range(len(shares))]
+    factor = max(*products, np.finfo(float).tiny)
+    return float(np.linalg.det(left) * np.linalg.det(right) * np.sum(np.diag(right @ left) * products)) / factor
+
+
+class Shot(NamedTuple):
+    """All nodes with their vectors and their images, the period, its derivatives by both parameters, and the vectors.
+
+    `parts` are the state and the vectors as flat vectors in ambient coordinates, (1 + vectors, n).
+    """
+
+    rows: np.ndarray
+    images: Images
+    period: float
+    slopes: np.ndarray
+    parts: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """The number of entries of a state."""
+        return (self.images.ends.shape[1] - 3) // len(self.parts)
+
+
+def gaps(
+    shot: Shot, twist: tuple[np.ndarray, np.ndarray], *, free: bool, fold: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the gaps, (parts, m, n), with their derivatives by all ambient coordinates and the second parameter.
+
+    The parts are the orbit and the vectors.
+
+    Args:
+        shot: the images of nodes and vectors.
+        twist: the matrix by which the first node and its vectors are those of the end, and its derivative by the angle.
+        free: whether the period is unknown.
+        fold: whether the vector has a part by which the period changes.
+    """
+    parts, size = shot.parts.shape
+    (m, total), (ends, maps, speeds, begins) = shot.images.ends.shape, shot.images
+    count, columns = total - 3, 3 * size + 2
+    n = count // parts
+    values, by_all, by_second = np.zeros((parts, m, n)), np.zeros((parts, m, n, columns)), np.zeros((parts, m, n))
+    for k in range(m):
+        after, D = (k + 1) % m, maps[k][:count].reshape(parts, n, total)
+        later = ((k + 1) * speeds[k] - k * maps[k] @ begins[k])[:count].reshape(parts, n) / m
+        last = after == 0
+        matrix, change = twist if last else (np.eye(parts), np.zeros((parts, parts)))
+        nexts = shot.parts[:, after * n : (after + 1) * n]
+        values[:, k] = ends[k, :count].reshape(parts, n) - matrix @ nexts
+        for j in range(parts):
+            by_all[:, k, :, j * size + k * n : j * size + (k + 1) * n] += D[:, :, j * n : (j + 1) * n]
+            block = by_all[:, k, :, j * size + after * n : j * size + (after + 1) * n]
+            block -= matrix[:, j, None, None] * np.eye(n)
+        by_all[:, k, :, -2] = -change @ nexts
+        by_all[:, k, :, -1] = D[:, :, count + 1] + later * shot.slopes[0]
+        by_second[:, k] = D[:, :, count + 2] + later * shot.slopes[1]
+        if free:
+            by_all[:, k, :, size - 1] = later
+            if fold:
+                by_all[:, k, :, size - 1] -= D[:, :, count] * shot.parts[1, -1] / shot.period**2
+                by_all[:, k, :, 2 * size - 1] = D[:, :, count] / shot.period
+    return values, by_all, by_second
+
+
+def turning(angle: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matrix by which a node stays and both parts of a vector turn by an angle, and its derivative."""
+    c, s = np.cos(angle), np.sin(angle)
+    twist, change = np.diag([1.0, c, c]), np.diag([0.0, -s, -s])
+    twist[1, 2], twist[2, 1], change[1, 2], change[2, 1] = -s, s, -c, c
+    return twist, change
+
 
 MULTIPLIERS = {"fold": 1.0, "period doubling": -1.0}
 """The critical multiplier by kind; that of a Neimark-Sacker point has an angle."""

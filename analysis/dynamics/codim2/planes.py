@@ -10,16 +10,14 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.codim2.critical_kinds import kinds_of
-from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, extended_curve, units_through
-from analysis.dynamics.continuation.converted_branches import flat_sizes
-from analysis.dynamics.continuation.equilibria import Bifurcation
+from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, extended_curve, kinds_of, units_through
+from analysis.dynamics.continuation.branches import Bifurcation, flat_sizes
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.flow_maps.flat import chord_distances, flat_state, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
-from analysis.dynamics.periodic_orbits.cycle_phases import phases
+from analysis.dynamics.periodic_orbits.maps import phases
 from dynsim._core.types import State
 from dynsim._core.validation import reals
 from dynsim.errors import argument_error

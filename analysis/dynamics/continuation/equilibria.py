@@ -7,19 +7,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch
-from analysis.dynamics.continuation.converted_branches import bifurcation_in_own, branch_in_given, branch_in_own
+from analysis.dynamics.continuation.branches import (
+    Bifurcation,
+    Branch,
+    bifurcation_in_own,
+    branch,
+    branch_in_given,
+    branch_in_own,
+)
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
-from analysis.dynamics.continuation.locating import ways_out
-from analysis.dynamics.continuation.prolonging import prolonged
 from analysis.dynamics.continuation.scaling import curve_units
-from analysis.dynamics.continuation.stepping import Limits, both_ways, departing, limits, two_bounds
-from analysis.dynamics.continuation.switching import rays
-from analysis.dynamics.flow_maps.unit_speed import depends_on_time
-from analysis.dynamics.linearisation import SymmetryGenerator
+from analysis.dynamics.continuation.stepping import Limits, both_ways, departing, limits, prolonged, two_bounds
+from analysis.dynamics.continuation.switching import rays, ways_out
+from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.scaling.units import Units
-from dynsim._core.types import State
+from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import integer
 from dynsim.errors import argument_error
 from dynsim.simulation.checks import check_start

@@ -12,18 +12,11 @@ from jaxtyping import Array
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.linearisation import (
-    SymmetryGenerator,
-    eigenvalues,
-    eigenvectors_near,
-    null_vectors,
-    orbit_basis,
-    tangent_basis,
-)
+from analysis.dynamics.linearisation import eigenvalues, eigenvectors_near, null_vectors, orbit_basis, tangent_basis
 from analysis.dynamics.normal_forms.charts import FlowChart, MapChart
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
-from dynsim._core.types import State
+from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -229,37 +228,6 @@ def _dips(points: list[CurvePoint], values: list[float], k: int, sign: float, le
     return bool(places[k] < at < places[k + 1] and middle + slope * at / 2 < least)
 
 
-def ways_out(along: np.ndarray, across: np.ndarray, *, touches: bool) -> list[np.ndarray]:
-    """Return the directions in which another curve may leave: that across, or two between it and the first curve.
-
-    Where an eigenvalue touches zero, other solutions lie on both sides of the direction across, and none in it.
-    """
-    return [(across + sign * along) / math.sqrt(2) for sign in (1, -1)] if touches else [across]
-
-
-def departures(
-    curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, size: float
-) -> Iterator[np.ndarray]:
-    """Yield directions from a point to others that are not on the curve through it, at ever smaller distances.
-
-    Args:
-        curve: the equations.
-        here: a point where two curves may meet.
-        along: the tangent of the first curve there.
-        across: a direction out of it in the null space, towards which the other one is looked for.
-        size: the first distance.
-    """
-    for k in range(6):
-        near = curve.stepped(here, across, size * 0.3**k)
-        if near is None:
-            continue
-        towards = direction_to(here, near)
-        share = float(towards @ across)
-        clearly = departs(along, towards) and share >= 0.1
-        if clearly or (share >= NARROWEST and _is_beside(curve, here, along, near)):
-            yield towards
-
-
 def _is_beside(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, near: CurvePoint) -> bool:
     """Return whether a point is not on the curve with a tangent at another point, to which it may be nearly parallel.
 
@@ -269,11 +237,6 @@ def _is_beside(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, near: 
     reach = float(np.append(away, near.parameter - here.parameter) @ along)
     same = curve.stepped(here, np.sign(reach) * along, abs(reach)) if reach else None
     return same is not None and float(np.linalg.norm(same.flat - near.flat)) > NARROWEST * abs(reach)
-
-
-def departs(along: np.ndarray, towards: np.ndarray) -> bool:
-    """Return whether a direction leads away from a curve with a tangent."""
-    return abs(float(towards @ along)) <= 1 - 0.01
 
 
 def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: CurvePoint) -> bool:

@@ -9,16 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 from jax.flatten_util import ravel_pytree
+from jaxtyping import Float
 
-from analysis.dynamics.continuation.confirmed_orbits import STRICTER, is_confirmed, unconfirmed
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
-from analysis.dynamics.continuation.orbit_phases import beside
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.normal_forms.codimension_two import cubic_coefficient
-from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, cubic_coefficient, fold_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from analysis.dynamics.periodic_orbits.shooting import shoot
@@ -29,6 +27,72 @@ from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
+
+SHARES = 8  # of a segment, at which the phase of an orbit is looked for, and the most steps that then find it
+
+
+SAME = 1e-10  # of the period: a step that finds no other phase
+
+
+Rows = Float[np.ndarray, "m n"]
+
+
+def beside(moved: Callable[[Rows, float], tuple[Rows, Rows]], nodes: Rows, aims: Rows, period: float) -> Rows:
+    """Return the nodes of an orbit moved along it so that they are nearest to those of another one.
+
+    A curve of orbits that has come back to the first one may have moved its nodes by any time.
+
+    Args:
+        moved: the states a time after some, and the velocities there.
+        nodes: the states at equal shares of the period.
+        aims: those of the other orbit, as many.
+        period: of the orbit.
+    """
+    m = len(nodes)
+    apart = lambda rows: [float(np.linalg.norm(np.roll(rows, -k, axis=0) - aims)) for k in range(m)]
+    begun = [moved(nodes, period / m * (j + 1) / SHARES) for j in range(SHARES)]
+    best = min(begun, key=lambda pair: min(apart(pair[0])))
+    k = int(np.argmin(apart(best[0])))
+    rows, speeds = (np.roll(part, -k, axis=0) for part in best)
+    for _ in range(SHARES):
+        time = float(np.sum(speeds * (aims - rows)) / max(float(np.sum(speeds**2)), np.finfo(float).tiny))
+        if abs(time) <= SAME * period:
+            break
+        time = float(np.clip(time, -period / m, period / m))
+        rows, speeds = moved(rows, time) if time > 0 else moved(np.roll(rows, 1, axis=0), time + period / m)
+    return rows
+
+
+STRICTER = 0.1  # the factor of the solver's tolerance with which orbits are confirmed
+
+
+CONFIRMED = 10  # times the last Newton step allowed, by which an orbit may change where the solver is more exact
+
+
+SLOW = 1e-2  # of the largest speed at a node: an orbit with a slower node passes beside an equilibrium
+
+
+def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n"], tolerance: float) -> bool:
+    """Return whether a Newton step with the equations of a stricter solver, across the curve, leaves a point in place.
+
+    Args:
+        point: the point.
+        at: its equations by that solver.
+        nodes: of the orbit, whose size counts.
+        tolerance: of the last Newton step.
+    """
+    matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
+    if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
+        return False
+    change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
+    return bool(np.max(np.abs(change)) <= CONFIRMED * tolerance * (1 + float(np.max(np.abs(nodes)))))
+
+
+def unconfirmed(speeds: Float[np.ndarray, "m n"], *, forced: bool) -> str:
+    """Return why an orbit with velocities at its nodes is not confirmed: `homoclinic` if it passes an equilibrium."""
+    sizes = np.linalg.norm(speeds, axis=1)
+    return "homoclinic" if np.min(sizes) < SLOW * np.max(sizes) and not forced else "accuracy"
+
 
 REACH = 1e6  # the largest multiplier with which the derivatives of a return are found in one run
 AGREED = 0.1  # of the largest multiplier, or one: by which multipliers may change there, those of canards among them

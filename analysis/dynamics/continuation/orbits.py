@@ -11,19 +11,25 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch
-from analysis.dynamics.continuation.converted_branches import bifurcation_in_own, branch_in_given, cycle_in_own
+from analysis.dynamics.continuation.branches import (
+    Bifurcation,
+    Branch,
+    bifurcation_in_own,
+    branch,
+    branch_in_given,
+    cycle_in_own,
+)
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.scaling import hopf_units, orbit_units
 from analysis.dynamics.continuation.stepping import both_ways, departing, follow, limits, two_bounds
 from analysis.dynamics.continuation.switching import rays
-from analysis.dynamics.flow_maps.unit_speed import check_period, depends_on_time
+from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
-from dynsim._core.padding import filled
+from dynsim._core.host import filled
 from dynsim._core.types import State
 from dynsim._core.validation import function, instance, integer, number
 from dynsim.errors import argument_error

@@ -1,11 +1,12 @@
 """Directions in which branches leave a point where several eigenvalues vanish: all that a search on a sphere finds."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, direction_to
-from analysis.dynamics.continuation.locating import departs
+from analysis.dynamics.continuation.locating import NARROWEST, _is_beside
 
 SAME = 0.05  # radians: directions that are nearer are one
 LOCAL = 0.5  # radians: by more the direction of a branch that begins at the point does not turn from a third of the way
@@ -102,3 +103,39 @@ def _local(curve: AbstractCurve, here: CurvePoint, way: np.ndarray, size: float)
 def _isolated(curve: AbstractCurve, here: CurvePoint, way: np.ndarray, size: float) -> bool:
     near = curve.stepped(here, way, size)
     return near is not None and curve.singular(near) != 0
+
+
+def ways_out(along: np.ndarray, across: np.ndarray, *, touches: bool) -> list[np.ndarray]:
+    """Return the directions in which another curve may leave: that across, or two between it and the first curve.
+
+    Where an eigenvalue touches zero, other solutions lie on both sides of the direction across, and none in it.
+    """
+    return [(across + sign * along) / math.sqrt(2) for sign in (1, -1)] if touches else [across]
+
+
+def departures(
+    curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, size: float
+) -> Iterator[np.ndarray]:
+    """Yield directions from a point to others that are not on the curve through it, at ever smaller distances.
+
+    Args:
+        curve: the equations.
+        here: a point where two curves may meet.
+        along: the tangent of the first curve there.
+        across: a direction out of it in the null space, towards which the other one is looked for.
+        size: the first distance.
+    """
+    for k in range(6):
+        near = curve.stepped(here, across, size * 0.3**k)
+        if near is None:
+            continue
+        towards = direction_to(here, near)
+        share = float(towards @ across)
+        clearly = departs(along, towards) and share >= 0.1
+        if clearly or (share >= NARROWEST and _is_beside(curve, here, along, near)):
+            yield towards
+
+
+def departs(along: np.ndarray, towards: np.ndarray) -> bool:
+    """Return whether a direction leads away from a curve with a tangent."""
+    return abs(float(towards @ along)) <= 1 - 0.01

@@ -9,8 +9,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.equilibria.newton import Equilibrium, at_rest, displaced, field_at
+from analysis.dynamics.flow_maps.autonomy import fields
 from analysis.dynamics.flow_maps.flat import chord_distances, flat_state
-from analysis.dynamics.flow_maps.unit_speed import fields
 from analysis.dynamics.linearisation import (
     NEAR_ZERO,
     eigenvalues,

@@ -12,10 +12,10 @@ from jaxtyping import Array
 
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.flat import count_of, flat_state
-from analysis.dynamics.linearisation import Spectrum, SymmetryGenerator, spectrum, tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import Spectrum, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
-from dynsim._core.types import Key, State, Time
+from dynsim._core.types import Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import number
 from dynsim.errors import argument_error
 from dynsim.simulation.checks import as_state, start_on

@@ -26,16 +26,10 @@ from analysis.dynamics.equilibria.newton import (
     random_starts,
 )
 from analysis.dynamics.equilibria.settling import leads_on
-from analysis.dynamics.linearisation import (
-    SymmetryGenerator,
-    null_directions,
-    spectrum,
-    tangent_basis,
-    tangent_jacobian,
-)
+from analysis.dynamics.linearisation import null_directions, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
-from dynsim._core.types import Key, State
+from dynsim._core.types import Key, State, SymmetryGenerator
 from dynsim._core.validation import box_sides, function, integer, number, random_key
 from dynsim.errors import argument_error, counted
 from dynsim.simulation.checks import check_flow

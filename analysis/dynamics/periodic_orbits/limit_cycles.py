@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.dynamics.flow_maps.unit_speed import TIMES, fields, followed, typical_speed
+from analysis.dynamics.flow_maps.autonomy import fields
+from analysis.dynamics.flow_maps.unit_speed import TIMES, followed, typical_speed
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_in_given, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
 from dynsim.spaces import Euclidean

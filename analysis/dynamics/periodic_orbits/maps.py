@@ -1,5 +1,6 @@
 """Periodic orbits of maps by Newton's method, with their multipliers."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -7,10 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_of
 from analysis.dynamics.linearisation import eigenvalues, tangent_basis
+from dynsim._core.types import State
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import real_parameter, with_parameter
 
 
 def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
@@ -48,3 +52,34 @@ def _iterate(time_map: TimeMap, flat: Array, steps: Array) -> tuple[Array, Array
 @eqx.filter_jit
 def _projected(time_map: TimeMap, flat: Array) -> Array:
     return ravel_pytree(time_map.system.space.project(time_map.restored(flat)))[0]
+
+
+def phases(
+    system: AbstractFlow | AbstractMap,
+    where: Callable[[Any], Any],
+    states: State,
+    parameters: Float[np.ndarray, " points"],
+    iterate: int,
+) -> list[State]:
+    """Return states of cycles of a map with all of their images: as many lists of states as the iterate.
+
+    Args:
+        system: the map; the states of a flow have no other phases, and are returned alone.
+        where: which leaf of it is the parameter.
+        states: one of each cycle, on the first axis of every array.
+        parameters: the parameter at each.
+        iterate: the period of the cycles, of which that of each is a divisor.
+    """
+    found = [states]
+    if isinstance(system, AbstractMap) and iterate > 1:
+        take, _ = real_parameter("where", where, system)
+        values = jnp.asarray(np.asarray(parameters, float))
+        for k in range(iterate - 1):
+            found.append(jax.tree.map(np.asarray, _images(take, system, jnp.asarray(k), found[-1], values)))
+    return found
+
+
+@eqx.filter_jit
+def _images(where: Any, system: AbstractMap, k: Array, states: State, parameters: Array) -> State:
+    image = lambda x, p: with_parameter(where, system, p).step(k, x)
+    return jax.vmap(image)(jax.tree.map(jnp.asarray, states), parameters)

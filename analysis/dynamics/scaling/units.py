@@ -12,8 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from analysis.dynamics.linearisation import SymmetryGenerator
-from dynsim._core.types import State, Step
+from dynsim._core.types import State, Step, SymmetryGenerator
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import InUnit, Leaf

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynsim.cli.basins.options import BasinsOptions
-from dynsim.cli.parsing.advice import unsettled
 from dynsim.cli.parsing.options import say
 from dynsim.cli.parsing.ranges import parameter_range
+from dynsim.cli.parsing.solvers import unsettled
 
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.basins import Search
@@ -38,7 +38,7 @@ def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], option
 
 def _tell(name: str, found: "FractionCurves", count: int, longest: int) -> None:
     """Print the table of shares, one row for each value, and what each label is where it is first met."""
-    from analysis.dynamics.attractors.attractor_search import FATES
+    from analysis.dynamics.attractors.search import FATES
 
     say(f"{count} starts for each value, with 0.95 intervals of Wilson")
     texts = [f"basin {k + 1}" if k >= 0 else FATES[int(k)] for k in found.labels]

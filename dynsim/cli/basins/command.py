@@ -8,9 +8,9 @@ import numpy as np
 from dynsim.cli.basins.against import along
 from dynsim.cli.basins.edges import edge_arrays, edges
 from dynsim.cli.basins.options import BasinsOptions
-from dynsim.cli.parsing.advice import unsettled
 from dynsim.cli.parsing.options import check_outputs, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
+from dynsim.cli.parsing.solvers import unsettled
 from dynsim.cli.parsing.system import parse_system
 from dynsim.errors import argument_error, check_at_least, counted
 
@@ -133,7 +133,7 @@ def on_grid(
 
 def tell(found: "Basins") -> None:
     """Print each attractor with its share, what leads to none, and the caps of the search."""
-    from analysis.dynamics.attractors.attractor_search import FATES
+    from analysis.dynamics.attractors.search import FATES
 
     size = " x ".join(str(n) for n in found.labels.shape)
     say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")

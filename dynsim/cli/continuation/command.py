@@ -304,7 +304,7 @@ def _phase_values(flow: Any, where: Any, one: "Branch", which: int, iterate: int
     import numpy as np
 
     from analysis.dynamics.diagrams import component_of
-    from analysis.dynamics.periodic_orbits.cycle_phases import phases
+    from analysis.dynamics.periodic_orbits.maps import phases
 
     columns = lambda states, values: np.stack(
         [component_of(x, which) for x in phases(flow, where, states, values, iterate)], axis=1

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import tyro
 
-from dynsim.cli.parsing.advice import in_options
 from dynsim.cli.parsing.options import check_outputs, parse, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
+from dynsim.cli.parsing.solvers import in_options
 from dynsim.errors import argument_error, check_at_least, check_positive, nearest
 
 if TYPE_CHECKING:
-    from analysis.fast_slow.critical_manifold import Branch
+    from analysis.fast_slow.critical_manifold import ManifoldBranch
     from dynsim.simulation.trajectory import Trajectory
     from dynsim.systems.fast_slow.examples import Example
     from dynsim.systems.fast_slow.flow import FastSlowFlow
@@ -190,7 +190,7 @@ def _check_shapes(case: "Example", ratio: float) -> None:
         jax.eval_shape(lambda x: rates(flow, x), case.start)
 
 
-def _branches(case: "Example", ratio: float) -> "tuple[Branch, ...]":
+def _branches(case: "Example", ratio: float) -> "tuple[ManifoldBranch, ...]":
     """Return the branches of the critical manifold over the window, and print their stability and folds."""
     from analysis.fast_slow.critical_manifold import connected_branches
     from dynsim.systems.fast_slow.flow import FastSlow
@@ -232,7 +232,9 @@ def _run_files(out: Path | None, ratios: tuple[float, ...]) -> list[Path]:
     return [out.with_name(f"{out.stem}-{ratio:g}{out.suffix}") for ratio in ratios]
 
 
-def draw(path: Path, branches: "Sequence[Branch]", runs: "Sequence[Trajectory]", ratios: Sequence[float]) -> None:
+def draw(
+    path: Path, branches: "Sequence[ManifoldBranch]", runs: "Sequence[Trajectory]", ratios: Sequence[float]
+) -> None:
     """Draw the critical manifold and the trajectories, the first entry of x over the first entry of y."""
     from figures.files import write_figure
     from figures.panels.manifolds import critical_manifold, relaxations

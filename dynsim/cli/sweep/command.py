@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynsim.cli.parsing.advice import in_options
 from dynsim.cli.parsing.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say
+from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.parsing.system import SystemOptions, separated
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
 from dynsim.cli.sweep.options import Sweep

@@ -15,7 +15,7 @@ from jaxtyping import Array
 
 from dynsim._core.types import Key, Scalar, State, Time, Times
 from dynsim._core.validation import number, random_key
-from dynsim.errors import argument_error
+from dynsim.errors import Outcome, argument_error
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Coordinates,
@@ -28,7 +28,6 @@ from dynsim.integrators.base import (
 )
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
-from dynsim.outcome import Outcome
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 

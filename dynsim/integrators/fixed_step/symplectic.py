@@ -11,7 +11,7 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from dynsim._core.types import Scalar, State, Time, Times
-from dynsim.errors import argument_error, shown
+from dynsim.errors import Outcome, argument_error, shown
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Coordinates,
@@ -23,7 +23,6 @@ from dynsim.integrators.base import (
     without_periods,
 )
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
-from dynsim.outcome import Outcome
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 

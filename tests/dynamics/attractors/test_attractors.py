@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.attractors import classification as limit_sets
-from analysis.dynamics.attractors.attractor_search import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED
-from analysis.dynamics.attractors.classification import Record, _relative_equilibrium
+from analysis.dynamics.attractors.classification import Record, _relative_equilibrium, recurrent_set
 from analysis.dynamics.attractors.distances import extent_of, match, set_distance, stays_on, volume_growth
 from analysis.dynamics.attractors.edge_tracking import edge_state
 from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
-from analysis.dynamics.attractors.recurrent_sets import recurrent_set
 from analysis.dynamics.attractors.sampling import adapted, relieved
-from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.attractors.search import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
 from analysis.dynamics.flow_maps import time_map as time_maps
-from analysis.dynamics.flow_maps.time_map import TimeMap, Wrapped, principal, state_itself, whole_turns
+from analysis.dynamics.flow_maps.angles import Wrapped, principal, whole_turns
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow, FunctionMap

@@ -5,14 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attractors.attractor_search import ESCAPED, NOT_ATTRACTING, NOT_SETTLED, Attractors
-from analysis.dynamics.attractors.basin_boundary import bisect_outcome, divide_outcomes
 from analysis.dynamics.attractors.basins import Basins, Search, _Run, basins, labels_of, set_up, touching
 from analysis.dynamics.attractors.distances import Followed
-from analysis.dynamics.attractors.edge_tracking import edge_state
+from analysis.dynamics.attractors.edge_tracking import bisect_outcome, divide_outcomes, edge_state
 from analysis.dynamics.attractors.fractions import basin_fractions, continued_fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
-from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.attractors.search import ESCAPED, NOT_ATTRACTING, NOT_SETTLED, Attractors, find_attractors
 from dynsim.cli.portrait import as_before
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap

@@ -5,10 +5,14 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.attractors import edge_tracking
-from analysis.dynamics.attractors.attractor_search import NOT_SETTLED, Settings
-from analysis.dynamics.attractors.basin_boundary import divide_outcomes
-from analysis.dynamics.attractors.edge_exponents import EdgeExponents, divergence, exponents_along
-from analysis.dynamics.attractors.edge_tracking import edge_state
+from analysis.dynamics.attractors.edge_tracking import (
+    EdgeExponents,
+    divergence,
+    divide_outcomes,
+    edge_state,
+    exponents_along,
+)
+from analysis.dynamics.attractors.search import NOT_SETTLED, Settings
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from figures.panels.basins import basin_image

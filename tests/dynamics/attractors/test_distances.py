@@ -5,16 +5,14 @@ import numpy as np
 import pytest
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors import attractor_search
 from analysis.dynamics.attractors import perturbation as returns
-from analysis.dynamics.attractors.attractor_search import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED
+from analysis.dynamics.attractors import search as attractor_search
 from analysis.dynamics.attractors.basins import Search, basins
-from analysis.dynamics.attractors.classification import Record
+from analysis.dynamics.attractors.classification import Record, recurrent_set
 from analysis.dynamics.attractors.distances import APART, ARRIVED, Growth, reach, same_set
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.perturbation import RADII, Attraction, Line, half_way, radius_of, stay_away
-from analysis.dynamics.attractors.recurrent_sets import recurrent_set
-from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.attractors.search import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED, find_attractors
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Roessler

@@ -6,15 +6,22 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from analysis.dynamics.attractors import attractor_search
-from analysis.dynamics.attractors.attractor_search import ESCAPED, NOT_SETTLED, Attractors
+from analysis.dynamics.attractors import search as attractor_search
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.classification import Record
 from analysis.dynamics.attractors.fractions import FractionCurves, Fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.perturbation import RADII, Line, _are_decided
 from analysis.dynamics.attractors.sampling import LONGER, adapted, hold_back, relieved
-from analysis.dynamics.attractors.search import SHARE, _slow_interval, find_attractors, prepared
+from analysis.dynamics.attractors.search import (
+    ESCAPED,
+    NOT_SETTLED,
+    SHARE,
+    Attractors,
+    _slow_interval,
+    find_attractors,
+    prepared,
+)
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import lyapunov_spectrum

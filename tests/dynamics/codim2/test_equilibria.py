@@ -9,12 +9,7 @@ from analysis.dynamics.codim2.planes import _covers, _passes, critical_curves, s
 from analysis.dynamics.continuation.branches import Bifurcation
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
-from analysis.dynamics.normal_forms.codimension_two import (
-    crossing_pair,
-    cusp_coefficient,
-    fold_hopf_coefficients,
-    turns,
-)
+from analysis.dynamics.normal_forms.flows import crossing_pair, cusp_coefficient, fold_hopf_coefficients, turns
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell

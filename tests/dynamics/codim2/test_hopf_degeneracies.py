@@ -8,7 +8,7 @@ from analysis.dynamics.codim2.curves import _degeneracy, critical_curve
 from analysis.dynamics.codim2.equilibria import HopfCurve
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from analysis.dynamics.normal_forms.hopf_degeneracies import double_hopf_coefficients
+from analysis.dynamics.normal_forms.flows import double_hopf_coefficients
 from analysis.dynamics.scaling.units import made_units
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.named import where

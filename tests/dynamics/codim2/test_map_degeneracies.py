@@ -14,9 +14,8 @@ from analysis.dynamics.continuation.branches import Bifurcation
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.normal_forms.charts import MapChart
-from analysis.dynamics.normal_forms.codimension_two import cubic_coefficient, double_coefficients
-from analysis.dynamics.normal_forms.flows import Coefficient
-from analysis.dynamics.normal_forms.map_degeneracies import (
+from analysis.dynamics.normal_forms.flows import Coefficient, cubic_coefficient, double_coefficients
+from analysis.dynamics.normal_forms.maps import (
     chenciner_coefficient,
     fourth_resonance_coefficient,
     generalised_flip_coefficient,

@@ -7,10 +7,8 @@ import pytest
 from analysis.dynamics.codim2 import orbits as critical_returns
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.branches import Bifurcation
-from analysis.dynamics.continuation.confirmed_orbits import is_confirmed, unconfirmed
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
-from analysis.dynamics.continuation.orbit_curve import Cycle
-from analysis.dynamics.continuation.orbit_phases import beside
+from analysis.dynamics.continuation.orbit_curve import Cycle, beside, is_confirmed, unconfirmed
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.systems.base import FunctionFlow

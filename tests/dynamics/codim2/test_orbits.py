@@ -4,10 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.codim2.critical_kinds import Returning, equations_of
-from analysis.dynamics.codim2.curves import critical_curve, extended_curve
+from analysis.dynamics.codim2.curves import Returning, critical_curve, equations_of, extended_curve
 from analysis.dynamics.codim2.equilibria import Critical
-from analysis.dynamics.codim2.multipliers import doubled, passed
+from analysis.dynamics.codim2.orbits import doubled, passed
 from analysis.dynamics.codim2.planes import critical_curves
 from analysis.dynamics.continuation.branches import Bifurcation
 from analysis.dynamics.continuation.equilibria import continue_equilibria

@@ -7,12 +7,11 @@ import pytest
 from analysis.dynamics.codim2.curves import _degeneracy, critical_curve, extended_curve
 from analysis.dynamics.codim2.equilibria import FoldCurve
 from analysis.dynamics.codim2.planes import critical_curves, stability_map
-from analysis.dynamics.continuation.branches import Bifurcation
-from analysis.dynamics.continuation.converted_branches import bifurcation_in_own
+from analysis.dynamics.continuation.branches import Bifurcation, bifurcation_in_own
 from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.diagrams import bifurcation_diagram
-from analysis.dynamics.normal_forms.codimension_two import bogdanov_takens_coefficients, cusp_coefficient
+from analysis.dynamics.normal_forms.flows import bogdanov_takens_coefficients, cusp_coefficient
 from analysis.dynamics.scaling.units import made_units, unit_of
 from dynsim import FunctionFlow, FunctionMap, NoisyFlow, RescaledFlow, Sphere
 from dynsim.systems.catalogue.chaotic import Lorenz

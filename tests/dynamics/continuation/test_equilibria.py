@@ -12,8 +12,7 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.continuation.branches import Bifurcation, Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
-from analysis.dynamics.continuation.prolonging import _joined
-from analysis.dynamics.continuation.stepping import limits
+from analysis.dynamics.continuation.stepping import _joined, limits
 from analysis.dynamics.linearisation import rotations
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow

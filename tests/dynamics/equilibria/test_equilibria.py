@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attractors.basin_boundary import bisect_outcome
+from analysis.dynamics.attractors.edge_tracking import bisect_outcome
 from analysis.dynamics.equilibria.newton import _displaced, displaced, equilibria, max_speed, newton, random_starts
 from analysis.dynamics.equilibria.search import all_equilibria
 from analysis.dynamics.linearisation import rotations

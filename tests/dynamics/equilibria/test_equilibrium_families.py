@@ -4,11 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attractors.attractor_search import NOT_ATTRACTING
 from analysis.dynamics.attractors.basins import basins
 from analysis.dynamics.attractors.distances import one_curve
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
-from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.attractors.search import NOT_ATTRACTING, find_attractors
 from analysis.dynamics.attractors.surfaces import alike, leads_to
 from analysis.dynamics.equilibria.families import families
 from analysis.dynamics.equilibria.newton import Equilibrium

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attractors import attractor_search
+from analysis.dynamics.attractors import search as attractor_search
 from analysis.dynamics.attractors.basins import Basins, Search, _Run, basins
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.perturbation import Attraction

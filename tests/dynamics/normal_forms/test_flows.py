@@ -6,8 +6,7 @@ import pytest
 
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.equilibria import continue_equilibria
-from analysis.dynamics.normal_forms.flows import lyapunov_coefficient
-from analysis.dynamics.normal_forms.hopf_degeneracies import second_lyapunov_coefficient
+from analysis.dynamics.normal_forms.flows import lyapunov_coefficient, second_lyapunov_coefficient
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo, VanDerPol

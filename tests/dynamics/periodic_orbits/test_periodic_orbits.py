@@ -7,7 +7,7 @@ import scipy.special
 
 from analysis.dynamics.attractors.search import find_attractors
 from analysis.dynamics.continuation.orbits import continue_orbits
-from analysis.dynamics.flow_maps.unit_speed import check_period
+from analysis.dynamics.flow_maps.autonomy import check_period
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, _stability, periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow

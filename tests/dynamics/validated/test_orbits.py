@@ -14,7 +14,7 @@ from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
 
 flint = pytest.importorskip("flint")
 
-from analysis.dynamics.validated import orbit_equations  # noqa: E402
+from analysis.dynamics.validated import orbits as orbit_equations  # noqa: E402
 from analysis.dynamics.validated.ball_operations import ball  # noqa: E402
 from analysis.dynamics.validated.balls import BallFunction  # noqa: E402
 from analysis.dynamics.validated.orbits import _stability, certified_periodic_orbit  # noqa: E402

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.attractors.basin_boundary import Bracket, bisect_outcome
+from analysis.dynamics.attractors.edge_tracking import Bracket, bisect_outcome
 from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynsim.cli.parsing.advice import in_options
 from dynsim.cli.parsing.options import check_outputs, parse, say
+from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.simulate.prototypes.options import Prototypes, check_options, check_sizes
 
 if TYPE_CHECKING:

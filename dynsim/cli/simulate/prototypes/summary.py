@@ -17,7 +17,7 @@ from analysis.prototypes.collapse import critical_temperature
 from dynsim._core.types import State, Time
 from dynsim.cli.parsing.options import say
 from dynsim.cli.simulate.prototypes.options import Prototypes
-from dynsim.outcome import Outcome
+from dynsim.errors import Outcome
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
