@@ -114,11 +114,11 @@ from .systems.tokens.interactions.base import Dense as Dense
 from .systems.tokens.interactions.blocked import Blocked as Blocked
 from .systems.tokens.interactions.choice import Auto as Auto
 from .systems.tokens.interactions.harmonic import Harmonic as Harmonic
+from .systems.tokens.interactions.masks import Causal as Causal
+from .systems.tokens.interactions.masks import Full as Full
+from .systems.tokens.interactions.masks import Window as Window
 from .systems.tokens.interactions.sharded import Sharded as Sharded
 from .systems.tokens.interactions.traffic import measured_traffic as measured_traffic
-from .systems.tokens.masks import Causal as Causal
-from .systems.tokens.masks import Full as Full
-from .systems.tokens.masks import Window as Window
 from .systems.tokens.published import published_ensemble_flow as published_ensemble_flow
 from .systems.tokens.published import published_gradient_flow as published_gradient_flow
 from .systems.tokens.published import published_hemisphere_flow as published_hemisphere_flow

@@ -25,6 +25,16 @@ COMMANDS = {
     "report": "write the ledger: every statement of the papers with its finding",
 }
 
+MODULES = {
+    "check": "ledger.check",
+    "report": "ledger.report",
+    "figure": "ledger.figure",
+    "basins": "basins.command",
+    "continue": "continuation.command",
+    "sweep": "sweep.command",
+}
+"""The modules of commands in `dynsim.cli` that are not called as the command is."""
+
 
 def usage() -> str:
     """Return the help text."""
@@ -60,7 +70,7 @@ def _run(words: list[str]) -> int:
         but = f"is `{command}`{nearest(command, COMMANDS)}"
         return _refuse(str(argument_error("command", f"be one of {', '.join(COMMANDS)}", but)))
     try:
-        return importlib.import_module(f"dynsim.cli.{command}").main(rest)
+        return importlib.import_module(f"dynsim.cli.{MODULES.get(command, command)}").main(rest)
     except KeyboardInterrupt as stop:
         return _refuse(str(stop) or interrupts.message(), interrupts.INTERRUPTED)
     except SystemExit as stop:  # after `--help`

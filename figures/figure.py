@@ -220,13 +220,13 @@ def _draws(node: ast.stmt) -> bool:
 
 @functools.cache
 def _packages() -> str:
-    """Return a digest of the source files of `dynsim` and `analysis`, without commands and claims."""
+    """Return a digest of the source files of `dynsim` and `analysis`, without the command line and claims."""
     found = hashlib.sha256()
     for package in (dynsim, analysis):
         root = _folder(package)
         for file in sorted(root.rglob("*.py")):
             part = file.relative_to(root)
-            if part.parts[0] not in ("claims", "commands"):
+            if part.parts[0] not in ("claims", "cli"):
                 found.update(f"{package.__name__}/{part.as_posix()}".encode() + file.read_bytes())
     return found.hexdigest()
 

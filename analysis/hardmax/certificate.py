@@ -11,8 +11,8 @@ from analysis.hardmax.float_score_gaps import FloatMotion
 from analysis.hardmax.leaders import value_numbers
 from dynsim.errors import argument_error
 from dynsim.exact import Exact, positive_definite
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Int
 
 from dynsim.exact import Exact, integers, rationals
-from dynsim.systems.hardmax.follower_sets import FollowerSets
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
 E_LOWER_BOUND = Fraction(2718, 1000)  # less than e: dividing by it gives an upper bound
 Terms = list[Exact]  # the coefficient vectors q^0, q^1, ... of one token, the last one not zero

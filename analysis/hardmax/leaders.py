@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from dynsim.errors import argument_error
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
 Mask = Callable[[FollowerSets, np.ndarray], np.ndarray]
 

@@ -1,1 +1,1 @@
-"""The commands of the command line, one module each; only `dynsim.__main__` imports them."""
+"""The command line, above everything else: it may import every package, and only `dynsim.__main__` imports it."""

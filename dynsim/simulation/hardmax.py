@@ -11,10 +11,10 @@ from dynsim._core.validation import integer
 from dynsim.errors import argument_error
 from dynsim.simulation.simulate import path_on_host
 from dynsim.simulation.trajectory import Trajectory
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from dynsim.systems.hardmax.reuse import NormBounds, ReusedFollowerSets
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.grouping import equal_rows
-from dynsim.systems.hardmax.search.reuse import NormBounds, ReusedFollowerSets
 from dynsim.systems.hardmax.search.scores import EPSILON
 from dynsim.systems.hardmax.search.ties import binary_extent
 

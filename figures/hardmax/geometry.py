@@ -20,8 +20,8 @@ from dynsim.papers import HARDMAX
 from dynsim.simulation.simulate import iterate
 from dynsim.spaces import Euclidean
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2, FIGURE_1, FIGURE_1_ATTENTION, FIGURE_2
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 from dynsim.systems.tokens.initial import initial
 from figures import panels
 from figures.figure import Numbers, figure

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dynsim.cli.basins.options import BasinsOptions
+from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.lyapunov import Lyapunov
 from dynsim.cli.parsing.options import other_words
 from dynsim.cli.parsing.solvers import SOLVERS, in_options, integrator
 from dynsim.cli.parsing.system import SystemOptions, parse_system, separated
 from dynsim.cli.section import Section
 from dynsim.cli.simulate.fast_slow import FastSlowOptions
-from dynsim.cli.simulate.flow_options import Simulate
 from dynsim.cli.simulate.growing.options import Growing
 from dynsim.cli.simulate.prototypes.options import Prototypes
 from dynsim.cli.sweep.options import Sweep

@@ -8,8 +8,8 @@ import pytest
 
 from dynsim import FunctionFlow, Simplex, simulate
 from dynsim.__main__ import main
+from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.starts import start
-from dynsim.cli.simulate.flow_options import Simulate
 from dynsim.cli.simulate.flows import named
 from dynsim.systems.catalogue.populations import LotkaVolterra
 from figures.trajectories import drawing

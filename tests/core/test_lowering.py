@@ -31,7 +31,7 @@ from dynsim.systems.tokens.interactions.base import Dense
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.choice import Auto
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
-from dynsim.systems.tokens.masks import Causal, Window
+from dynsim.systems.tokens.interactions.masks import Causal, Window
 from tests.support.zoo import FLOWS, MAPS, D, flow_and_start, map_and_start
 
 LORENZ, AT, ONE = Lorenz(), np.array([1.0, 1.0, 20.0]), jnp.ones(())

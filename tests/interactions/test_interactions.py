@@ -19,9 +19,9 @@ from dynsim.systems.tokens.interactions.blocked import Blocked, _means_of_all
 from dynsim.systems.tokens.interactions.choice import DENSE_MOST, SINGLE, Auto, costs
 from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
 from dynsim.systems.tokens.interactions.harmonic import BLOCK, Harmonic, _first, _log_first, needed_degree, reach_of
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full, Window
 from dynsim.systems.tokens.interactions.pairs import means_by_pairs, pairs_suffice
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
-from dynsim.systems.tokens.masks import AbstractMask, Causal, Full, Window
 from tests.support.zoo import FLOWS, TOKEN_FLOWS
 
 MASKS = {"full": Full(), "causal": Causal(), "window": Window(3)}

@@ -22,10 +22,10 @@ from dynsim.systems.tokens.interactions.base import Dense
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.choice import Auto
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Window
 from dynsim.systems.tokens.interactions.sharded import Sharded
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic, measured_traffic
-from dynsim.systems.tokens.masks import AbstractMask, Causal, Window
 
 FEW = ("ring, window, large scores", "moments, causal, ellipsoid")
 COARSE = ("coarse moments", "coarse moments, causal")  # some tokens are given NaN, on one device as on eight

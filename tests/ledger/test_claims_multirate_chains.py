@@ -35,7 +35,7 @@ from analysis.ledger.check import check
 from analysis.ledger.verdict import Verdict
 from dynsim.integrators import Diffrax
 from dynsim.keys import stream
-from dynsim.systems.tokens.masks import Causal, Window
+from dynsim.systems.tokens.interactions.masks import Causal, Window
 
 KEYS = [stream(0, "chains", index) for index in range(24)]
 SWAP = instances.Chain(matrix([[-1, 1], [1, -1]]))

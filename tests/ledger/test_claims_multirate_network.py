@@ -20,7 +20,7 @@ from analysis.claims.multirate import sections_03_04_pooling as pooling
 from analysis.claims.multirate import sections_03_04_slow_context as context
 from analysis.claims.multirate.instances import contractions, slow_manifolds
 from analysis.claims.multirate.instances.networks import GENERIC, NextSeen, network, symbols, with_slow_mask
-from analysis.claims.multirate.numpy_forward_pass import attended, pooled, rotary, upsampled
+from analysis.claims.multirate.instances.numpy_forward_pass import attended, pooled, rotary, upsampled
 from analysis.claims.rational_instances import identity, matrix
 from analysis.experiments import Record
 from analysis.ledger.check import check
@@ -28,7 +28,7 @@ from analysis.ledger.verdict import Verdict
 from dynsim.errors import UnavailableError
 from dynsim.keys import stream
 from dynsim.networks.multirate.equilibrium import Anderson
-from dynsim.systems.tokens.masks import Causal, Full
+from dynsim.systems.tokens.interactions.masks import Causal, Full
 
 HALF = Fraction(1, 2)
 KEY = stream(0, "multirate claims")

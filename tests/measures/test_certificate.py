@@ -24,8 +24,8 @@ from analysis.hardmax.float_score_gaps import FloatMotion
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value, value_numbers
 from analysis.hardmax.polytopes import contains, distinct_limits, polytope
 from dynsim.exact import rationals
-from dynsim.systems.hardmax.follower_sets import from_lists
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from dynsim.systems.hardmax.search.follower_sets import from_lists
 from tests.support.annotations import unchecked
 
 HALF = Fraction(1, 2)

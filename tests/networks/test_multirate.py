@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.claims.multirate.instances.networks import SMALL, network
-from analysis.claims.multirate.numpy_forward_pass import logits
+from analysis.claims.multirate.instances.numpy_forward_pass import logits
 from analysis.networks import leaks
 from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
 from dynsim.keys import stream

@@ -16,7 +16,7 @@ from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.tokenizer import encode_letters, load_tokenizer
 from dynsim.networks.decoder.transformer import Attention, GeluMLP, Transformer, TransformerMap
 from dynsim.spaces import Sphere
-from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.interactions.masks import Causal
 from tests import data_or_skip
 from tests.support.gpt2_layout import HEADS, IDS, LAYERS, VOCABULARY, D, gpt2_states, gpt2_tensors, random
 

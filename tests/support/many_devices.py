@@ -31,9 +31,9 @@ from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Window
 from dynsim.systems.tokens.interactions.sharded import Sharded
 from dynsim.systems.tokens.interactions.traffic import measured_traffic
-from dynsim.systems.tokens.masks import AbstractMask, Causal, Window
 
 N, D = 40, 3
 TS = (0.0, 0.5, 1.0)

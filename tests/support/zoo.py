@@ -34,7 +34,7 @@ from dynsim.systems.prototypes.temperatures import Annealing
 from dynsim.systems.rescaled import RescaledFlow
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
 from dynsim.systems.tokens.flow import LayerMap, ProjectedValueFlow, TokenFlow
-from dynsim.systems.tokens.masks import Causal, Window
+from dynsim.systems.tokens.interactions.masks import Causal, Window
 from dynsim.systems.tokens.published import (
     published_ensemble_flow,
     published_gradient_flow,

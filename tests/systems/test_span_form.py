@@ -15,7 +15,7 @@ from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.masks import Causal, Window
+from dynsim.systems.tokens.interactions.masks import Causal, Window
 from dynsim.systems.tokens.published import published_ensemble_flow, published_hemisphere_flow
 from dynsim.systems.tokens.span_form import SpanForm
 

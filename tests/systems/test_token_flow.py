@@ -15,7 +15,7 @@ from dynsim.systems.tokens.flow import (
     causal_symmetric_flow,
     gradient_token_flow,
 )
-from dynsim.systems.tokens.masks import Causal, Window
+from dynsim.systems.tokens.interactions.masks import Causal, Window
 from dynsim.systems.tokens.published import published_hemisphere_flow, published_symmetric_flow
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 

@@ -37,7 +37,7 @@ from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
-from dynsim.systems.tokens.masks import Causal, Full, Window
+from dynsim.systems.tokens.interactions.masks import Causal, Full, Window
 
 N, D = 4, 3
 SIZES = (1, 2, 4)

@@ -24,7 +24,7 @@ from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.masks import Window
+from dynsim.systems.tokens.interactions.masks import Window
 
 N, D = 4, 3
 HALVED = np.diag([1.0, 0.5, 0.5])

@@ -32,7 +32,7 @@ from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.schedules import AbstractSchedule
 from dynsim.systems.tokens.flow import TokenFlow, identity_value_flow
-from dynsim.systems.tokens.masks import Causal, Full
+from dynsim.systems.tokens.interactions.masks import Causal, Full
 
 
 def _bounds_trial(key: Key, *, causal: bool, all_pairs: bool = True, share: float = 1.0) -> Trial:

@@ -32,7 +32,7 @@ from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow, causal_identity_flow
-from dynsim.systems.tokens.masks import AbstractMask
+from dynsim.systems.tokens.interactions.masks import AbstractMask
 
 N, D, HEADS = 4, 3, 2
 TIMES = 61  # saved by every simulation of this shape, so that one program serves all

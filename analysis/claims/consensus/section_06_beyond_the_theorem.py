@@ -27,7 +27,7 @@ from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.interactions.masks import Causal
 
 N, D = 4, 3
 

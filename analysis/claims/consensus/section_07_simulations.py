@@ -23,7 +23,7 @@ from dynsim.spaces import AbstractSpace, Sphere
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.initial import initial
-from dynsim.systems.tokens.masks import AbstractMask, Window
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Window
 from dynsim.systems.tokens.published import (
     GRADIENT_MATRIX,
     HEMISPHERE_AXIS,

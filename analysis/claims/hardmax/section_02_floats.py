@@ -16,7 +16,7 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.simulation.hardmax import CertainLayers, iterate_hardmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
-from dynsim.systems.hardmax.search.reuse import NormBounds, ReusedFollowerSets
+from dynsim.systems.hardmax.reuse import NormBounds, ReusedFollowerSets
 
 LAYERS = 21  # a multiple of EVERY
 EVERY = 3

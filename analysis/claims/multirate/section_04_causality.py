@@ -18,8 +18,8 @@ from analysis.claims.multirate.instances.networks import (
     symbols,
     with_slow_mask,
 )
+from analysis.claims.multirate.instances.numpy_forward_pass import logits
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.numpy_forward_pass import logits
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
@@ -28,7 +28,7 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.networks.multirate.network import MultirateNetwork, with_gates
 from dynsim.papers import MULTIRATE
-from dynsim.systems.tokens.masks import Causal, Full
+from dynsim.systems.tokens.interactions.masks import Causal, Full
 
 WIDE_OPEN = 10.0  # a gate far above those of trained networks
 DIFFERENCE = 1e-4  # step of a central difference in an entry of an embedded symbol

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.multirate import numpy_forward_pass
+from analysis.claims.multirate.instances import numpy_forward_pass
 from analysis.claims.multirate.instances.networks import (
     GENERIC,
     SHAPE_KEY,

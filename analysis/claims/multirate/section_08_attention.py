@@ -30,7 +30,7 @@ from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.checks import check_generator, check_transition
 from dynsim.systems.master_equation.flow import MasterEquationMap
 from dynsim.systems.master_equation.generators import attention_generator
-from dynsim.systems.tokens.masks import AbstractMask, Causal, Full, Window
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full, Window
 
 MASKS = (Full(), Causal(), Window(2))
 SIZES = (1, 2, 5)  # few, since each is compiled

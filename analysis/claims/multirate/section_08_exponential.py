@@ -24,7 +24,7 @@ from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.generators import attention_generator
-from dynsim.systems.tokens.masks import Causal, Full
+from dynsim.systems.tokens.interactions.masks import Causal, Full
 
 
 def is_exponential(A: Exact) -> bool:

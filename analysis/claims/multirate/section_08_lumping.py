@@ -29,7 +29,7 @@ from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.pooling import causal_pool
 from dynsim.papers import MULTIRATE
-from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.interactions.masks import Causal
 
 SIZES = (2, 1, 2)  # of the blocks of a chain constructed to be lumpable
 

@@ -27,7 +27,7 @@ from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.checks import check_generator, check_transition
 from dynsim.systems.master_equation.flow import MasterEquationMap, step_bound
 from dynsim.systems.master_equation.generators import attention_generator
-from dynsim.systems.tokens.masks import Full
+from dynsim.systems.tokens.interactions.masks import Full
 
 RATE = Fraction(7, 3)
 LAYERS = 5  # of attention with the same weights

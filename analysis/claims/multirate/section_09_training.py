@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import t
 
-from analysis.claims.multirate import numpy_forward_pass
+from analysis.claims.multirate.instances import numpy_forward_pass
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.section_11_contraction import contraction_trial, passed
 from analysis.experiments import Record, best_record

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.claims.multirate import numpy_forward_pass
+from analysis.claims.multirate.instances import numpy_forward_pass
 from analysis.claims.multirate.instances.networks import SMALL, network
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim

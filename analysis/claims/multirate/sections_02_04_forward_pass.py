@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.claims.multirate import numpy_forward_pass
+from analysis.claims.multirate.instances import numpy_forward_pass
 from analysis.claims.multirate.instances.networks import (
     GENERIC,
     TWO_ROUNDS,

@@ -16,7 +16,7 @@ from analysis.claims.multirate.instances.networks import (
     stages,
     symbols,
 )
-from analysis.claims.multirate.numpy_forward_pass import in_numpy, logits, slow_state
+from analysis.claims.multirate.instances.numpy_forward_pass import in_numpy, logits, slow_state
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key

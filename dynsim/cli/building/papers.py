@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.parsing.tables import matrix
-from dynsim.cli.simulate.flow_options import Simulate
 from dynsim.errors import argument_error, nearest, renamed
 from dynsim.keys import stream
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
@@ -22,7 +22,7 @@ from dynsim.systems.tokens.flow import (
     causal_symmetric_flow,
     gradient_token_flow,
 )
-from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full
 from dynsim.systems.tokens.published import (
     published_ensemble_flow,
     published_gradient_flow,

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim.cli.building.flow_options import DIMENSION, Simulate
 from dynsim.cli.parsing.tables import matrix
-from dynsim.cli.simulate.flow_options import DIMENSION, Simulate
 from dynsim.errors import argument_error, renamed
 from dynsim.keys import stream
 from dynsim.spaces import Ellipsoid

@@ -155,8 +155,8 @@ def _words(given: Mapping[str, str]) -> list[str]:
 
 def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     """Return a flow of tokens, built from the options of `dynsim simulate`."""
+    from dynsim.cli.building.flow_options import Simulate, with_dimension
     from dynsim.cli.building.starts import start
-    from dynsim.cli.simulate.flow_options import Simulate, with_dimension
 
     known = ("tokens", "dimension", "initial", *MODEL)
     _only(given, known, o, command)

@@ -13,16 +13,20 @@ WITH_OWN_OPTIONS = {
 }
 """The systems that have a module and options of their own, with descriptions; all others are simulated by `flows`."""
 
+FOLDERS = ("prototypes", "growing")
+"""Those of them that have a folder, whose module `command` simulates the system."""
+
 
 def main(words: Sequence[str]) -> int:
     """Simulate the system that the first argument names."""
     if {"-h", "--help"} & set(words) and words[0] not in WITH_OWN_OPTIONS:
+        from dynsim.cli.building.flow_options import Simulate
         from dynsim.cli.parsing.options import parse
-        from dynsim.cli.simulate.flow_options import Simulate
 
         parse(Simulate, ["--help"], "simulate")  # prints, and ends the command
     own, _, example = words[0].partition("/") if words else ("", "", "")  # as in `fast-slow/van-der-pol`
     if own not in WITH_OWN_OPTIONS or set(".:/") & set(example):  # a file in a folder of that name
         return importlib.import_module(f"{__name__}.flows").main(words)
-    module = importlib.import_module(f"{__name__}.{own.replace('-', '_')}")
+    name = f"{own}.command" if own in FOLDERS else own.replace("-", "_")
+    module = importlib.import_module(f"{__name__}.{name}")
     return module.main([example] * bool(example) + [*words[1:]])

@@ -9,9 +9,9 @@ import jax
 import numpy as np
 
 from dynsim._core.types import Time
+from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.parsing.options import say
 from dynsim.cli.parsing.solvers import integrator
-from dynsim.cli.simulate.flow_options import Simulate
 from dynsim.errors import argument_error, counted, renamed
 from dynsim.integrators import AbstractIntegrator
 from dynsim.spaces import Sphere

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from dynsim._core.types import Time
 from dynsim._runtime.progress import tracked
+from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.starts import start
 from dynsim.cli.parsing.options import parts_beside, refuse_unused, say
 from dynsim.cli.parsing.solvers import in_options
-from dynsim.cli.simulate.flow_options import Simulate
 from dynsim.cli.simulate.noise import solved
 from dynsim.errors import Outcome, argument_error
 from dynsim.integrators import Stats

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim.cli.building.flow_options import Simulate, with_dimension
 from dynsim.cli.building.own_code import check_function
 from dynsim.cli.building.papers import SYSTEMS, build, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
@@ -18,7 +19,6 @@ from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.cli.simulate.ensembles import many, measurements
-from dynsim.cli.simulate.flow_options import Simulate, with_dimension
 from dynsim.cli.simulate.noise import check_noise, solved
 from dynsim.errors import argument_error, check_at_least, check_positive, renamed
 from dynsim.simulation.checks import check_start

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.own_code import imported
 from dynsim.cli.parsing.options import refuse_unused
 from dynsim.cli.parsing.solvers import integrator
-from dynsim.cli.simulate.flow_options import Simulate
 from dynsim.errors import argument_error
 from dynsim.integrators import EulerHeun, EulerMaruyama, Symplectic
 from dynsim.keys import stream

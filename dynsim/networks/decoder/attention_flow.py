@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from dynsim.networks.decoder.transformer import Transformer
 from dynsim.systems.schedules import PiecewiseConstant
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.interactions.masks import Causal
 
 
 def attention_schedules(

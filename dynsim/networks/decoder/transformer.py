@@ -16,7 +16,7 @@ from dynsim._core.types import State, Step, Tokens
 from dynsim.errors import argument_error
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractMap
-from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.interactions.masks import Causal
 
 Tree = TypeVar("Tree")
 Heads = Float[Array, "heads n head_dim"]

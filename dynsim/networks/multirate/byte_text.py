@@ -15,7 +15,7 @@ from dynsim._core.types import Key, Step
 from dynsim.errors import argument_error, check_at_least, reason
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.multirate.network import MultirateNetwork
-from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.interactions.masks import Causal
 
 Bytes = UInt8[np.ndarray, " bytes"]
 

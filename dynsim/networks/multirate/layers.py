@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from dynsim._core.types import Key
 from dynsim.errors import argument_error
 from dynsim.networks.decoder.transformer import GeluMLP, Heads, RMSNorm, projected, rotated
-from dynsim.systems.tokens.masks import AbstractMask, Causal
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal
 
 
 class GroupedAttention(eqx.Module):

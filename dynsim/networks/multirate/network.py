@@ -25,7 +25,7 @@ from dynsim.networks.multirate.layers import (
     unit_norm,
 )
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample
-from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full
 
 Tokens = Float[Array, "n d"]
 

@@ -12,8 +12,8 @@ from jaxtyping import Array, Float
 from dynsim._core.validation import real, reals
 from dynsim.errors import argument_error, reason
 from dynsim.exact import Exact, integers, nearest_floats, rationals
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.choice import AbstractSearch, search_for
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.grouping import equal_keys
 from dynsim.systems.hardmax.search.scores import Scores
 from dynsim.systems.hardmax.search.ties import FloatTies, IntegerTies, exact_queries

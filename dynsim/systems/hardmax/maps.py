@@ -15,8 +15,8 @@ from dynsim.exact import Exact, integers, rational
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.hardmax.attention import AbstractAttention, ExactHardmax, Hardmax, Softmax
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.choice import AbstractSearch
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
 
 class HardmaxMap(AbstractMap):

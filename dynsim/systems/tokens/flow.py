@@ -19,7 +19,7 @@ from dynsim.systems.base import AbstractFlow, AbstractMap, as_space
 from dynsim.systems.schedules import AbstractSchedule, Constant, ScaledIdentity, as_schedule
 from dynsim.systems.tokens.interactions.base import AbstractInteraction
 from dynsim.systems.tokens.interactions.choice import Auto
-from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full
 
 
 class TokenFlow(AbstractFlow):

@@ -13,7 +13,7 @@ from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import AbstractSchedule, ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.masks import AbstractMask
+from dynsim.systems.tokens.interactions.masks import AbstractMask
 from dynsim.systems.tokens.span_scores import span_scores
 
 Coordinates = Float[Array, "n n"]

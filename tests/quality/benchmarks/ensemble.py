@@ -14,7 +14,7 @@ from dynsim.simulation.ensemble import ensemble
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.initial import initial
-from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.interactions.masks import Causal
 from dynsim.systems.tokens.published import published_ensemble_flow
 from tests.quality.benchmarks import opponents
 from tests.quality.benchmarks.harness import Contender, Row, in_fresh_process, largest_gap, race

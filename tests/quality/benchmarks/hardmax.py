@@ -7,8 +7,8 @@ import numpy as np
 import scipy.spatial
 
 from dynsim.simulation.hardmax import iterate_hardmax
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 from tests.quality.benchmarks.harness import Contender, Row, in_fresh_process, race
 
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512)  # rows at a time, from which each NumPy contender gets its best

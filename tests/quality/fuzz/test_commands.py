@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from dynsim import load
 from dynsim.__main__ import main
+from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.simulate.fast_slow import FastSlowOptions
-from dynsim.cli.simulate.flow_options import Simulate
 from dynsim.cli.simulate.hardmax import Hardmax
 from dynsim.cli.simulate.master_equation import MasterEquation
 from dynsim.cli.simulate.multirate import Multirate

@@ -15,7 +15,7 @@ from analysis.ledger.evidence import ROUNDING, Measurement, at_most
 from dynsim._core.types import Key
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.schedules import Modulated, PiecewiseConstant
-from dynsim.systems.tokens.masks import AbstractMask
+from dynsim.systems.tokens.interactions.masks import AbstractMask
 
 BOUND = 10.0
 """The bound b of sup |P_h(t)| that the hypotheses of the theorems name."""

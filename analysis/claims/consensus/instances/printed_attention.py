@@ -17,7 +17,7 @@ from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.masks import AbstractMask
+from dynsim.systems.tokens.interactions.masks import AbstractMask
 
 Sees = Callable[[int, int], bool]
 

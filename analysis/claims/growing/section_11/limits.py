@@ -23,6 +23,7 @@ from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
+from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -284,3 +285,27 @@ def limit_points_are_critical(key: Key, integrator: AbstractIntegrator) -> Trial
 def limit_points_are_critical(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Prototypes that feel half of the barrier: their limit is not critical for W."""
     return _limit_trial(key, integrator, share=0.5)
+
+
+def symmetric_heads(at: Interval, axis: int, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, Growing]:
+    """Return two grown heads, along e1 and e3, with prototypes at the largest distance, and tokens on one axis."""
+    unit = np.eye(4)
+    flow = GrowingFlow(
+        float(at.z) * np.stack([-unit[axis], unit[axis]]),
+        blocks((2.0, 1.0)),
+        rules=GrowthRules(
+            0.5,
+            capacity=2,
+            prototypes=2,
+            initial_temperature=float(hot),
+            least_temperature=float(cold),
+            spread=float(at.largest),
+        ),
+        loss=PrototypeLoss("full", barrier=float(at.barrier), reduction="mean"),
+        prototype_rate=float(at.barrier / 4),
+    )
+    return grow(*_first(grow(flow, 0.0, flow.start(jax.random.key(0)))))
+
+
+def _first(grown: tuple[GrowingFlow, Growing]) -> tuple[GrowingFlow, float, Growing]:
+    return grown[0], 0.0, grown[1]

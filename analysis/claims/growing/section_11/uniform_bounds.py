@@ -12,8 +12,7 @@ from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.events import FRAMES, small_flow
-from analysis.claims.growing.section_11.limits import Interval, symmetric_interval
-from analysis.claims.growing.section_12.hierarchy import symmetric_heads
+from analysis.claims.growing.section_11.limits import Interval, symmetric_heads, symmetric_interval
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.couplings import Rates, couplings, curvatures
 from analysis.growing.functionals import energy_along, rate_of_change

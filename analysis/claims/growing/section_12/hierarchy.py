@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -12,7 +11,7 @@ from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_05.specialisation import mixed_box
 from analysis.claims.growing.section_11.events import FRAMES, small_flow, without_heads
-from analysis.claims.growing.section_11.limits import Interval, symmetric_interval
+from analysis.claims.growing.section_11.limits import Interval, symmetric_heads, symmetric_interval
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import separation_force
 from analysis.ledger.claim import claim
@@ -23,9 +22,6 @@ from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
-from dynsim.systems.growing.rules import GrowthRules
-from dynsim.systems.growing.transitions import grow
-from dynsim.systems.prototypes.losses import PrototypeLoss
 
 LEMMA_25, LEMMA_27, COROLLARY_15 = (GROWING.at(place) for place in ("Lemma 25", "Lemma 27", "Corollary 15"))
 VALUES = (2.0, 1.0)
@@ -80,30 +76,6 @@ def resting(flow: GrowingFlow, x: Growing) -> Measurement:
         1e-4,
         tolerance=SOLVER,
     )
-
-
-def symmetric_heads(at: Interval, axis: int, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, Growing]:
-    """Return two grown heads, along e1 and e3, with prototypes at the largest distance, and tokens on one axis."""
-    unit = np.eye(4)
-    flow = GrowingFlow(
-        float(at.z) * np.stack([-unit[axis], unit[axis]]),
-        blocks(VALUES),
-        rules=GrowthRules(
-            0.5,
-            capacity=2,
-            prototypes=2,
-            initial_temperature=float(hot),
-            least_temperature=float(cold),
-            spread=float(at.largest),
-        ),
-        loss=PrototypeLoss("full", barrier=float(at.barrier), reduction="mean"),
-        prototype_rate=float(at.barrier / 4),
-    )
-    return grow(*_first(grow(flow, 0.0, flow.start(jax.random.key(0)))))
-
-
-def _first(grown: tuple[GrowingFlow, Growing]) -> tuple[GrowingFlow, float, Growing]:
-    return grown[0], 0.0, grown[1]
 
 
 def _held(at: Interval, flow: GrowingFlow, x: Growing, cold: Fraction) -> tuple[Measurement, ...]:

@@ -21,7 +21,7 @@ from analysis.hardmax.polytopes import Polytope, polytope
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.simulation.simulate import iterate
-from dynsim.systems.hardmax.follower_sets import FollowerSets
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
 LAYERS = 200  # within which the follower sets must be proved final; otherwise the trial is undecided
 BEYOND = 40  # layers after the certificate in which the map is compared with it

@@ -6,8 +6,8 @@ from jaxtyping import Float, Int
 
 from analysis.ledger.evidence import ROUNDING, Measurement, holds
 from dynsim._core.types import Key
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
 SIZES = {1: 2100, 2: 2400, 3: 4000}  # tokens by dimension: enough for the search by cells and cones
 EXTENT = 40  # of the lattice, on which many scores are equal

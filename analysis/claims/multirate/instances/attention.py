@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from analysis.claims.rational_instances import Exact
 from analysis.ledger.evidence import ROUNDING, Measurement, equal
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.masks import AbstractMask, Full
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Full
 
 
 def weights(scores: Float[np.ndarray, "n n"], mask: AbstractMask | None = None) -> Float[np.ndarray, "n n"]:

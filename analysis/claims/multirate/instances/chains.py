@@ -11,7 +11,7 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.evidence import Measurement, holds
 from dynsim._core.types import Key
-from dynsim.systems.tokens.masks import AbstractMask, Full, Window
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Full, Window
 
 RATES = tuple(Fraction(r) for r in ("1/1000000", "1/7", "1", "5/2", "1000000"))
 KINDS = ("dense", "sparse", "cycle", "line", "reversible")

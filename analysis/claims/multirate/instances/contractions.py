@@ -8,15 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.claims.multirate.instances.numpy_forward_pass import in_numpy, injection
 from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.numpy_forward_pass import in_numpy, injection
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
 from dynsim._core.types import Key
 from dynsim.networks.decoder.transformer import GeluMLP, RMSNorm
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, FixedPointIteration
 from dynsim.networks.multirate.layers import GroupedAttention, GroupedLayer, LinearProjector
 from dynsim.networks.multirate.network import Round
-from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.interactions.masks import Causal
 
 WIDTH = 4  # of the tokens of contracting rounds
 EPSILON = 1.0  # of their RMSNorm

@@ -16,7 +16,7 @@ from dynsim._core.types import Key
 from dynsim.networks.multirate.config import MultirateConfig
 from dynsim.networks.multirate.network import MultirateNetwork, draw_multirate, with_gates
 from dynsim.networks.multirate.pooling import causal_upsample, leaking_upsample
-from dynsim.systems.tokens.masks import AbstractMask
+from dynsim.systems.tokens.interactions.masks import AbstractMask
 
 SMALL = MultirateConfig(vocabulary=11, width=16, query_heads=4, key_heads=2, hidden=24, layers_after=1, block=4)
 TWO_ROUNDS = replace(SMALL, rounds=2, tied=False)

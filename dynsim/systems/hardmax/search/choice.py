@@ -5,10 +5,10 @@ import abc
 import numpy as np
 from jaxtyping import Float, Int
 
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.brute_force import near_best
 from dynsim.systems.hardmax.search.cone_bisection import MANY, margin_of, possibly_best
 from dynsim.systems.hardmax.search.direction_grid import near_best_by_cells
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.scores import (
     Columns,
     Scores,

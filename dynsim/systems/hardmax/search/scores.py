@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from dynsim.systems.hardmax.follower_sets import FollowerSets
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.grouping import Groups, equal_rows
 from dynsim.systems.hardmax.search.ties import AbstractTies, Candidates
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from dynsim._core.types import Time, Tokens
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.schedules import AbstractSchedule
-from dynsim.systems.tokens.masks import AbstractMask
+from dynsim.systems.tokens.interactions.masks import AbstractMask
 
 
 @runtime_checkable

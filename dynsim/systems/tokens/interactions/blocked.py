@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import integer
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Full
 from dynsim.systems.tokens.interactions.pairs import (
     LARGEST_EXPONENT,
     Queries,
@@ -23,7 +24,6 @@ from dynsim.systems.tokens.interactions.pairs import (
 from dynsim.systems.tokens.interactions.powers import LOG2_E, power_of_two
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic
-from dynsim.systems.tokens.masks import AbstractMask, Full
 
 FEWEST_BLOCKS = 4  # of queries, from which on a program for symmetric matrices saves more than it takes to compile
 

@@ -11,7 +11,7 @@ from dynsim._core.types import Time, Tokens
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense, Heads
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance, checked_tolerance
-from dynsim.systems.tokens.masks import Causal
+from dynsim.systems.tokens.interactions.masks import Causal
 
 # Nanoseconds on one core (of an Intel Xeon), measured by `python -m tests.quality.benchmarks --only interactions`.
 PAIR, PAIR_PER_DIMENSION = 1.1, 0.06  # of blocks, for a pair of tokens; a third less where P is symmetric

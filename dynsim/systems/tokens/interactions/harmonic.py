@@ -18,10 +18,10 @@ from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.schedules import AbstractSchedule, Constant, PiecewiseConstant, ScaledIdentity
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
 from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
+from dynsim.systems.tokens.interactions.masks import Causal, Full
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
-from dynsim.systems.tokens.masks import Causal, Full
 
 BLOCK = {2: 2048, 3: 256}  # tokens, by dimension
 MOST = {2: 4096, 3: 256}  # degrees, by dimension; beyond them blocks are less work for any number of tokens in memory

@@ -15,7 +15,7 @@ from dynsim.networks.decoder.transformer import RMSNorm
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, Anderson
 from dynsim.networks.multirate.layers import GroupedLayer, LearnedProjector, LinearProjector
 from dynsim.networks.multirate.network import MultirateNetwork, Round
-from dynsim.systems.tokens.masks import AbstractMask, Causal, Full
+from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full
 
 Tokens = np.ndarray  # float, (n, d)
 Field = Callable[[Tokens], Tokens]

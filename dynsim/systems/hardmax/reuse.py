@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from dynsim.systems.hardmax.attention import AbstractHardmax
-from dynsim.systems.hardmax.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.choice import search_for
+from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.scores import EPSILON, joined
 
 SAFE = 1 - 2.0**-40  # a factor that covers the rounding of the arithmetic of a bound

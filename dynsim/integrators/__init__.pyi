@@ -1,0 +1,12 @@
+from .base import AbstractIntegrator as AbstractIntegrator
+from .base import Event as Event
+from .base import Stats as Stats
+from .diffrax_backend import Diffrax as Diffrax
+from .fixed_step.stochastic import EulerHeun as EulerHeun
+from .fixed_step.stochastic import EulerMaruyama as EulerMaruyama
+from .fixed_step.stochastic import StochasticHeun as StochasticHeun
+from .fixed_step.symplectic import Symplectic as Symplectic
+from .in_span import InSpan as InSpan
+from .presets import stiff as stiff
+from .scipy_backend import Scipy as Scipy
+from .stabilised import RKC2 as RKC2
