@@ -24,7 +24,7 @@ test-kernels: env
 	$(BIN)/python -m tests.quality.kernels
 
 mutants: env
-	$(BIN)/python -m tests.quality.random_mutants --count 200
+	$(BIN)/python -m tests.quality.random_mutants --count 200 --jobs 2
 
 mutants-all: env
 	$(BIN)/python -m tests.quality.mutants --jobs 2

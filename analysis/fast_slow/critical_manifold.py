@@ -266,7 +266,8 @@ def _numbers(values: Values) -> str:
 def manifold_branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> ManifoldBranch:
     """Return the branch of the critical manifold through a point, continued along a path of y to a fold or the end.
 
-    By pseudo-arclength continuation in x and the length along the path, see `analysis.dynamics.continuation.branches.follow`.
+    By pseudo-arclength continuation in x and the length along the path, see
+    `analysis.dynamics.continuation.stepping.follow`.
 
     Args:
         flow: the system.
@@ -304,8 +305,8 @@ def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.nda
     lines of points are continued along the axes; if several branches lie over a point, the one found first is taken.
 
     Returns:
-        x, shape (axis 1, ..., axis n, ...), NaN where it was not reached; and its kind as in `ManifoldBranch.kinds`, shape
-        (axis 1, ..., axis n), empty where x is NaN.
+        x, shape (axis 1, ..., axis n, ...), NaN where it was not reached; and its kind as in `ManifoldBranch.kinds`,
+        shape (axis 1, ..., axis n), empty where x is NaN.
 
     Raises:
         ValueError: unless there is one axis for each entry of y, or if no quasi-steady state is found from `start`.

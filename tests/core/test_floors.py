@@ -105,7 +105,7 @@ def test_imports_point_down(module):
 def room(module: str) -> str:
     """Return the folder of a module; a module beside the rooms of the workbench or of a package is one by itself."""
     folder = folder_of(module)
-    alone = folder in (*PACKAGES, "analysis/dynamics") and not modules()[module].name == "__init__.py"
+    alone = folder in (*PACKAGES, "analysis/dynamics") and modules()[module].name != "__init__.py"
     return f"{folder}/{modules()[module].stem}" if alone else folder
 
 

@@ -1,7 +1,7 @@
 """Run the tests under several BLAS kernels, with one and two threads, in random order, with and without data.
 
-`python -m tests.quality.kernels [KERNEL ...]`; `default` is the kernel that OpenBLAS chooses for the processor. Programs are
-compiled as users' programs are.
+`python -m tests.quality.kernels [KERNEL ...]`; `default` is the kernel that OpenBLAS chooses for the processor.
+Programs are compiled as users' programs are.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Kill commands at random times, resume them, and compare every file with that of a run that was never killed.
 
-`python -m tests.quality.kills [--kills 100] [--seed 0] [--only NAME]`: an ensemble, a check of claims, an experiment, a sweep
-and a training (which needs DYNSIM_DATA), killed by SIGKILL or by Ctrl-C, within a terminal or not. The wall-clock time
-of a claim is not compared.
+`python -m tests.quality.kills [--kills 100] [--seed 0] [--only NAME]`: an ensemble, a check of claims, an experiment,
+a sweep and a training (which needs DYNSIM_DATA), killed by SIGKILL or by Ctrl-C, within a terminal or not. The
+wall-clock time of a claim is not compared.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Small errors made on purpose in the code that ships, each with the claims that must notice it.
 
-`python -m tests.quality.mutants [PATTERN ...]` tries those whose names match, or all; `--jobs 2` at a time. The tables are in
-`mutations/` beside this file; a row names a definition and an expression in it, and no file: see `source_index`.
+`python -m tests.quality.mutants [PATTERN ...]` tries those whose names match, or all; `--jobs 2` at a time. The
+tables are in `mutations/` beside this file; a row names a definition and an expression in it, and no file: see
+`source_index`.
 """
 
 import argparse
@@ -13,8 +14,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tests.attempts import Attempt, Changed, prepare, run
-from tests.quality.source_index import Index, project
+from tests.quality.attempts import Attempt, Changed, prepare, run
+from tests.quality.source_index import Index, Source, project
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,17 @@ def stale(rows: Iterable[Mutant], index: Index | None = None) -> list[str]:
     for row in rows:
         try:
             changed = row.changed(index)
-            source = next(s for s in (index or project()).sources if s.module == changed.module)
-            kept = set(map(id, source.tree.body))
-            new = [statement for statement in changed.tree.body if id(statement) not in kept]
-            compile(ast.Module(new, []), changed.path, "exec", dont_inherit=True)
+            _compile(changed, (index or project()).by_module[changed.module])
         except (ValueError, SyntaxError) as error:
             lines.append(str(error))
     return lines
+
+
+def _compile(changed: Changed, source: Source) -> None:
+    """Compile the statements of a changed module that are not those of its source."""
+    kept = set(map(id, source.tree.body))
+    new = [statement for statement in changed.tree.body if id(statement) not in kept]
+    compile(ast.Module(new, []), changed.path, "exec", dont_inherit=True)
 
 
 def mutants() -> tuple[Mutant, ...]:

@@ -1,207 +1,162 @@
-"""Draw errors at random in the code that claims rest on, and estimate the share of them that claims or tests notice.
+"""Draw errors at random in all functions of a package, and estimate the share of them that claims or tests notice.
 
-`python -m tests.quality.random_mutants [MODULE ...] [--count 50] [--seed 0]`: an error changes one operator, number, sign,
-comparison, transpose, function or branch in a function for which the tables in `tests/quality/mutations/` have an error, too.
-It is tried against the claims of that function, up to `CLAIMS` of them, and if these do not notice it, against the
-files of tests that import the module, up to `TESTS`. Some errors change nothing that can be seen (a transpose of a
-symmetric matrix, a tolerance): what survives has to be read, and goes to the tables or is equivalent.
-With `--tests` errors are drawn from every function of the modules, and tried against their tests alone.
+Usage: `python -m tests.quality.random_mutants [MODULE ...] [--count 50] [--seed 0] [--jobs 2] [--share 0.9]`. Names
+of packages or modules, or shell patterns; all by default. An error (see `small_errors`) is tried against the claims
+that the tables name for its function, if there are some, and if these do not notice it, against the files of tests of
+its module. Each error that nothing notices is a line: it asks for a test, or changes nothing that can be seen. The
+result is 1 if the share that was noticed lies below `--share`. Slow tests are left out.
 """
 
 import argparse
 import ast
 import collections
-import dataclasses
 import fnmatch
 import random
-import re
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
 from scipy.stats import binomtest
 
-from tests.quality.mutants import ROOT, Mutant, file_of, mutants, prepare, run
+from tests.quality.attempts import ENDED, TIMED_OUT, Attempt, Changed, Result, prepare, run
+from tests.quality.mutants import Mutant, mutants
+from tests.quality.small_errors import SmallError, errors_of
+from tests.quality.source_index import ROOT, Index, project
+from tests.quality.tests_of_modules import files_for
 
-CLAIMS, TESTS, PER_FUNCTION = 3, 6, 2
-CHECKS = ("error", "check", "require", "warn", "finite", "instance", "integer", "real")  # calls that refuse bad input
-OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
-STRICTNESS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-DIRECTION = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-NAMES = ("max min", "maximum minimum", "sum mean", "sin cos", "sinh cosh", "argmax argmin", "exp expm1")
-OTHER = {a: b for pair in map(str.split, NAMES) for a, b in (pair, pair[::-1])}
-
-
-def changes(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield what an expression may become by a small error."""
-    match node:
-        case ast.BinOp(left, ast.MatMult(), right):
-            yield ast.BinOp(left, ast.MatMult(), ast.Attribute(right, "T", ast.Load()))
-        case ast.BinOp(left, op, right) if type(op) in OPERATORS and not isinstance(left, ast.JoinedStr):
-            yield ast.BinOp(left, OPERATORS[type(op)](), right)
-            yield left
-        case ast.Compare(left, [op], right):
-            for table in (STRICTNESS, DIRECTION):
-                if type(op) in table:
-                    yield ast.Compare(left, [table[type(op)]()], right)
-        case ast.Constant(bool() | str() | bytes() | None):
-            return
-        case ast.Constant(int(value)):
-            yield ast.Constant(value + 1)
-        case ast.Constant(float(value)):
-            yield ast.Constant(2 * value)
-        case ast.UnaryOp(ast.USub() | ast.Not(), operand):
-            yield operand
-        case ast.BoolOp(op, values):
-            yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
-        case ast.Attribute(value, "T" | "mT"):
-            yield value
-        case ast.Attribute(value, name, context) if name in OTHER:
-            yield ast.Attribute(value, OTHER[name], context)
-        case ast.IfExp(test, body, orelse):
-            yield ast.IfExp(test, orelse, body)
+SHARE = 0.9
+"""Share of errors that must be noticed."""
+CLAIMS = 3
+"""Largest number of claims that an error is tried against."""
+PER_FUNCTION = 2
+"""Largest number of errors drawn in one function."""
+EVIDENCE = "analysis.claims"
+"""Statements of papers: they notice errors, and no tests are written for them; errors in them are drawn if asked."""
 
 
-def expressions(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the expressions of a function's body, without annotations, docstrings and checks of its input."""
-    for child in ast.iter_child_nodes(node):
-        match child:
-            case ast.Raise() | ast.FunctionDef() | ast.ClassDef() | ast.arguments() | ast.JoinedStr():
-                continue
-            case ast.Expr(ast.Constant()):
-                continue
-            case ast.Call(func) if any(word in ast.unparse(func).split(".")[-1] for word in CHECKS):
-                continue
-            case ast.AnnAssign(value=value):
-                if value is not None:
-                    yield value
-                    yield from expressions(value)
-                continue
-            case ast.expr():
-                yield child
-        yield from expressions(child)
+@dataclass(frozen=True)
+class Drawn:
+    """An error with its file, line, function and change in words, and the claims and files of tests to try."""
+
+    name: str
+    changed: Changed
+    claims: tuple[str, ...]
+    tests: tuple[str, ...]
 
 
-def errors_of(module: str, known: Sequence[tuple[int, Sequence[str]]], tests: tuple[str, ...] = ()) -> Iterator[Mutant]:
-    """Yield the errors in those functions of a module that the tables know, given lines with the claims they name.
+def draw(
+    count: int,
+    *,
+    seed: int = 0,
+    patterns: Sequence[str] = (),
+    index: Index | None = None,
+    rows: Sequence[Mutant] | None = None,
+) -> list[Drawn]:
+    """Draw errors at random, at most `PER_FUNCTION` in a function, in the modules that match one of the patterns.
 
-    With files of tests given, those in all its functions, for these tests.
+    Errors that the tables call equivalent are left out.
     """
-    source = file_of(module).read_text(encoding="utf-8")
-    lines = source.splitlines(keepends=True)
-    for function in ast.walk(ast.parse(source)):
-        if not isinstance(function, ast.FunctionDef) or function.name in ("explain", "__init__", "__repr__"):
-            continue
-        named = [ids for line, ids in known if function.lineno <= line <= int(function.end_lineno or 0)]
-        claims = [id for id, _ in collections.Counter(id for ids in named for id in ids).most_common(CLAIMS)]
-        body = ast.Module(function.body, [])
-        for node in expressions(body) if claims or tests else ():
-            first, last = node.lineno - 1, int(node.end_lineno or node.lineno)
-            old = "".join(lines[first:last])
-            head, tail = (
-                lines[first].encode()[: node.col_offset],
-                lines[last - 1].encode()[int(node.end_col_offset or 0) :],
-            )
-            for new in changes(node):
-                text = f"({ast.unparse(ast.fix_missing_locations(new))})"
-                changed = f"{head.decode()}{text}{tail.decode()}"
-                words = f"{module}:{node.lineno} {function.name}: {ast.unparse(node)[:80]} -> {text[:80]}"
-                mutant = Mutant(words, module, old, changed, () if tests else tuple(claims), tests=tests)
-                if source.count(old) == 1 and _compiles(mutant):
-                    yield mutant
-
-
-def _compiles(mutant: Mutant) -> bool:
-    try:
-        compile(mutant.mutated(), mutant.path, "exec")
-    except (SyntaxError, ValueError):
-        return False
-    return True
-
-
-def draw(count: int, *, seed: int = 0, patterns: Sequence[str] = ("*",), by_tests: bool = False) -> list[Mutant]:
-    """Return errors drawn at random, at most `PER_FUNCTION` of a function, in modules that match a pattern."""
-    pool = list(_in_all_functions(patterns) if by_tests else _in_known_functions(patterns))
+    index, rows = index or project(), mutants() if rows is None else rows
+    sources = [source for source in index.sources if _matches(source.module, patterns)]
+    pool = [error for source in sources for error in errors_of(source)]
     random.Random(seed).shuffle(pool)
-    drawn: collections.Counter[str] = collections.Counter()
-    chosen = []
+    harmless = _equivalent(rows, index)
+    drawn: collections.Counter[tuple[str, str]] = collections.Counter()
+    chosen: list[SmallError] = []
     for error in pool:
-        where = re.sub(r":\d+", "", error.name.split(": ")[0])
-        drawn[where] += 1
-        if drawn[where] <= PER_FUNCTION:
+        if len(chosen) == count:
+            break
+        module = error.place.source.module
+        if drawn[module, error.function] == PER_FUNCTION:
+            continue
+        if module not in harmless or ast.dump(error.tree) not in harmless[module]:
+            drawn[module, error.function] += 1
             chosen.append(error)
-    return chosen[:count]
+    return [_drawn(error, index, rows) for error in chosen]
 
 
-def _in_all_functions(patterns: Sequence[str]) -> Iterator[Mutant]:
-    for path in sorted(path for top in ("dynsim", "analysis", "figures") for path in Path(ROOT, top).rglob("*.py")):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        if any(fnmatch.fnmatchcase(module, p) for p in patterns) and (files := importing_files(module)):
-            yield from errors_of(module, (), files)
+def _matches(module: str, patterns: Sequence[str]) -> bool:
+    if not patterns:
+        return not module.startswith(EVIDENCE)
+    return any(fnmatch.fnmatchcase(module, p) or module.startswith(f"{p}.") for p in patterns)
 
 
-def _in_known_functions(patterns: Sequence[str]) -> Iterator[Mutant]:
-    table = collections.defaultdict(list)
-    for mutant in mutants():
-        if mutant.claims and any(fnmatch.fnmatchcase(mutant.module, p) for p in patterns):
-            place = mutant.path.read_text(encoding="utf-8").split(mutant.old)[0].count("\n") + 1
-            table[mutant.module].append(
-                (place + mutant.old[: len(mutant.old) - len(mutant.old.lstrip())].count("\n"), mutant.claims)
-            )
-    for module, known in table.items():
-        yield from errors_of(module, known)
+def _equivalent(rows: Sequence[Mutant], index: Index) -> dict[str, set[str]]:
+    """Give the syntax trees that the tables call equivalent, by module."""
+    found: dict[str, set[str]] = {}
+    for changed in (row.changed(index) for row in rows if row.equivalent):
+        found.setdefault(changed.module, set()).add(ast.dump(changed.tree))
+    return found
 
 
-def importing_files(module: str) -> tuple[str, ...]:
-    """Return files of tests of a module, up to `TESTS`: those that the tables name, import it, or name its parts."""
-    tabled = [test.split("::")[0] for mutant in mutants() if mutant.module == module for test in mutant.tests]
-    source = file_of(module).read_text(encoding="utf-8")
-    public = [*re.findall(r"^(?:def|class) ([A-Za-z]\w{4,})", source, re.MULTILINE)]
-    files = {path: path.read_text(encoding="utf-8") for path in sorted(Path(ROOT, "tests").glob("test_*.py"))}
-    direct = [path for path, text in files.items() if re.search(rf"from {re.escape(module)} import", text)]
-    other = [path for path, text in files.items() if any(re.search(rf"\b{name}\b", text) for name in public)]
-    found = [str(path.relative_to(ROOT)) for path in (*direct, *other)]
-    return tuple(dict.fromkeys([*tabled, *found]))[:TESTS]
+def _drawn(error: SmallError, index: Index, rows: Sequence[Mutant]) -> Drawn:
+    source = error.place.source
+    path = source.path.relative_to(ROOT) if source.path.is_relative_to(ROOT) else source.path
+    changed = Changed(source.module, str(source.path), error.tree)
+    claims = claims_of(source.module, error.function, rows, index)
+    return Drawn(f"{path}:{error.place.line} {error}", changed, claims, files_for(source, index))
 
 
-def tried(error: Mutant) -> str:
-    """Return what noticed an error: `claims`, `tests`, `exception` (of a claim), or `nothing`."""
-    (result,) = run([error])
-    if error.tests:
-        return "tests" if result.noticed else "nothing"
+def claims_of(module: str, function: str, rows: Sequence[Mutant], index: Index) -> tuple[str, ...]:
+    """List up to `CLAIMS` claims that the tables name most often for a function of a module."""
+    named: collections.Counter[str] = collections.Counter()
+    for row in rows:
+        if row.where == function or row.where.startswith(f"{function}."):
+            places = index.find(row.where, row.old, row.new, row.beside)
+            if any(place.source.module == module for place, _ in places):
+                named.update(row.claims)
+    return tuple(id for id, _ in named.most_common(CLAIMS))
+
+
+def tried(errors: Sequence[Drawn], *, jobs: int = 1) -> Iterator[tuple[Drawn, str]]:
+    """Try errors against claims, then those that are left against tests; yield each with what noticed it, or ''."""
+    by_name = {error.name: error for error in errors}
+    left = [error for error in errors if not error.claims]
+    for result in run([Attempt(e.name, e.changed, claims=e.claims) for e in errors if e.claims], jobs=jobs):
+        error = by_name[result.attempt.name]
+        if by := _noticed(result, "claims"):
+            yield error, by
+        else:
+            left.append(error)
+    yield from ((error, "") for error in left if not error.tests)
+    for result in run([Attempt(e.name, e.changed, tests=e.tests) for e in left if e.tests], jobs=jobs):
+        yield by_name[result.attempt.name], _noticed(result, "tests")
+
+
+def _noticed(result: Result, by: str) -> str:
+    """Say what noticed an error: an exception in a claim, a run without an end, or a crash are seen as well."""
     if result.noticed:
-        return "claims"
-    if any("Error" in words for words in result.survived):
-        return "exception"
-    files = importing_files(error.module)
-    if files and all(r.killed for r in run([dataclasses.replace(error, claims=(), tests=files)])):
-        return "tests"
-    return "nothing"
+        return by
+    for end, word in ((TIMED_OUT, "time"), (ENDED, "crash")):
+        if any(words.endswith(end) for words in result.survived):
+            return word
+    return "exception" if any("Error" in words for words in result.survived) else ""
 
 
 def main(words: Sequence[str]) -> int:
-    """Draw errors, print what noticed each of them, and the share that was noticed with its confidence interval."""
+    """Draw errors, print those that nothing noticed, and the share that was noticed with its confidence interval."""
     parser = argparse.ArgumentParser(prog="python -m tests.quality.random_mutants", description=__doc__)
-    parser.add_argument("modules", nargs="*", default=["*"], help="names of modules, or shell patterns; all by default")
+    parser.add_argument("modules", nargs="*", help="names of packages or modules, or shell patterns; all by default")
     parser.add_argument("--count", type=int, default=50, help="number of errors")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
-    parser.add_argument("--tests", action="store_true", help="errors in all functions, tried against tests alone")
+    parser.add_argument("--jobs", type=int, default=1, help="number of parallel processes")
+    parser.add_argument("--share", type=float, default=SHARE, help="share of errors that must be noticed")
     options = parser.parse_args(words)
+    errors = draw(options.count, seed=options.seed, patterns=options.modules)
+    if not errors:
+        print(f"no function to draw from in {' or '.join(options.modules)}", file=sys.stderr)
+        return 2
     found: collections.Counter[str] = collections.Counter()
     with prepare():
-        for error in draw(options.count, seed=options.seed, patterns=options.modules, by_tests=options.tests):
-            by = tried(error)
+        for error, by in tried(errors, jobs=options.jobs):
             found[by] += 1
-            print(f"{by:9}  {error.name}", flush=True)
-    total = found.total()
-    if not total:
-        none = "no module with tests matches" if options.tests else "no table has errors in"
-        print(f"{none} {' or '.join(options.modules)}", file=sys.stderr)
-        return 2
-    seen = total - found["nothing"]
-    low, high = binomtest(seen, total).proportion_ci(method="wilson")
-    print(f"{seen} of {total} noticed ({low:.0%} to {high:.0%}): {dict(found)}; the rest has to be read")
-    return 0
+            print(f"{by or 'SURVIVED':9}  {error.name}" + ("" if error.tests else " (no tests)"), flush=True)
+    seen = found.total() - found[""]
+    low, high = binomtest(seen, found.total()).proportion_ci(method="wilson")
+    ways = ", ".join(f"{count} by {by}" for by, count in sorted(found.items()) if by)
+    share = seen / found.total()
+    print(f"{seen} of {found.total()} noticed ({ways or 'none'}): {share:.0%}, 95% interval {low:.0%} to {high:.0%}")
+    return int(share < options.share)
 
 
 if __name__ == "__main__":

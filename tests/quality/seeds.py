@@ -1,8 +1,8 @@
 """Check every claim with many seeds, and look for claims that measure one trial under two ids.
 
-`python -m tests.quality.seeds [PATTERN ...] [--seeds 20] [--trials N] [--jobs 2] [--lines FOLDER]`: nothing may be broken,
-every control must come out REFUTED, and a verdict may not depend on the seed. With `--lines` a run that was interrupted
-resumes. Claims that read records of experiments take the ones there are, or make quick ones.
+`python -m tests.quality.seeds [PATTERN ...] [--seeds 20] [--trials N] [--jobs 2] [--lines FOLDER]`: nothing may be
+broken, every control must come out REFUTED, and a verdict may not depend on the seed. With `--lines` a run that was
+interrupted resumes. Claims that read records of experiments take the ones there are, or make quick ones.
 """
 
 import argparse

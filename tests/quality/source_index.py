@@ -92,12 +92,16 @@ class Place:
         new = [_located(copy.deepcopy(node), old) for node in new]
         if not new and self.field in ("body", "orelse", "finalbody") and len(getattr(self.parent, self.field)) == 1:
             new = [_located(ast.Pass(), old)] if self.field == "body" else []
+        return _copied(self.source, self.parent, self.field, self.filled(new))
+
+    def filled(self, new: list[ast.AST]) -> ast.AST | list[ast.AST]:
+        """Give the field of the parent with other nodes here."""
         if self.start is None:
             (value,) = new
-        else:
-            value = list(getattr(self.parent, self.field))
-            value[self.start : self.stop] = new
-        return _copied(self.source, self.parent, self.field, value)
+            return value
+        value = list(getattr(self.parent, self.field))
+        value[self.start : self.stop] = new
+        return value
 
 
 class Index:
@@ -105,6 +109,8 @@ class Index:
 
     def __init__(self, sources: Iterable[Source]):
         self.sources = tuple(sources)
+        self.by_module = {source.module: source for source in self.sources}
+        self.packages = {source.module for source in self.sources if source.path.name == "__init__.py"}
 
     def defining(self, name: str) -> list[Source]:
         """List the modules that define a qualified name."""

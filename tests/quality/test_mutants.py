@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis.claims import claims
-from tests.attempts import Attempt, run
+from tests.quality.attempts import run
 from tests.quality.mutants import Mutant, attempts, mutants, stale
 from tests.quality.source_index import Index, Source
 
@@ -144,9 +144,3 @@ def test_a_claim_that_does_not_see_a_mutant_is_reported():
     (result,) = run(attempts([unseen]))
     assert not result.killed
     assert result.survived == ("consensus/equation-18-19: EXACT",)
-
-
-def test_an_attempt_that_does_not_end_is_ended_and_reported():
-    endless = Mutant("endless", "Window.__init__", '"width"', '"the width"', ("consensus/equation-18-19",))
-    (result,) = run([Attempt("endless", endless.changed(), endless.claims)], limit=0.0)
-    assert result.survived == ("consensus/equation-18-19: no result in time",)

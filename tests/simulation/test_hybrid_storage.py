@@ -69,7 +69,7 @@ def file(grown, tmp_path):
 def test_a_growing_run_comes_back_whole_and_another_process_makes_the_same_bits(grown, file):
     assert len(grown.phases) > 2
     assert same(load(file), grown)
-    code = "import sys; from dynsim.simulation.run_files import *; save(sys.argv[1] + '.again', rerun(sys.argv[1]), seed=1)"
+    code = "import sys, dynsim as ds; ds.save(sys.argv[1] + '.again', ds.rerun(sys.argv[1]), seed=1)"
     in_another_process(code, file)
     assert file.with_suffix(".npz.again").read_bytes() == file.read_bytes()
     assert (header(file)["kind"], header(file)["dtype"]) == ("HybridTrajectory", "float64")

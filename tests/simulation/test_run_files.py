@@ -103,7 +103,7 @@ def test_another_process_makes_the_same_bits_from_the_files_alone(integrators, t
     files = [tmp_path / f"{k}.npz" for k in range(len(runs))]
     for file, made in zip(files, runs, strict=True):
         save(file, made)
-    code = "import sys; from dynsim.simulation.run_files import *; [save(f'{file}.again', rerun(file)) for file in sys.argv[1:]]"
+    code = "import sys, dynsim as ds; [ds.save(f'{file}.again', ds.rerun(file)) for file in sys.argv[1:]]"
     in_another_process(code, *files)
     for file, made in zip(files, runs, strict=True):
         again = file.with_suffix(".npz.again")

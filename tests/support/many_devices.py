@@ -1,6 +1,7 @@
 """One flow on eight simulated devices against the same flow on one: prints what it finds, as JSON.
 
-A process of its own (`python -m tests.support.many_devices CASE ...`), since the number of devices is fixed before JAX starts.
+A process of its own (`python -m tests.support.many_devices CASE ...`), since the number of devices is fixed before JAX
+starts.
 """
 
 import os

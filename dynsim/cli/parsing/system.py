@@ -1,7 +1,7 @@
 """The options that name a system with its parameters and its start, shared by the commands that study one.
 
-A command's dataclass extends `SystemOptions`, `parse_system` reads it, and `dynsim.cli.building.systems.found` builds the
-system. This module loads nothing heavy.
+A command's dataclass extends `SystemOptions`, `parse_system` reads it, and `dynsim.cli.building.systems.found` builds
+the system. This module loads nothing heavy.
 """
 
 import dataclasses

@@ -1,4 +1,7 @@
-"""`python -m tests.quality.benchmarks [--quick] [--only NAME ...] [--json FILE] [--figure FILE]`: all races of this machine."""
+"""All races of this machine.
+
+Usage: `python -m tests.quality.benchmarks [--quick] [--only NAME ...] [--json FILE] [--figure FILE]`.
+"""
 
 import argparse
 import json

@@ -1,0 +1,45 @@
+"""Errors in place while tests run: a test that fails, a file that cannot be imported, and what goes unseen."""
+
+import ast
+
+import pytest
+
+from tests.quality.attempts import ENDED, TIMED_OUT, Attempt, Changed, run
+
+FILES = {
+    "test_value.py": "import own_module\n\ndef test_value():\n    assert own_module.VALUE == 1\n",
+    "test_other.py": "import own_module\n\ndef test_other():\n    assert True\n",
+}
+
+
+@pytest.fixture
+def said(tmp_path):
+    """Try a module of the given text, which no file holds, against files of tests."""
+
+    def result(text: str, *names: str, limit: float = 300.0):
+        changed = Changed("own_module", str(tmp_path / "own_module.py"), ast.parse(text))
+        (found,) = run([Attempt("error", changed, tests=tuple(str(tmp_path / name) for name in names))], limit=limit)
+        return found
+
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return result
+
+
+def test_a_test_that_fails_notices_an_error(said):
+    assert said("VALUE = 2", *FILES).killed
+    assert not said("VALUE = 1", *FILES).killed
+
+
+def test_files_that_cannot_be_imported_notice_an_error(said):
+    assert said("VALUE = 1 / 0", *FILES).killed
+    assert said("VALUE = 1 / 0", "test_other.py").killed
+
+
+def test_a_file_that_is_not_there_notices_nothing(said):
+    assert said("VALUE = 2", "test_nowhere.py").survived[0].endswith("no test failed (USAGE_ERROR)")
+
+
+def test_an_error_that_ends_the_process_or_never_ends_is_told_from_one_that_is_noticed(said):
+    assert said("import os; os._exit(3)", *FILES).survived[0].endswith(ENDED)
+    assert said("while True: pass", *FILES, limit=5.0).survived[0].endswith(TIMED_OUT)
