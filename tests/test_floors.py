@@ -27,7 +27,7 @@ LAYERS = {
     "analysis/experiments": 6,
     "analysis/ledger": 7,
     "analysis/claims": 8,
-    "analysis/verifiers": 0,  # scripts that import the standard library alone
+    "analysis/verifiers": 0,  # scripts that import the standard library and each other's frames alone
     "figures/panels": 8,
     "figures": 9,
     "dynsim/commands": 10,
