@@ -11,7 +11,7 @@ from dynsim._runtime import interrupts
 
 COMMANDS = {
     "demo": "simulate, check and draw the first experiment of the first paper, in a few seconds",
-    "list": "list systems, initial distributions, papers, claims, experiments and figures",
+    "list": "list systems, initial distributions, papers, claims, verifiers, experiments and figures",
     "simulate": "simulate a system from one initial state or many, with options from flags or a TOML file",
     "sweep": "evaluate a function of yours, or the run of a system, on a grid of parameters",
     "portrait": "draw the phase portrait of a system of the catalogue, of a paper, or of yours",
@@ -21,6 +21,7 @@ COMMANDS = {
     "continue": "follow equilibria and periodic orbits of a system in a parameter, and draw the bifurcation diagram",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",
+    "verifier": "write the standalone script of a refutation, which needs Python's standard library alone",
     "figure": "compute and draw figures",
     "report": "write the ledger: every statement of the papers with its finding",
 }
@@ -29,6 +30,7 @@ MODULES = {
     "check": "ledger.check",
     "report": "ledger.report",
     "figure": "ledger.figure",
+    "verifier": "ledger.verifier",
     "basins": "basins.command",
     "continue": "continuation.command",
     "sweep": "sweep.command",

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class List:
-    """List systems, initial distributions, papers, claims, experiments and figures, or one of these."""
+    """List systems, initial distributions, papers, claims, verifiers, experiments and figures, or one of these."""
 
     what: Annotated[
-        Literal["all", "systems", "initial-distributions", "papers", "claims", "experiments", "figures"],
+        Literal["all", "systems", "initial-distributions", "papers", "claims", "verifiers", "experiments", "figures"],
         tyro.conf.Positional,
     ] = "all"
     """the list to print"""
@@ -32,6 +32,7 @@ def main(words: Sequence[str]) -> int:
         "initial-distributions": _distributions,
         "papers": lambda: _papers(problems),
         "claims": lambda: _claims(problems),
+        "verifiers": _verifiers,
         "experiments": _experiments,
         "figures": lambda: _figures(problems),
     }
@@ -96,6 +97,12 @@ def _claims(problems: list[str]) -> list[str]:
 def _in_columns(rows: list[tuple[str, str]]) -> list[str]:
     width = max((len(name) for name, _ in rows), default=0) + 2
     return [f"{name:<{width}}{text}".rstrip() for name, text in rows]
+
+
+def _verifiers() -> list[str]:
+    from analysis.verifiers.pages import verifiers
+
+    return list(verifiers())
 
 
 def _experiments() -> list[str]:

@@ -30,7 +30,7 @@ LAYERS = {
     "analysis/experiments": 7,
     "analysis/ledger": 8,
     "analysis/claims": 9,
-    "analysis/verifiers": 0,  # scripts that import the standard library alone
+    "analysis/verifiers": 0,  # the standard library and their frames alone
     "figures/panels": 9,
     "figures": 10,
     "dynsim/cli": 11,

@@ -12,9 +12,10 @@ from analysis.claims.rational_instances import DRAWN, integers
 from analysis.json_types import counterexample
 from analysis.ledger.check import check
 from analysis.ledger.verdict import Verdict
+from analysis.verifiers.pages import file_name
 from dynsim.keys import stream
 from tests import data_or_skip
-from tests.support.verifiers import FILES, OTHER_WITNESS, file_of, run
+from tests.support.verifiers import FILES, OTHER_WITNESS, run
 
 SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "consensus/claim-feedforward-sum",
@@ -229,10 +230,10 @@ def test_a_claim_is_decided_and_its_control_is_refuted(claim, trials, tmp_path):
         assert found.control is Verdict.REFUTED
     elif claim.ruling is None:
         assert "no control:" in claim.note
-    if claim.id not in OTHER_WITNESS and file_of(claim.id) in FILES:
+    if claim.id not in OTHER_WITNESS and file_name(claim.id) in FILES:
         witness = tmp_path / "witness.json"
         witness.write_text(counterexample(found))
-        read = run(file_of(claim.id), str(witness))
+        read = run(file_name(claim.id), str(witness))
         assert (read.returncode, read.stderr) == (0, ""), read.stdout + read.stderr
         assert read.stdout.splitlines()[-1] == f"{claim.id} is refuted"
 

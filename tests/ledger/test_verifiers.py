@@ -1,4 +1,4 @@
-"""The standalone verifiers of refutations: they accept their own witness, reject a spoilt one, and import nothing."""
+"""The pages of verifiers of refutations: they accept their own witness, reject a spoilt one, and import nothing."""
 
 import ast
 import json
@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from analysis.claims import claims, statements
-from tests.support.verifiers import FILES, FOLDER, OTHER_WITNESS, constant, file_of, run
+from analysis.verifiers.pages import FOLDER, file_name
+from tests.support.verifiers import FILES, OTHER_WITNESS, constant, run, written
 
 CLAIMS = FOLDER.parent / "claims"
 
@@ -194,7 +195,7 @@ def refuted_exactly(source: str) -> set[str]:
 def test_every_certified_refutation_has_a_verifier():
     refuted = {id for path in CLAIMS.glob("*/*.py") for id in refuted_exactly(path.read_text())}
     assert len(refuted) > 30
-    assert {file_of(id) for id in refuted} - FILES.keys() == set()
+    assert {file_name(id) for id in refuted} - FILES.keys() == set()
 
 
 def test_every_verifier_has_a_spoilt_witness():
@@ -206,7 +207,7 @@ def test_a_verifier_is_named_after_a_statement_or_a_reading_of_one():
     for name in FILES:
         statement = constant(name, "STATEMENT")
         assert "/".join(statement.split("/")[:2]) in ids
-        assert name == file_of(statement)
+        assert name == file_name(statement)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -251,7 +252,7 @@ def test_a_verifier_says_which_names_a_witness_must_have(tmp_path):
 @pytest.mark.parametrize("name", FILES)
 def test_a_verifier_imports_only_the_standard_library(name):
     imported = set()
-    for node in ast.walk(ast.parse(FILES[name].read_text())):
+    for node in ast.walk(ast.parse(written(name).read_text())):
         if isinstance(node, ast.Import):
             imported |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -1,15 +1,21 @@
-"""The standalone scripts of refutations, run as a reader runs them, and the claims whose witness is none of theirs."""
+"""The standalone pages of verifiers, run as a reader runs them, and the claims whose witness is none of theirs."""
 
-import ast
+import atexit
 import functools
-import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[2] / "analysis" / "verifiers"
-FILES = {path.relative_to(FOLDER).with_suffix("").as_posix(): path for path in sorted(FOLDER.rglob("*.py"))}
+from analysis.verifiers import pages
+
+FRAMES = sorted((pages.FOLDER / "frames").glob("*.py"))
+FILES = {
+    path.relative_to(pages.FOLDER).with_suffix("").as_posix(): path
+    for path in sorted(pages.FOLDER.glob("*/*.py"))
+    if path not in FRAMES
+}
 
 RUN_OF_A_NETWORK = (
     "the claim runs a network with random weights; the verifier has a layer of the kind with rational states"
@@ -28,19 +34,29 @@ OTHER_WITNESS = {
 
 
 @functools.cache
+def folder() -> Path:
+    """Return an empty folder for the pages of this session, which is removed at its end."""
+    made = tempfile.TemporaryDirectory(prefix="pages-of-verifiers-")
+    atexit.register(made.cleanup)
+    return Path(made.name)
+
+
+@functools.cache
+def written(name: str) -> Path:
+    """Write the page of a verifier, once in a session, and return its file."""
+    file = folder() / f"{name}.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(pages.page(FILES[name]))
+    return file
+
+
+@functools.cache
 def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a verifier in an interpreter without site packages, environment or current directory on its path."""
-    command = [sys.executable, "-I", "-S", str(FILES[name]), *arguments]
+    """Run a verifier's page in an interpreter without site packages, environment or current directory on its path."""
+    command = [sys.executable, "-I", "-S", str(written(name)), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def constant(name: str, of: str) -> Any:
-    """Return a constant of a verifier, read from its source."""
-    assigned = [node for node in ast.parse(FILES[name].read_text()).body if isinstance(node, ast.Assign)]
-    return ast.literal_eval(next(node.value for node in assigned if ast.unparse(node.targets[0]) == of))
-
-
-def file_of(statement: str) -> str:
-    """Return the name of the verifier of a statement or a reading of one."""
-    key, _, rest = statement.partition("/")
-    return f"{key}/{re.sub('[-./]', '_', rest)}"
+    """Return a constant of a verifier, read from its page."""
+    return pages.constant(written(name), of)

@@ -6,14 +6,11 @@ y). Read: each of these points of (S^n)^l is asymptotically stable. (Asymptotica
 Instance: the point (y, ..., y), and the same point rotated through the angle 2 arctan(s) in the first two coordinates.
 For tokens that coincide the field is a multiple of y - (y.y) y = 0: the rotated point is an equilibrium too, it does
 not converge to (y, ..., y), and s can be any positive number. Every neighbourhood contains such points.
-
-Usage: python claim_identity_consensus_point.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/claim-identity-consensus-point"
 WITNESS = {"y": ["3/5", "0", "4/5"], "s": ["1/10", "1/1000000", "1/1000000000000"]}
@@ -35,20 +32,5 @@ def checks(witness):
         yield "its squared distance from y, at most 4 s^2 and not zero", float(gap), 0 < gap <= 4 * s * s
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

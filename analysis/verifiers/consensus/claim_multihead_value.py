@@ -16,15 +16,13 @@ F is positive at some c_0 in (0, 1) and negative at some c_1 in (c_0, 1): the in
 distance from v is at least sqrt(2 - 2 c_1). The angle of an equilibrium in it is enclosed by a change of sign of F.
 
 F is evaluated in rational interval arithmetic, exp and cos by their Taylor series with bounds of the remainder.
-
-Usage: python claim_multihead_value.py [WITNESS.json]
 """
 
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import bilinear_form
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/claim-multihead-value"
 WITNESS = {
@@ -39,12 +37,12 @@ DIGITS = 10**40
 
 
 def outward(low, high):
-    """Return an interval that contains [low, high], with ends that are multiples of 1 / DIGITS."""
+    """An interval that contains [low, high], with ends that are multiples of 1 / DIGITS."""
     return Fraction(math.floor(low * DIGITS), DIGITS), Fraction(math.ceil(high * DIGITS), DIGITS)
 
 
 def exponential(x):
-    """Return bounds of exp(x): for x >= 0 the terms after number n sum to at most twice the next if 2 x <= n + 2."""
+    """Bounds of exp(x): for x >= 0 the terms after number n sum to at most twice the next if 2 x <= n + 2."""
     if x < 0:
         low, high = exponential(-x)
         return outward(1 / high, 1 / low)
@@ -54,13 +52,13 @@ def exponential(x):
 
 
 def cosine(x):
-    """Return bounds of cos(x), |x| <= 2: two partial sums of a series whose terms alternate and decrease from k = 1."""
+    """Bounds of cos(x), |x| <= 2: two partial sums of a series whose terms alternate and decrease from k = 1."""
     sums = [sum((-1) ** k * x ** (2 * k) / math.factorial(2 * k) for k in range(n)) for n in (30, 31)]
     return outward(min(sums), max(sums))
 
 
 def field(heads, low, high):
-    """Return bounds of F on the interval [low, high] of positive numbers c, for the numbers a, d and p of each head."""
+    """Bounds of F on the interval [low, high] of positive numbers c, for the numbers a, d and p of each head."""
     bottom, top = Fraction(0), Fraction(0)
     for a, d, p in heads:
         exponents = sorted([p * (1 - low), p * (1 - high)])
@@ -68,11 +66,6 @@ def field(heads, low, high):
         terms = sorted([a * least, a * most]), sorted([(a - d) * (1 - most) * low, (a - d) * (1 - least) * high])
         bottom, top = bottom + terms[0][0] + terms[1][0], top + terms[0][1] + terms[1][1]
     return bottom, top
-
-
-def form(x, M, y):
-    """Return x.M y in the plane."""
-    return sum(x[i] * M[i][j] * y[j] for i in (0, 1) for j in (0, 1))
 
 
 def checks(witness):
@@ -86,7 +79,7 @@ def checks(witness):
         [*map(str, norms)],
         {*norms} == {1} and y1 == v,
     )
-    mixed = [form(v, M, w) for M in U] + [form(w, M, v) for M in U]
+    mixed = [bilinear_form(v, M, w) for M in U] + [bilinear_form(w, M, v) for M in U]
     yield (
         "v is an eigenvector of every U_h, and they are symmetric: off-diagonal entries",
         [*map(str, mixed)],
@@ -94,7 +87,7 @@ def checks(witness):
     )
     scalar = all(M[0][0] == M[1][1] and M[0][1] == M[1][0] == 0 for M in P)
     yield "every P_h is a multiple of I", witness["P"], scalar
-    heads = [(form(v, M, v), form(w, M, w), Q[0][0]) for M, Q in zip(U, P, strict=True)]
+    heads = [(bilinear_form(v, M, v), bilinear_form(w, M, w), Q[0][0]) for M, Q in zip(U, P, strict=True)]
     lam, mu = (sum(head[k] for head in heads) for k in (0, 1))
     yield "lambda > 0 is the simple top eigenvalue of U, of v: its eigenvalues", (str(lam), str(mu)), lam > max(mu, 0)
     c, (low, high) = v[0] * y2[0] + v[1] * y2[1], map(Fraction, witness["interval"])
@@ -116,20 +109,5 @@ def checks(witness):
     yield "F at these cosines", [float(b) for pair in signs for b in pair], signs[0][0] > 0 > signs[1][1]
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

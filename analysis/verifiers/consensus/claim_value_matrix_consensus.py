@@ -14,14 +14,11 @@ Token 2: (r_2^2)' / (2 alpha) = mu b_2^2 (w_2.w_1 + r_2^2) - lambda b_2 (b_1 + b
 beta = sqrt(1 - eta^2) = -b_2, b_1 <= 1 and w_2.w_1 >= -eta delta, this is at most
     mu beta^2 (eta^2 - eta delta) + lambda beta (1 - beta) eta^2 < 0,
 so that r_2 stays below eta and b_2 < -beta. Then |y_1 - y_2| >= b_1 - b_2 > sqrt(1 - delta^2) + beta for all t.
-
-Usage: python claim_value_matrix_consensus.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/claim-value-matrix-consensus"
 # delta and eta with their cosines sqrt(1 - delta^2) and sqrt(1 - eta^2)
@@ -42,20 +39,5 @@ def checks(witness):
     yield "lower bound of |y_1 - y_2| for all t", near + beta, near + beta > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -8,14 +8,11 @@ in i and t together.)
 Instance: f_0 = 0 and f_i(t) = 4 t - 1/i - i t^2, i = 1, 2, ..., at t = 0. The maximum exists for every t, since f_i(t)
 tends to -oo for t > 0 and f_i(0) = -1/i < 0. Only f_0 is active at 0, with the derivative 0. But f(1/k) >= f_k(1/k) =
 2/k for all k: the upper Dini derivative at 0 is at least 2.
-
-Usage: python equation_12_infinite_family.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/equation-12/infinite-family"
 WITNESS = {"slope": "4", "k": [1, 10, 1000, 1000000]}
@@ -32,20 +29,5 @@ def checks(witness):
         yield "it is slope - 2, for every k", slope - 2, quotient == slope - 2
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -7,15 +7,13 @@ Instance: heads with rational matrices W_h V_h, d the square of an integer, and 
 numbers are rational: exp(y_j^T K^T Q y_i) = 2^(y_j.M y_i), with integer exponents. In the product y D exp(R) column i
 is sum_j y_j D_jj exp(R)_{ji}: (5) divides by D_jj^{-1}, the sum of the key, where (6) has D_ii^{-1}, the sum of the
 query. Two vectors have the same projection to the ellipsoid only if they are parallel.
-
-Usage: python equation_5.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
 from math import isqrt
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import bilinear_form
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/equation-5"
 WITNESS = {
@@ -24,11 +22,6 @@ WITNESS = {
     "W_h V_h": [[["1", "0", "0", "0"], ["0", "1", "0", "0"], ["0", "0", "1", "0"], ["0", "0", "0", "1"]]],
     "exponents of two": [[["0", "1", "0", "0"], ["0", "0", "0", "0"], ["0", "0", "0", "0"], ["0", "0", "0", "0"]]],
 }
-
-
-def form(x, M, y):
-    """Return x.M y."""
-    return sum(a * m * b for a, row in zip(x, M, strict=True) for m, b in zip(row, y, strict=True))
 
 
 def checks(witness):
@@ -43,11 +36,11 @@ def checks(witness):
     symmetric = all(W[i][j] == W[j][i] for i in range(d) for j in range(i))
     gaps = [W[i][i] - sum(abs(W[i][j]) for j in range(d) if j != i) for i in range(d)]
     yield "W is positive definite: diagonal less the others of its row", [*map(str, gaps)], symmetric and min(gaps) > 0
-    norms = [form(v, W, v) for v in y]
+    norms = [bilinear_form(v, W, v) for v in y]
     yield "the tokens are on the ellipsoid of W", [*map(str, norms)], {*norms} == {1}
     five, six, whole = [v[:] for v in y], [v[:] for v in y], True
     for A, M in zip(heads, forms, strict=True):
-        power = [[form(y[j], M, y[i]) for i in n] for j in n]
+        power = [[bilinear_form(y[j], M, y[i]) for i in n] for j in n]
         whole = whole and all(v.denominator == 1 for row in power for v in row)
         weight = [[Fraction(2) ** int(v) for v in row] for row in power]
         D = [Fraction(1) / (root * sum(weight[j][i] for j in n)) for i in n]
@@ -65,20 +58,5 @@ def checks(witness):
     yield "some pair is not parallel: largest cross products", [*map(float, turns)], any(turns)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

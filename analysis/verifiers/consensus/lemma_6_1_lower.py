@@ -8,14 +8,11 @@ Instance: U = diag(u_1, u_2, u_3) with u_1 > u_2 > u_3, y* = e_2 and a start on 
 Argument. In coordinates (22) is y_k' = a(t) (u_k - q) y_k with q = y.U y. So y_1 = 0 is invariant, y_2 keeps its sign,
 and the ratio r = y_3 / y_2 obeys r' = -a(t) (u_2 - u_3) r with a(t) >= c > 0: it tends to 0 whatever a(t) is. On the
 circle y_1 = 0 with y_2 > 0 this means that y converges to e_2 = y*.
-
-Usage: python lemma_6_1_lower.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/lemma-6.1-lower"
 WITNESS = {"U": ["3", "2", "1"], "start": ["0", "4/5", "3/5"]}
@@ -42,20 +39,5 @@ def checks(witness):
     yield "r tends to 0: u_2 - u_3", u[1] - u[2], u[1] > u[2]
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

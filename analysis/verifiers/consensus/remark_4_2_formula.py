@@ -6,23 +6,20 @@ sum_{mu=0}^{n-1} binom(l-1, mu). (Tokens on S^n are in R^(n+1), so that the sum 
 Instance: l points of R^(n+1) in general position. The signs of uniform tokens are independent of their lines, and each
 choice of signs has the same probability 2^-l; the number of choices of signs of points in general position for which
 they are in an open half-space does not depend on the points (Wendel), and is found by enumeration.
-
-Usage: python remark_4_2_formula.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/remark-4.2-formula"
 WITNESS = {"l": 2, "n": 1, "points": [["1", "0"], ["1", "2"]]}
 
 
 def determinant(rows):
-    """Return the determinant of a square matrix, by its first row."""
+    """The determinant of a square matrix, by its first row."""
     if not rows:
         return 1
     minors = ([[*row[:k], *row[k + 1 :]] for row in rows[1:]] for k in range(len(rows)))
@@ -30,7 +27,7 @@ def determinant(rows):
 
 
 def hemispheres(points):
-    """Return the signs s for which some v has s_i v.x_i > 0 for all i, for points in general position.
+    """The signs s for which some v has s_i v.x_i > 0 for all i, for points in general position.
 
     Each choice is that of a cone of vectors v. If there are at least d points, every cone has an edge: a vector
     orthogonal to d - 1 points, which may have either sign next to it. Fewer points have every choice of signs.
@@ -73,20 +70,5 @@ def checks(witness):
     yield "the same sum up to n is the share", full, full == share
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -5,22 +5,15 @@ tangent space of the ellipsoid at y. Read: a linear map onto the tangent space t
 the tangent space, and the remark needs no more; but it is not idempotent.)
 
 Instance: a regular U, not the identity, and the images X of the unit vectors, tangent vectors, one of which Pi moves.
-
-Usage: python remark_5_1_projection.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import linear_image
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/remark-5.1-projection"
 WITNESS = {"U": [["2", "0"], ["0", "1"]], "inverse of U": [["1/2", "0"], ["0", "1"]], "y": ["3/10", "4/5"]}
-
-
-def apply(M, x):
-    """Return M x."""
-    return [sum(a * b for a, b in zip(row, x, strict=True)) for row in M]
 
 
 def checks(witness):
@@ -28,37 +21,23 @@ def checks(witness):
     U, inverse = ([[Fraction(v) for v in row] for row in witness[name]] for name in ("U", "inverse of U"))
     y, d = [Fraction(v) for v in witness["y"]], range(len(U))
     unit = [[Fraction(i == k) for i in d] for k in d]
-    yield "U is regular, with its inverse", witness["inverse of U"], all(apply(U, apply(inverse, e)) == e for e in unit)
-    z = apply(U, y)
+    regular = all(linear_image(U, linear_image(inverse, e)) == e for e in unit)
+    yield "U is regular, with its inverse", witness["inverse of U"], regular
+    z = linear_image(U, y)
     size = sum(v * v for v in z)
     yield "y is on the ellipsoid: y.W y", size, size == 1
 
     def image(X):
-        """Return Pi X."""
+        """Pi X."""
         inner = sum(a * b for a, b in zip(z, X, strict=True))
-        return apply(inverse, [x - inner * w for x, w in zip(X, z, strict=True)])
+        return linear_image(inverse, [x - inner * w for x, w in zip(X, z, strict=True)])
 
     images = [image(e) for e in unit]  # each is tangent
-    tangent = [sum(a * b for a, b in zip(z, apply(U, X), strict=True)) for X in images]
+    tangent = [sum(a * b for a, b in zip(z, linear_image(U, X), strict=True)) for X in images]
     yield "the images X of the unit vectors are tangent: y.W X", [*map(str, tangent)], not any(tangent)
     moved = [X for X in images if image(X) != X]
     yield "Pi moves some of them", [[*map(str, X)] for X in moved], len(moved) > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

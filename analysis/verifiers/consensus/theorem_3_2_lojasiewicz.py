@@ -8,14 +8,12 @@ Instance: l tokens at one point u of the ellipsoid u.P u = 1.
 Argument. The derivative of V_P along tangent vectors z_1, ..., z_l is -(1/2) sum_{i,j} e (z_i.P u + u.P z_j), and
 tangent vectors at u are those with z.P u = 0: it vanishes, so that grad V_P = 0 in any metric. But V_P = -l^2 e / 2 is
 not zero, and no lambda makes |V_P| <= 0. (The inequality of Lojasiewicz has V_P - V_P(y*) and an exponent in it.)
-
-Usage: python theorem_3_2_lojasiewicz.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import pivots
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-3.2-lojasiewicz"
 WITNESS = {"P": [["1", "0"], ["0", "4"]], "tokens": [["3/5", "2/5"], ["3/5", "2/5"], ["3/5", "2/5"]]}
@@ -43,33 +41,5 @@ def checks(witness):
     yield "lower bound of |V_P|, with e > 5/2", least, least > 0
 
 
-def pivots(M):
-    """Return the pivots of elimination without exchanges, up to the first that is not positive."""
-    rows, found = [row[:] for row in M], []
-    for k in range(len(rows)):
-        found.append(rows[k][k])
-        if found[-1] <= 0:
-            break
-        for i in range(k + 1, len(rows)):
-            factor = rows[i][k] / rows[k][k]
-            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return found
-
-
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

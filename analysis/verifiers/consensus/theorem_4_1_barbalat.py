@@ -10,14 +10,12 @@ Argument. All weights are 1 / (l sqrt(n+1)), and V_i' = -sum_j (v.y_j - (y_i.y_j
 solution through this state at a small time t_0 > 0, with tokens in the open hemisphere from time 0. Before t_0 the one
 of the two indices with the smaller derivative is active alone, after t_0 the one with the larger: the Dini derivative
 jumps at t_0 by the difference, and is not continuous.
-
-Usage: python theorem_4_1_barbalat.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import dot
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-4.1-barbalat"
 WITNESS = {
@@ -29,7 +27,6 @@ WITNESS = {
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     v, tokens = [Fraction(x) for x in witness["v"]], [[Fraction(x) for x in row] for row in witness["tokens"]]
-    dot = lambda x, y: sum(s * t for s, t in zip(x, y, strict=True))
     norms = [str(dot(y, y)) for y in [v, *tokens]]
     yield "squared norms of v and the tokens", norms, norms == ["1"] * len(norms)
     heights = [dot(v, y) for y in tokens]
@@ -39,20 +36,5 @@ def checks(witness):
     yield "l sqrt(n+1) V_i' for i = 1, 2, which differ", [*map(str, rates)], rates[0] != rates[1]
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,32 +13,21 @@ increases to 1: both tokens converge to m.
 
 The identities are checked for all such pairs: with s > 0, (a, b) = (1 + 2 s, 2 s + 2 s^2) / (1 + 2 s + 2 s^2) runs
 through all angles in (0, pi/2); a polynomial in s whose coefficients are nonnegative and not all zero is positive.
-
-Usage: python theorem_4_1_domain.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import dot
+from analysis.verifiers.frames.polynomials import product
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-4.1-domain"
 WITNESS = {"v": ["1", "0"], "y1": ["-7/25", "24/25"], "y2": ["1", "0"]}
 
 
-def product(p, q):
-    """Return the product of two polynomials, as lists of coefficients."""
-    return [sum(p[i] * q[k - i] for i in range(len(p)) if 0 <= k - i < len(q)) for k in range(len(p) + len(q) - 1)]
-
-
 def difference(p, q):
-    """Return the difference of two polynomials."""
+    """The difference of two polynomials."""
     return [sum(p[k : k + 1]) - sum(q[k : k + 1]) for k in range(max(len(p), len(q)))]
-
-
-def dot(u, v):
-    """Return the inner product of two plane vectors of numbers."""
-    return u[0] * v[0] + u[1] * v[1]
 
 
 def checks(witness):
@@ -68,20 +57,5 @@ def checks(witness):
     yield "a increases: coefficients of a' N^3 / alpha", first[0], min(first[0]) >= 0 < max(first[0])
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

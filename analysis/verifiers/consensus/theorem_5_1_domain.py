@@ -19,36 +19,29 @@ solution stays between -y_1 and -m for all t, and m -> y_1 takes it to -y_1. It 
 The signs in (a)-(c) are checked for every position of y_2 on the open half-circle: with s > 0, m = (1 + 2 s, 2 s +
 2 s^2) / (1 + 2 s + 2 s^2) runs through all angles in (0, pi/2); a polynomial in s whose coefficients are nonnegative
 and not all zero is positive.
-
-Usage: python theorem_5_1_domain.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.polynomials import product
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-5.1-domain"
 WITNESS = {"y1": ["1", "0"], "y2": ["-3/5", "4/5"], "P": [["0", "0"], ["0", "0"]]}
 
 
-def product(p, q):
-    """Return the product of two polynomials, as lists of coefficients."""
-    return [sum(p[i] * q[k - i] for i in range(len(p)) if 0 <= k - i < len(q)) for k in range(len(p) + len(q) - 1)]
-
-
 def total(*terms):
-    """Return the sum of polynomials."""
+    """The sum of polynomials."""
     return [sum(p[k] for p in terms if k < len(p)) for k in range(max(map(len, terms)))]
 
 
 def positive(p):
-    """Return whether a polynomial has nonnegative coefficients that are not all zero."""
+    """Whether a polynomial has nonnegative coefficients that are not all zero."""
     return min(p) >= 0 < max(p)
 
 
 def cross(u, v):
-    """Return the cross product of two plane vectors of polynomials: the derivative of the angle of u if u' = v."""
+    """The cross product of two plane vectors of polynomials: the derivative of the angle of u if u' = v."""
     return total(product(u[0], v[1]), product([-1], product(u[1], v[0])))
 
 
@@ -83,20 +76,5 @@ def checks(witness):
     yield "the arc from -y_1 to -m has positive length: coefficients of the sine", t, positive(t)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

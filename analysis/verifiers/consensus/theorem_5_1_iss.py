@@ -7,14 +7,11 @@ Instance: a = -1 + d, d -> 0. For e = 0 the rate is -V' = r(t) (1 - a^2)^2 with 
 (1 - a^2)^2 = d^2 (2 - d)^2 <= 4 d^2. An increasing w would give w(1) <= w(1 - a) = w(2 - d) <= 4 r d^2 for all d in
 (0, 1]; d -> 0 leaves w(1) <= 0, which is not so. For every candidate value w(1) / r of the list a d is found at which
 the inequality fails.
-
-Usage: python theorem_5_1_iss.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-5.1-iss"
 WITNESS = {"derivative of V": ["-1", "0", "1"], "w(1) / r": ["1", "1/1000", "1/1000000000000"]}
@@ -43,20 +40,5 @@ def checks(witness):
         yield "the rate / r at this a is smaller", float(rate), rate <= 4 * d * d < bound
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -6,14 +6,11 @@ the theorem needs no more.)
 Instance: causal tokens on the circle, P = 0, U = diag(lambda, mu) with mu < 0 < lambda, y_1, ..., y_(i-1) = v = e_1
 (so e = 0) and y_i = (b, s) with b = -(i - 1) lambda / (lambda - mu). With equal weights, b' is a multiple of (1 - b^2)
 ((i - 1) lambda + (lambda - mu) b) = 0; the whole field of (21) is zero at this state.
-
-Usage: python theorem_6_1_equilibria.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-6.1-equilibria"
 WITNESS = {"lambda": "1", "mu": "-2/3", "tokens": [["1", "0"], ["-3/5", "4/5"]]}
@@ -36,20 +33,5 @@ def checks(witness):
     yield "b is in (-1, 1)", b, -1 < b < 1
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -8,14 +8,11 @@ second derivatives by z, p_1, p_2 are H_zz = 2 - 2 kappa, H_zp = -1 + kappa; on 
 max(1, (1 - kappa)^2), L_theta = 2, mu_theta = 2 (1 - kappa), L_P >= 1. Since c_0 <= eta_theta mu_theta, the third of
 (60) needs 3 |H| < L_theta mu_theta, whatever the rates, and the third of (61) eta_P > 3 |H| / (L_theta mu_theta),
 against eta_P < 2 / L_P.
-
-Usage: python corollary_12.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-12"
 WITNESS = {"a": "5/4", "lambda": "625/64", "kappa": "23/32"}
@@ -39,20 +36,5 @@ def checks(witness):
     )
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,15 +9,13 @@ tanh(x/2) + x / (2 cosh^2(x/2)), x = 4 z p / T; 0 <= v <= 3/2, since cosh^2(x/2)
 opposite signs at the ends of an interval, so that there is a rest point in it, where dW/dt = 0, and sigma = (4 z p)^2
 / (4 cosh^2(x/2)) >= (4 z p)^2 / (4 e^x) > 0. c_0 = eta_P mu_P / 2 and C_i = eta_P c_i; the embeddings are fixed, C_3 =
 0.
-
-Usage: python corollary_13.py [WITNESS.json]
 """
 
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.barriers import invariant_interval
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-13"
 WITNESS = {
@@ -39,10 +37,7 @@ def checks(witness):
     z, lam, eta, low, high, coldest, c1, c2, mu = (Fraction(witness[k]) for k in list(WITNESS)[:9])
     first, second = (Fraction(v) for v in witness["eps"])
     yield "lambda - 2 eta_P C(2, 2), positive", str(lam - 2 * eta), lam > 2 * eta > 0
-    yield "0 < least p < largest p, z > 0", f"{low}, {high}, {z}", 0 < low < high and z > 0
-    yield "p' / eta at the least p, at least, positive", str(lam / (4 * low**3) - low), lam / (4 * low**3) > low
-    most = lam / (4 * high**3) + 3 * z / 2 - high
-    yield "p' / eta at the largest p, at most, negative", str(most), most < 0
+    yield from invariant_interval(witness)
     yield "eps_1 and eps_2, positive and at most 1/10", f"{first}, {second}", 0 < min(first, second) <= Fraction(1, 10)
     left = eta * (mu / 2 - c1 * first - c2 * second)
     yield "(55): c_0 - C_1 eps_1 - C_2 eps_2, positive", str(left), left > 0 < min(c1, c2, mu)
@@ -52,20 +47,5 @@ def checks(witness):
     yield "the bound of dW/dt = 0 there, negative", str(-left * sigma), -left * sigma < 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -5,14 +5,11 @@ Printed: the coupling condition (55), C_1 eps_1 + C_2 eps_2 + C_3 eps_3 < c_0, h
 Instance: one free embedding at 0 with the regulariser 15 |z|^2, and prototypes at -a and a at rest, 4 a^2 / T = 1/2:
 mu_theta = 31, L_theta = 32, |H|^2 = 2 (see corollary_12.py), fast gates, and D the gap of the planes. By Lemma 23
 C_gate = C_0 / D^2 and C_1 = 2 eta_P C_gate |X|^2 L_P / D^2; C_2 = eta_P, and c_0 = eta_theta mu_theta.
-
-Usage: python corollary_13_design_rule.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-13/design-rule"
 WITNESS = {
@@ -46,20 +43,5 @@ def checks(witness):
     yield "C_1 eps_1, at least c_0: (55) fails", f"{first}, {c0}", first >= c0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,14 +13,11 @@ time: it is local.
 
 The head along c_2: 4 c_2^2 < T_min. As tanh x <= x, a' <= -kappa a, kappa = eta_P (1 - 4 c_2^2 / T_min), the integral
 of sigma is at most 2 a^2 c_2^2 / kappa, and T^3 stays above T_init^3 - 6 eta_T a^2 c_2^2 / kappa: it is global.
-
-Usage: python corollary_15_boundary.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-15/boundary"
 WITNESS = {
@@ -51,20 +48,5 @@ def checks(witness):
     yield "along c_2: T^3 stays above T_min^3", left, left > least**3
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

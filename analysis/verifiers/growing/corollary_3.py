@@ -13,14 +13,10 @@ at most 2 a^2 c_1^2 / kappa, and T_1^3 stays above T_init^3 - 6 eta_T a^2 c_1^2 
 Head 2: c_2^2 >= T_init. At a = c_2 / 2, tanh x >= x / (1 + x) >= 1 / 2, so that a' > 0, and at a = 3 c_2 / 2, x /
 cosh^2 x < 1 / 2, so that a' < 0: a stays between, sigma is bounded below, and T_2 reaches T_min in finite time: it is
 local.
-
-Usage: python corollary_3.py [WITNESS.json]
 """
 
-import json
-import sys
-from fractions import Fraction
-from pathlib import Path
+from analysis.verifiers.frames.cooling import second_head_cools
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-3"
 WITNESS = {
@@ -36,35 +32,8 @@ WITNESS = {
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    a, start, least, eta_P, eta_T = (Fraction(witness[n]) for n in ("a", "T_init", "T_min", "eta_P", "eta_T"))
-    (short, long), (first, second) = ([Fraction(v) for v in witness[n]] for n in ("c", "lambda"))
-    yield "lambda_1 > lambda_2 > 0", (str(first), str(second)), first > second > 0
-    yield "T_init > T_min > 0", (str(start), str(least)), start > least > 0
-    yield "all rates are positive", (str(eta_P), str(eta_T)), eta_P > 0 and eta_T > 0
-    yield "a, c_1 > 0", (str(a), str(short)), a > 0 and short > 0
-
-    yield "head 1: 4 c_1^2 < T_min", 4 * short**2, 4 * short**2 < least
-    kappa = eta_P * (1 - 4 * short**2 / least)
-    left = start**3 - 6 * eta_T * a**2 * short**2 / kappa if kappa else Fraction(0)
-    yield "head 1: T^3 stays above T_min^3", left, left > least**3
-    yield "head 2: c_2^2 >= T_init", long**2, long**2 >= start
-    yield "head 2: c_2 / 2 <= a <= 3 c_2 / 2", a, long / 2 <= a <= 3 * long / 2
-
-
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
+    yield from second_head_cools(witness)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -7,26 +7,15 @@ Tokens at +-a on a line, r at each, prototypes at +-v, T = h^2 / log b. The assi
 exceeds that to the other one by t = tanh y, y = 2 a v / T; the derivative of Lq by v at fixed assignments is 2 r (v - a
 t), and F_sep is 8 r^2 v^2 (1 - t^2)^2. Across the line the Jacobian of the gradient is 2 sum_n q_nk = 2 r, so that L_P
 is at least 2 r.
-
-Usage: python corollary_9.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
+from analysis.verifiers.frames.two_prototypes import tanh
 
 STATEMENT = "growing/corollary-9"
 WITNESS = {"a": "3", "v": "20", "r": "2", "b": "121/120", "h": "1", "eta_P": "3/4", "eta_T": "1/100", "eta+": "10"}
-
-
-def tanh(a, v, b, h):
-    """Return t = tanh y, y = 2 a v / T, at T = h^2 / log b: q of a token's own prototype less that of the other."""
-    power = 4 * a * v / h**2
-    if power.denominator != 1:
-        raise ValueError("4 a v must be a multiple of h^2")
-    weight = b ** int(power)
-    return (weight - 1) / (weight + 1)
 
 
 def checks(witness):
@@ -41,20 +30,5 @@ def checks(witness):
     yield "a step enlarges what is across the line by", str(abs(1 - eta * across)), abs(1 - eta * across) >= 1
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -5,22 +5,15 @@ complement of captured directions.
 
 Instance: M_a has the entries (1, 2) = 1 and (1, 3) = t, the tokens are e_1 and e_2 - e_3, and e_3 is captured. Two
 tokens interact through the one number x_1^T M_a x_2, and the ratio of the norms is that of its sizes.
-
-Usage: python definition_1_tokens.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import bilinear_form
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/definition-1/tokens"
 WITNESS = {"t": "1/2"}
-
-
-def product(x, m, y):
-    """Return x^T m y."""
-    return sum(a * row[j] * b for a, row in zip(x, m, strict=True) for j, b in enumerate(y))
 
 
 def checks(witness):
@@ -32,25 +25,10 @@ def checks(witness):
     tokens = [[one, zero, zero], [zero, one, -one]]
     seen = [[x, y, zero] for x, y, _ in tokens]  # without the captured e_3
 
-    before, after = abs(product(tokens[0], m, tokens[1])), abs(product(seen[0], m, seen[1]))
+    before, after = abs(bilinear_form(tokens[0], m, tokens[1])), abs(bilinear_form(seen[0], m, seen[1]))
     yield "the tokens interact: |x_1^T M_a x_2|", before, before > 0
     yield "|x_1^T P M_a P x_2| is larger", after, after > before
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

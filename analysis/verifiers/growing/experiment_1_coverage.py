@@ -5,14 +5,11 @@ Printed: the sum of the lambda^(h) over |M_a|_F^2 is at least .899.
 Instance: an antisymmetric M_a with the printed eigenvalues in conjugate pairs, +-i lambda_1 rho^(k-1), all numbers
 rational; a head takes the largest pair that is left, so that lambda^(h) = lambda_1 rho^(h-1). Then |M_a|_F^2 is twice
 the sum of the squares. No number of heads reaches .899, and none would if every eigenvalue counted once in |M_a|_F^2.
-
-Usage: python experiment_1_coverage.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/experiment-1-coverage"
 WITNESS = {"lambda_1": "2", "rho": "7/10", "pairs": "32", "heads": "11"}
@@ -37,20 +34,5 @@ def checks(witness):
     yield "so is twice that, with every eigenvalue counted once", float(2 * every), 2 * every < BOUND
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -4,14 +4,11 @@ Printed: W does not increase at a growth event.
 
 Instance: a new head with two prototypes at a given distance. No old term changes; the new ones are L_q >= 0,
 Phi(T_init) = 0, and the barrier lambda / distance^2.
-
-Usage: python lemma_21.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-21"
 WITNESS = {"lambda": "1/4", "distance": "2", "T_init": "1", "T of the new head": "1", "eta_T": "1/100"}
@@ -28,20 +25,5 @@ def checks(witness):
     yield "W increases by more than", str(barrier + potential), barrier + potential > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

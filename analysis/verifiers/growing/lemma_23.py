@@ -5,14 +5,11 @@ Printed: |u - v_1(A_res)| <= C_gate eps_1 on a dwell interval, after a transient
 Instance: A_res with the planes (e_1, e_2) and (e_3, e_4) of values s > r. E = A^T A is s^2 on the first plane: the
 gate rests at e_1, and it rests at e_2, from the start and for every eps_1. For a unit vector v, one of |<v, e_1>| and
 |<v, e_2>| is at most 1 / sqrt 2, and the square of that vector's distance from v and -v at least 2 - sqrt 2 > 9/16.
-
-Usage: python lemma_23.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-23"
 WITNESS = {"s": "25/4", "r": "17/4", "C_gate": "16", "eps_1": "1/32"}
@@ -34,20 +31,5 @@ def checks(witness):
     yield "C_gate eps_1, below 3/4", str(C * epsilon), 0 < C * epsilon < Fraction(3, 4)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

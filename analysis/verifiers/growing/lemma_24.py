@@ -9,32 +9,21 @@ sigma = y^2 / (4 cosh^2(y / 2 T)) with y = 4 z p. At the start y = y_0, the leas
 that 4 cosh^2 <= 4 cosh^2(1/2) < 5.1. For T <= y_0 / 30, sigma <= y^2 e^{-y/T} <= y_0^2 e^{-30}, since y^2 e^{-y/T}
 decreases in y >= 2 T. From y_0 / 30 to y_0 / 60 it takes at least the difference of the cubes over 3 eta_T times this
 bound, and that is more than t*.
-
-Usage: python lemma_24.py [WITNESS.json]
 """
 
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.barriers import invariant_interval
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-24"
 WITNESS = {"z": "5/8", "lambda": "3/4", "least p": "1/2", "largest p": "2", "C_temp": "745", "eps_2": "1/143040"}
 
 
-def interval(witness):
-    """Yield the checks that an interval is invariant under p' = eta (-p + v z + lambda / (4 p^3)), 0 <= v <= 3/2."""
-    z, lam, low, high = (Fraction(witness[k]) for k in ("z", "lambda", "least p", "largest p"))
-    yield "0 < least p < largest p, z > 0", f"{low}, {high}, {z}", 0 < low < high and z > 0
-    yield "p' / eta at the least p, at least, positive", str(lam / (4 * low**3) - low), lam / (4 * low**3) > low
-    most = lam / (4 * high**3) + 3 * z / 2 - high
-    yield "p' / eta at the largest p, at most, negative", str(most), most < 0
-
-
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    yield from interval(witness)
+    yield from invariant_interval(witness)
     z, low, high, C, epsilon = (Fraction(witness[k]) for k in ("z", "least p", "largest p", "C_temp", "eps_2"))
     y, hot = 4 * z * low, 4 * z * high
     warm, cool, coldest = y / 30, y / 60, y / 120
@@ -49,20 +38,5 @@ def checks(witness):
     yield "C_temp eps_2, below T - T_min at t*", str(C * epsilon), 0 < C * epsilon < cool - coldest
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -7,15 +7,13 @@ on e_1 (first head) and on e_3 (second), which stay symmetric. The first has equ
 so that sigma = 0 and T = T_init for ever. For the second p' = eta (-p + v z + lambda / (4 p^3)), losses as means over
 tokens, with v = tanh(x/2) + x / (2 cosh^2(x/2)), x = 4 z p / T; 0 <= v <= 3/2, since cosh^2(x/2) >= 1 + x^2/4. sigma
 >= (4 z p)^2 / (4 e^x) > 0 until T = T_min, which it therefore reaches.
-
-Usage: python lemma_25.py [WITNESS.json]
 """
 
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.barriers import invariant_interval
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-25"
 WITNESS = {
@@ -30,18 +28,9 @@ WITNESS = {
 }
 
 
-def interval(witness):
-    """Yield the checks that an interval is invariant under p' = eta (-p + v z + lambda / (4 p^3)), 0 <= v <= 3/2."""
-    z, lam, low, high = (Fraction(witness[k]) for k in ("z", "lambda", "least p", "largest p"))
-    yield "0 < least p < largest p, z > 0", f"{low}, {high}, {z}", 0 < low < high and z > 0
-    yield "p' / eta at the least p, at least, positive", str(lam / (4 * low**3) - low), lam / (4 * low**3) > low
-    most = lam / (4 * high**3) + 3 * z / 2 - high
-    yield "p' / eta at the largest p, at most, negative", str(most), most < 0
-
-
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    yield from interval(witness)
+    yield from invariant_interval(witness)
     z, low, high = (Fraction(witness[k]) for k in ("z", "least p", "largest p"))
     first, second = (Fraction(v) for v in witness["values"])
     yield "values of the pairs, in descending order", f"{first}, {second}", first > second > 0
@@ -56,20 +45,5 @@ def checks(witness):
     yield "T_inf^(1) - T_inf^(2), positive", str(hot - coldest), hot > coldest > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

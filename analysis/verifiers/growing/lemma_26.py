@@ -4,14 +4,11 @@ Printed: sum lambda^(h) / |M_a|_F^2 >= 1 - K theta_w / |M_a|_F^2 at the end of g
 
 Instance: M_a with planes of coordinates of the given values: |M_a|_F^2 is twice the sum of their squares, and each
 plane above theta_w gives one head, at its value.
-
-Usage: python lemma_26.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-26"
 WITNESS = {"values": ["28", "21", "16"], "theta_w": "1/4"}
@@ -26,20 +23,5 @@ def checks(witness):
     yield "coverage, below the bound", f"{float(covered)} < {float(least)}", covered < least
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -8,14 +8,12 @@ p_1 on e_1 (first head) and at -p_2 and p_2 on e_3 (second), which stay symmetri
 T; 0 <= v <= 3/2, since cosh^2(x/2) >= 1 + x^2/4. For the second v z is absent. F^(2) = 8 p_2^2, F^(1) = 8 p_1^2 /
 cosh^4(x/2) <= 8 p_1^2 / (x^2/4)^2 = T^4 / (2 z^4 p_1^2), with T = T_min, which the first head reaches since sigma >=
 (4 z p)^2 / (4 e^x) > 0.
-
-Usage: python lemma_27.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.barriers import invariant_interval
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-27"
 WITNESS = {
@@ -29,18 +27,9 @@ WITNESS = {
 }
 
 
-def interval(witness):
-    """Yield the checks that an interval is invariant under p' = eta (-p + v z + lambda / (4 p^3)), 0 <= v <= 3/2."""
-    z, lam, low, high = (Fraction(witness[k]) for k in ("z", "lambda", "least p", "largest p"))
-    yield "0 < least p < largest p, z > 0", f"{low}, {high}, {z}", 0 < low < high and z > 0
-    yield "p' / eta at the least p, at least, positive", str(lam / (4 * low**3) - low), lam / (4 * low**3) > low
-    most = lam / (4 * high**3) + 3 * z / 2 - high
-    yield "p' / eta at the largest p, at most, negative", str(most), most < 0
-
-
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    yield from interval(witness)
+    yield from invariant_interval(witness)
     z, low, T = (Fraction(witness[k]) for k in ("z", "least p", "T_min"))
     first, second = (Fraction(v) for v in witness["values"])
     yield "values of the pairs, in descending order", f"{first}, {second}", first > second > 0
@@ -49,20 +38,5 @@ def checks(witness):
     yield "F^(1) / F^(2), at most, below 1", str(ratio), ratio < 1
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -7,21 +7,18 @@ take e_1, e_3 and two that take e_3, e_1 leave the same energy, which is the lea
 heads: M_a with planes of coordinates (e_1, e_2), (e_3, e_4) and (e_5, e_6), the first two of one value. Heads that
 take e_1, e_3, e_5 and heads that take e_3, e_1, e_5 leave the same energies, which are the least: any k directions
 leave at least 2 sum_{j > k} s_j^2, by interlacing.
-
-Usage: python lemma_28.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-28"
 WITNESS = {"values": ["7/4", "7/4", "3/4"], "distinct values": ["9/4", "7/4", "3/4"]}
 
 
 def energies(values, order):
-    """Return the squared Frobenius norms of P M_a P after the planes of `order` lose one direction, one by one."""
+    """The squared Frobenius norms of P M_a P after the planes of `order` lose one direction, one by one."""
     left, found = list(range(len(values))), []
     for plane in order:
         left.remove(plane)
@@ -44,20 +41,5 @@ def checks(witness):
     yield "energies of the second order", [str(v) for v in other], other == least
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -6,21 +6,18 @@ Printed: gradient descent on Lq = sum_n sum_k q_nk d_nk at the rate eta_T is dT/
 Instance: integer tokens and prototypes at T = 1 / log b, where q_nk = b^(-d_nk) / sum_j b^(-d_nj) is rational. As
 dq_nk/dT = q_nk (d_nk - sum_j q_nj d_nj) / T^2, T^2 dLq/dT is the sum over k of d_nk q_nk (d_nk - sum_j q_nj d_nj),
 summed over n.
-
-Usage: python lemma_6.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-6"
 WITNESS = {"z": [["1", "0"], ["2", "1"]], "p": [["1", "0"], ["0", "1"]], "b": "2"}
 
 
 def weights(distances, b):
-    """Return b^(-d) over the sum of these."""
+    """b^(-d) over the sum of these."""
     found = [1 / b ** int(d - min(distances)) for d in distances]
     return [w / sum(found) for w in found]
 
@@ -44,20 +41,5 @@ def checks(witness):
     yield "T^2 dLq/dT is not sigma", slope, slope != sigma
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -7,14 +7,11 @@ ever: sigma_2 = 0. With q = b / (1 + b), the assignment to the prototype at 0, a
 its derivative by T is a^6 q (1 - q) (2 q - 1) / T^2 and that by a is 2 a^3 q (1 - q) (2 - s (2 q - 1)). T falls at
 the rate eta_T sigma_1 / T^2, and a at 2 eta_P a (1 - q) (1 - s q) or, at fixed assignments, 2 eta_P a (1 - q). As log
 b < 1 for b <= 8/3 < 1 + 1 + 1/2 + 1/6 + 1/24 < e, all signs are known.
-
-Usage: python lemma_8.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-8"
 WITNESS = {"a": "1", "b": "2", "eta_P": "1", "eta_T": "1"}
@@ -35,20 +32,5 @@ def checks(witness):
     yield "a does not increase: 1 - s q is at least", 1 - q, 1 - q > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

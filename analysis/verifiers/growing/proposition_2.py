@@ -5,14 +5,12 @@ Printed: I_MLP - I_DDCL >= s_1^2 / |M_a|_F^2 (1 - max_i <v_1, w_i>^2).
 Instance: d = 3, M_a maps e_2 to a e_1 and e_1 to -a e_2, so that s_1^2 / |M_a|_F^2 = 1/2, v_1 = e_1, and nothing is
 left once it is captured: I_DDCL = 0. Of 4d = 12 rows the best aligned one is w = (p, q, r), |w| < 1, and the MLP has
 captured it. The share of the squared norm that is left, I_MLP^2, is below the square of the bound.
-
-Usage: python proposition_2.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.residuals import remaining_square
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/proposition-2"
 WITNESS = {
@@ -34,14 +32,6 @@ WITNESS = {
 }
 
 
-def left_by(m, w):
-    """Return |P M_a P|_F^2, with the projection P on the complement of w."""
-    size = sum(v * v for v in w)
-    p = [[Fraction(int(i == j)) - w[i] * w[j] / size for j in range(3)] for i in range(3)]
-    times = lambda a, b: [[sum(a[i][k] * b[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
-    return sum(v * v for row in times(times(p, m), p) for v in row)
-
-
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     a, w, zero = Fraction(witness["a"]), [Fraction(v) for v in witness["w"]], Fraction(0)
@@ -51,28 +41,13 @@ def checks(witness):
     less = [r[0] ** 2 < w[0] ** 2 and r[0] ** 2 * square < w[0] ** 2 * sum(v * v for v in r) for r in rows]
     yield "w is the best aligned of 12 rows, as they are and normalised", len(rows) + 1, len(rows) == 11 and all(less)
     m, total = [[zero, a, zero], [-a, zero, zero], [zero, zero, zero]], 2 * a * a
-    adaptive = left_by(m, [Fraction(1), zero, zero])
+    adaptive = remaining_square(m, [Fraction(1), zero, zero])
     yield "I_DDCL^2 = 0", adaptive / total, adaptive == 0
 
-    gain, bound = left_by(m, w) / total, a * a / total * (1 - w[0] ** 2)
+    gain, bound = remaining_square(m, w) / total, a * a / total * (1 - w[0] ** 2)
     yield "the printed bound is positive", bound, bound > 0
     yield "I_MLP^2 is below its square", gain, gain < bound**2
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

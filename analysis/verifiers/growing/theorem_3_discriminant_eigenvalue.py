@@ -6,14 +6,11 @@ along its direction.
 Instance: directed attention M_a with the entries (1, 3) = 1 and (3, 1) = -1, and f M_a: lambda is 1 and f, S(P) is
 lambda^2. The tokens have the coordinates +-c along e_1, the squared distances of each differ by 2 lambda c, and at T
 = spacing^2 / log b the two assignments are 1 and b^(-2 lambda c / spacing^2), over their sum.
-
-Usage: python theorem_3_discriminant_eigenvalue.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-3-discriminant/eigenvalue"
 WITNESS = {"f": "2", "c": "1", "b": "2", "spacing": "1"}
@@ -38,20 +35,5 @@ def checks(witness):
     yield "sigma(0) over lambda S(P)(0) differs", (str(ratios[0]), str(ratios[1])), ratios[0] != ratios[1]
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

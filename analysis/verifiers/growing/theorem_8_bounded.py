@@ -8,15 +8,12 @@ prototype in the gradient of L_q through the assignments, and g = a + b: da/dt =
 and db/dt = -2 eta w b + 2 eta lambda / g^3. For x >= 2, (1 - q) x >= 2 - 2 e^-2 > 1, so that w < 0. At a = a_0 and b
 >= b_0 with a_0 b_0^3 >= lambda, da/dt < 0; so the region 0 <= a <= a_0, b >= b_0 is invariant, and (b + a_0)^3 db/dt
 >= 2 eta lambda in it: b is unbounded.
-
-Usage: python theorem_8_bounded.py [WITNESS.json]
 """
 
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-8-bounded"
 WITNESS = {"lambda": "33/8", "eta_P": "1", "T_init": "2", "a_0": "33/256", "b_0": "4"}
@@ -33,20 +30,5 @@ def checks(witness):
     yield "a_0 b_0^3 - lambda, not negative", str(a * b**3 - lam), a * b**3 >= lam
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

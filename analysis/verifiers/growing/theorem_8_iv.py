@@ -10,14 +10,11 @@ tokens, and so zero by the parameters of the encoder, as the tokens are centred.
 
 The first head has S(P) below phi_g and is removed at once, its direction staying captured. What is left is at rest,
 with sigma = 0 and distinct prototypes, in A*; nothing triggers growth. The residual outside its direction is s_1.
-
-Usage: python theorem_8_iv.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-8-iv"
 WITNESS = {
@@ -46,20 +43,5 @@ def checks(witness):
     yield "residual without the first head, above theta_w", str(s), s > theta
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -8,14 +8,12 @@ have the same S. (What may differ is the set of limits that the tokens attain.)
 Instance: tokens in the shape of both rows, A = I, four leaders at (p, q), (-p, q), (-p, -q), (p, -q) and the others in
 their rectangle, which is K: the leaders are never left, and hulls shrink. The projections (p, 0) and (0, -q) of the
 origin onto two edges are in S in row (C) as in row (D). The paper prints no coordinates.
-
-Usage: python claim_figure_2_rows.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import dot
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-figure-2-rows"
 WITNESS = {
@@ -31,7 +29,6 @@ def checks(witness):
     read = lambda name: [[Fraction(v) for v in row] for row in witness[name]]
     v, extra = read("leaders"), read("extra points")
     p, q = v[0]
-    dot = lambda a, b: a[0] * b[0] + a[1] * b[1]
     yield (
         "the leaders are the corners of a rectangle about the origin: p and q",
         (str(p), str(q)),
@@ -57,20 +54,5 @@ def checks(witness):
         )
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

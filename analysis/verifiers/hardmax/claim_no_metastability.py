@@ -11,14 +11,11 @@ most of which nothing seems to move, c has the larger score, and the two merge w
 long as one likes.
 
 The map (1.1) is iterated in exact rational arithmetic.
-
-Usage: python claim_no_metastability.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-no-metastability"
 WITNESS = {
@@ -39,7 +36,7 @@ WITNESS = {
 
 
 def layer(z, alpha):
-    """Return the tokens after one layer (1.1) with A = I."""
+    """The tokens after one layer (1.1) with A = I."""
     after = []
     for x in z:
         scores = [sum(s * t for s, t in zip(x, y, strict=True)) for y in z]
@@ -50,7 +47,7 @@ def layer(z, alpha):
 
 
 def extent(z, clusters):
-    """Return the largest squared distance within a cluster and the least between two clusters."""
+    """The largest squared distance within a cluster and the least between two clusters."""
     square = lambda i, j: sum((s - t) ** 2 for s, t in zip(z[i], z[j], strict=True))
     within = max(square(i, j) for c in clusters for i in c for j in c)
     return within, min(square(i, j) for c in clusters for d in clusters if c is not d for i in c for j in d)
@@ -90,20 +87,5 @@ def checks(witness):
     yield "some of the clusters have merged: their numbers", (len(clusters), len(then)), len(then) < len(clusters)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -6,14 +6,12 @@ projections of the origin onto the faces of K. Read: every such projection that 
 Instance: a triangle of leaders that does not contain the origin, A = I. Each token is a leader from the start and
 stays, so that K is the triangle. The projection p of the origin onto an edge is a point of this edge, but the third
 vertex v lies beyond it, <v - p, p> > 0: p is not in S. (It is if K lies on the side of the origin.)
-
-Usage: python claim_s_all_projections.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import dot
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-s-all-projections"
 WITNESS = {"tokens": [["4", "0"], ["0", "4"], ["3", "3"]], "edge": [0, 1]}
@@ -22,7 +20,6 @@ WITNESS = {"tokens": [["4", "0"], ["0", "4"], ["3", "3"]], "edge": [0, 1]}
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, (i, j) = [[Fraction(v) for v in row] for row in witness["tokens"]], witness["edge"]
-    dot = lambda a, b: a[0] * b[0] + a[1] * b[1]
     less = lambda a, b: [s - t for s, t in zip(a, b, strict=True)]
     margins = [dot(a, a) - max(dot(a, b) for b in z if b is not a) for a in z]
     yield "every token is a leader: least margin of <z_i, z_i> over <z_i, z_j>", min(margins), min(margins) > 0
@@ -40,20 +37,5 @@ def checks(witness):
     yield "p is not in S: max_l <v_l - p, p>", beyond, beyond > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,14 +11,12 @@ nor is another token that attains p. But no convex combination of other componen
 each of them, in every layer: p is a vertex of the limit K of the hulls of the components, and the limit of no leader.
 
 What the argument says about one layer is checked on the first layers, in exact arithmetic.
-
-Usage: python claim_semidefinite_tokens.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import dot
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-semidefinite/tokens"
 WITNESS = {
@@ -30,7 +28,7 @@ LAYERS = 5
 
 
 def pivots(matrix):
-    """Return the pivots of a symmetric matrix, and whether each row of a zero pivot vanishes: semidefinite if so."""
+    """The pivots of a symmetric matrix, and whether each row of a zero pivot vanishes: semidefinite if so."""
     rest, found, clean = [row[:] for row in matrix], [], True
     for k in range(len(rest)):
         found.append(rest[k][k])
@@ -47,7 +45,6 @@ def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     rows = lambda name: [[Fraction(v) for v in row] for row in witness[name]]
     z, A, alpha = rows("tokens"), rows("A"), Fraction(witness["alpha"])
-    dot = lambda a, b: sum(v * w for v, w in zip(a, b, strict=True))
     query = lambda a: [dot(row, a) for row in A]
     found, clean = pivots(A)
     yield "A is symmetric", len(A), all(A[i][j] == A[j][i] for i in range(len(A)) for j in range(len(A)))
@@ -77,20 +74,5 @@ def checks(witness):
         z = [[r * v + (1 - r) * m for v, m in zip(a, b, strict=True)] for a, b in zip(z, means, strict=True)]
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -7,14 +7,11 @@ tokens the limit holds, and no compact set is needed.)
 Instance: A = I, three tokens in the square [-1, 1]^2, and the temperatures tau = 1 / (m log 2), at which exponentials
 exp(s / tau) = 2^(m s) of suitable scores are rational. The scores of token 1 are 1/4, 1/2 and 1/2 - 1/m: hardmax gives
 token 2 the weight 1 and softmax less than 2/3, whatever m is.
-
-Usage: python claim_softmax_limit_uniform.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-softmax-limit/uniform"
 WITNESS = {"m": [64, 1024, 16384], "gap times m": "1"}
@@ -38,20 +35,5 @@ def checks(witness):
         yield "the softmax weight of token 2, where hardmax has 1", float(weight), weight < Fraction(2, 3)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

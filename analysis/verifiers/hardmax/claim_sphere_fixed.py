@@ -6,14 +6,12 @@ in Assumption 2.1. (For A = I it holds: then <z_i, z_i> = 1 is larger than any o
 
 Instance: tokens on the unit circle and a matrix A for which token 1 follows token 2, A z_1 being closer to z_2. After
 (2.2) with (2.3) token 1 is z_1 + alpha z_2, and its projection onto the circle is another point than z_1.
-
-Usage: python claim_sphere_fixed.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import dot
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-sphere-fixed"
 WITNESS = {"A": [["2", "1"], ["1", "1"]], "tokens": [["0", "1"], ["3/5", "4/5"]], "alpha": "1/2"}
@@ -22,7 +20,7 @@ WITNESS = {"A": [["2", "1"], ["1", "1"]], "tokens": [["0", "1"], ["3/5", "4/5"]]
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     A, z = ([[Fraction(v) for v in row] for row in witness[name]] for name in ("A", "tokens"))
-    alpha, dot = Fraction(witness["alpha"]), lambda a, b: a[0] * b[0] + a[1] * b[1]
+    alpha = Fraction(witness["alpha"])
     minors = [A[0][0], A[0][0] * A[1][1] - A[0][1] * A[1][0]]
     yield (
         "A is symmetric and positive definite: leading minors",
@@ -40,20 +38,5 @@ def checks(witness):
     yield "token 1 after the layer is no multiple of z_1: cross product", turn, turn != 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

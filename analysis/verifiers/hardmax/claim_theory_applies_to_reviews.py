@@ -9,14 +9,11 @@ tokens, whatever E is. Nor can the theorem hold for them by chance, A = I here: 
 both or neither are in a set C_j; neither is ever a leader, C_i = {i}, and they remain equal. In the instance below the
 words <PAD> have the largest value on the line, all tokens follow them, and the set of leaders is empty in all layers,
 whereas the theorem says that it is not.
-
-Usage: python claim_theory_applies_to_reviews.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-theory-applies-to-reviews"
 WITNESS = {
@@ -49,20 +46,5 @@ def checks(witness):
         z = after
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

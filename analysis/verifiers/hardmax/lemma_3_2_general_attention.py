@@ -5,14 +5,12 @@ norm. (Section 3 fixes A = I, and the lemma holds then; for general A it holds i
 
 Instance: two tokens in the plane. Token 1 follows token 2, which lies farther in the direction of A z_1, but not in the
 direction of z_1: its norm decreases in the first layer.
-
-Usage: python lemma_3_2_general_attention.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import dot
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/lemma-3.2/general-attention"
 WITNESS = {"A": [["4", "0"], ["0", "1"]], "tokens": [["1", "2"], ["2", "1/2"]], "alpha": "1/2"}
@@ -21,7 +19,7 @@ WITNESS = {"A": [["4", "0"], ["0", "1"]], "tokens": [["1", "2"], ["2", "1/2"]], 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     A, z = ([[Fraction(v) for v in row] for row in witness[name]] for name in ("A", "tokens"))
-    alpha, dot = Fraction(witness["alpha"]), lambda a, b: a[0] * b[0] + a[1] * b[1]
+    alpha = Fraction(witness["alpha"])
     minors = [A[0][0], A[0][0] * A[1][1] - A[0][1] * A[1][0]]
     yield (
         "A is symmetric and positive definite: leading minors",
@@ -36,20 +34,5 @@ def checks(witness):
     yield "its squared norm decreases: before and after", [*map(str, norms)], norms[1] < norms[0]
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -7,14 +7,12 @@ is the square. For x = 0 all products <v_l - x, x> are zero: the origin is in S 
 maximises the linear function <z, x>, which for x = 0 is constant.)
 
 The origin is interior if, as here, small multiples of the vectors e_1, -e_1, e_2, -e_2 are means of two vertices.
-
-Usage: python lemma_4_1_boundary.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import dot
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/lemma-4.1-boundary"
 WITNESS = {"tokens": [["1", "1"], ["-1", "1"], ["-1", "-1"], ["1", "-1"]], "point": ["0", "0"]}
@@ -23,7 +21,6 @@ WITNESS = {"tokens": [["1", "1"], ["-1", "1"], ["-1", "-1"], ["1", "-1"]], "poin
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     z, x = [[Fraction(v) for v in row] for row in witness["tokens"]], [Fraction(v) for v in witness["point"]]
-    dot = lambda a, b: a[0] * b[0] + a[1] * b[1]
     scores = [[dot(a, b) for b in z] for a in z]
     margins = [row[i] - max(v for j, v in enumerate(row) if j != i) for i, row in enumerate(scores)]
     yield "every token is a leader: least margin of <z_i, z_i> over <z_i, z_j>", min(margins), min(margins) > 0
@@ -35,20 +32,5 @@ def checks(witness):
         yield f"a mean of two vertices lies beyond the point in the direction {e}, at", reach, reach > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

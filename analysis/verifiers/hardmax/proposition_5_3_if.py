@@ -10,14 +10,11 @@ C_1 = {2} in every layer: z_1 is no leader. But z_1 tends to z_2, and K, the int
 is the point z_2, which is its vertex. (A token that attains a vertex is a leader; the limit is not attained here.)
 
 The induction step is checked on the first layers, in exact arithmetic, and by the sign of r for all others.
-
-Usage: python proposition_5_3_if.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/proposition-5.3-if"
 WITNESS = {"tokens": [["1"], ["2"]], "alpha": "1/2", "layers": 8}
@@ -38,20 +35,5 @@ def checks(witness):
         z = after
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,14 +10,11 @@ Argument. The tokens 1 and -1 follow themselves, 1/2 follows 1, -1/2 follows -1,
 0. One layer multiplies the distances of the second and the fourth token from -1 and 1 by r = 1 / (1 + alpha): this is
 the state (-1, -1 + x, 0, 1 - x, 1) with 0 < x < 1 again, x multiplied by r. By induction on layers z_1, z_3 and z_5
 never move, K = [-1, 1], and z_3 = 0 converges to 0: the added origin must be kept, and it is interior to K.
-
-Usage: python remark_1_3_boundary.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/remark-1.3/boundary"
 WITNESS = {"tokens": [["-1"], ["-1/2"], ["0"], ["1/2"], ["1"]], "alpha": "1/2", "layers": 8}
@@ -44,20 +41,5 @@ def checks(witness):
     yield "the origin is interior to K = [-1, 1]", (str(z[0]), str(z[4])), z[0] < 0 < z[4]
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -6,14 +6,11 @@ e^{Q tau} of a generator Q. Read: every attention matrix A is e^{Q tau}.
 Instance: two tokens whose scores are 0 for themselves and log(k), k > 1, for each other, so that A is 1 / (1 + k) times
 ((1, k), (k, 1)). For every real Q and tau, det e^{Q tau} = e^{tau tr Q} > 0. But det A = (1 - k) / (1 + k) < 0. (Nor is
 A the propagator of a time-dependent generator, whose determinant is positive too.)
-
-Usage: python claim_attention_exponential.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-attention-exponential"
 WITNESS = {"exponentials of the scores": [["1", "3"], ["3", "1"]]}
@@ -34,20 +31,5 @@ def checks(witness):
     yield "det A", determinant, determinant < 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

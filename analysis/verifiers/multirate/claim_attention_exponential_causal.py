@@ -8,14 +8,11 @@ Instance: three causal tokens, with squares 1, 1/m^2, 1/q^2 on the diagonal of A
 Argument. If A = e^{Q tau}, then B = e^{Q tau / 2} is stochastic and B B = A. A has distinct real eigenvalues, and Q
 commutes with A: Q is a polynomial in A and lower triangular with a real diagonal, and B is lower triangular with a
 positive diagonal. The only such B with B B = A is found entry by entry; its entry (3, 1) is negative.
-
-Usage: python claim_attention_exponential_causal.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-attention-exponential/causal"
 WITNESS = {"A": [["1", "0", "0"], ["3/4", "1/4", "0"], ["1/9", "7/9", "1/9"]], "roots": ["1", "1/2", "1/3"]}
@@ -42,20 +39,5 @@ def checks(witness):
     yield "its entry (3, 1) is negative", B31, B31 < 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

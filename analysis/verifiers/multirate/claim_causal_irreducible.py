@@ -6,14 +6,11 @@ is unique and positive for irreducible chains. Read: causal attention matrices h
 Instance: a causal attention matrix A of two or more tokens. Its first row is (1, 0, ..., 0): from the first token no
 other is accessible. A distribution p = p A has p_n = p_n A_nn with A_nn < 1 for the last token, hence p_n = 0: no
 stationary distribution is positive. (The only one is the unit mass on the first token.)
-
-Usage: python claim_causal_irreducible.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-causal-irreducible"
 WITNESS = {"A": [["1", "0", "0"], ["1/2", "1/2", "0"], ["1/6", "1/3", "1/2"]]}
@@ -39,20 +36,5 @@ def checks(witness):
     )
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

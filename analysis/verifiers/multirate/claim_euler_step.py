@@ -10,14 +10,11 @@ second block, gets an injected term p = alpha proj(c). By (15) and (16) Post act
 that the round differs from the sum by W (RMSNorm(x_3 + p) - RMSNorm(x_3)) / 3 at the last token. This is not zero, and
 it depends on the slow context. (The round is a splitting: a step of length alpha of the forcing, then those of the
 layers.) The norms of the instance are rational.
-
-Usage: python claim_euler_step.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-euler-step"
 WITNESS = {
@@ -50,20 +47,5 @@ def checks(witness):
     yield "the last token after the round less the sum x + F(x) + alpha proj(c)", [*map(str, gap)], any(gap)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

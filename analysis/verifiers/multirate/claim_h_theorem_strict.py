@@ -6,14 +6,12 @@ does; that it does not increase is always true.)
 
 Instance: two closed classes. Another stationary distribution p with the same support is an equilibrium: D is finite,
 constant along this solution, and positive.
-
-Usage: python claim_h_theorem_strict.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.chains import column_sums
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-h-theorem/strict"
 WITNESS = {
@@ -26,10 +24,7 @@ WITNESS = {
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     Q = [[Fraction(v) for v in row] for row in witness["Q"]]
-    n = len(Q)
-    rates = [Q[i][j] for i in range(n) for j in range(n) if i != j]
-    sums = [str(sum(row[j] for row in Q)) for j in range(n)]
-    yield "Q is a generator: column sums", sums, sums == ["0"] * n and min(rates) >= 0
+    yield from column_sums(Q)
     for name in ("p_st", "p"):
         x = [Fraction(v) for v in witness[name]]
         field = [sum(a * b for a, b in zip(row, x, strict=True)) for row in Q]
@@ -42,20 +37,5 @@ def checks(witness):
     yield "p is not p_st, hence D > 0: largest difference", gap, gap > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

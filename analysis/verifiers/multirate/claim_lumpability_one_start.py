@@ -7,14 +7,11 @@ Instance: three states, blocks {1, 2} and {3}, a column-stochastic M and an init
 within the blocks. M maps the uniform distribution on each block to one that is uniform within the blocks: given any
 path of blocks, the state remains uniform within the last block, and the next block has probabilities that depend on the
 last one only. But states 1 and 2 reach block {3} with different probabilities, which the conditions exclude.
-
-Usage: python claim_lumpability_one_start.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-lumpability/one-start"
 WITNESS = {
@@ -41,20 +38,5 @@ def checks(witness):
     yield "probabilities of block {3} from states 1 and 2, which differ", [*map(str, exits)], exits[0] != exits[1]
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,14 +9,11 @@ an RMSNorm; at the states of the witness the roots are rational. With r the root
 eigenvalues 1 - t e / r^3 along w and 1 - t / r across, in (-1, 1) if 0 < t < 2 sqrt(e), and bounded away from 1 in
 every ball: a contraction there, which is slow along the ray of w. One state is farther out on the ray of the fixed
 point, the other beside it.
-
-Usage: python claim_residual_distance.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-residual-distance"
 WITNESS = {
@@ -48,20 +45,5 @@ def checks(witness):
     yield "and the larger distance from the fixed point: squares", [*map(str, distances)], distances[0] > distances[1]
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

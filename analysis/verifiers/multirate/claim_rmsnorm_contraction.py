@@ -9,15 +9,12 @@ RMSNorm(x) + b_1) + b_2, with |gelu(u)| <= |u|. Norms of matrices being at most 
 token by all layers is at most a number C, wherever the tokens are. Hence |Post(x) - Post(-x)| >= 2 |x| - 2 sqrt(n) C,
 which is more than L 2 |x| as soon as |x| > sqrt(n) C / (1 - L): no constant L < 1 will do. The inequality is checked
 for a list of L.
-
-Usage: python claim_rmsnorm_contraction.py [WITNESS.json]
 """
 
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-rmsnorm-contraction"
 WITNESS = {
@@ -40,18 +37,18 @@ WITNESS = {
 
 
 def above(square):
-    """Return a rational number at least as large as the square root of a rational number."""
+    """A rational number at least as large as the square root of a rational number."""
     return Fraction(math.isqrt(math.ceil(square * 10**12)) + 1, 10**6)
 
 
 def norm(entries):
-    """Return a bound of the Euclidean norm of a vector, or of the Frobenius norm of a matrix."""
+    """A bound of the Euclidean norm of a vector, or of the Frobenius norm of a matrix."""
     flat = [v for row in entries for v in (row if isinstance(row, list) else [row])]
     return above(sum(Fraction(v) ** 2 for v in flat))
 
 
 def displacement(layer):
-    """Return a bound of what a layer adds to a token."""
+    """A bound of what a layer adds to a token."""
     d, heads, keys = len(layer["output bias"]), layer["output"], layer["value"]
     first, second = (above(d) * max(abs(Fraction(v)) for v in gain) for gain in layer["gains"])
     found = norm(layer["output bias"]) + norm(layer["outer bias"])
@@ -71,20 +68,5 @@ def checks(witness):
         yield f"at |x| = {float(size)}, |Post(x) - Post(-x)| - L |x - (-x)| is at least", float(excess), excess > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -7,14 +7,11 @@ Instance: layers of the kind of Section 3 (grouped queries, output projection, M
 A n + B n^2 multiplications, A > 0 for the matrices applied to each token and B > 0 for the scores and the sums of
 values. Then w(N / P) = A N / P + B N^2 / P^2 > w(N) / P^2 for P >= 2. (Only the scores have the factor 1 / P^2. The
 projector of the injection, which (20) leaves out, is not counted here either.)
-
-Usage: python proposition_19.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/proposition-19"
 WITNESS = {
@@ -51,20 +48,5 @@ def checks(witness):
     yield "the cost counted and the cost by (20)", (float(counted), float(printed)), counted != printed
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,15 +9,12 @@ matrices I, gate and projector 1; all other layers are the identity (zero output
 reads the slow state of block 0, which with full attention contains the mean of the normalised pooled tokens of all
 blocks: it depends on token 5. With RMSNorm(v) = v / sqrt(|v|^2 / 2 + epsilon) the logits at token 2 are enclosed in
 rational intervals, square roots by integer square roots, for two values of token 5; the intervals are disjoint.
-
-Usage: python proposition_21_full_slow.py [WITNESS.json]
 """
 
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/proposition-21-full-slow"
 WITNESS = {
@@ -30,26 +27,26 @@ DIGITS = 10**30
 
 
 def root(low, high):
-    """Return bounds of the square root on [low, high]."""
+    """Bounds of the square root on [low, high]."""
     below = math.isqrt(math.floor(low * DIGITS**2))
     return Fraction(below, DIGITS), Fraction(math.isqrt(math.ceil(high * DIGITS**2)) + 1, DIGITS)
 
 
 def square(v):
-    """Return bounds of the square of the numbers in an interval."""
+    """Bounds of the square of the numbers in an interval."""
     ends = sorted([v[0] * v[0], v[1] * v[1]])
     return (Fraction(0) if v[0] < 0 < v[1] else ends[0]), ends[1]
 
 
 def normalised(v, epsilon):
-    """Return bounds of RMSNorm of a plane vector of intervals."""
+    """Bounds of RMSNorm of a plane vector of intervals."""
     squares = [square(c) for c in v]
     low, high = root(*(sum(s[k] for s in squares) / 2 + epsilon for k in (0, 1)))
     return [(min(c[0] / low, c[0] / high), max(c[1] / low, c[1] / high)) for c in v]
 
 
 def logits(tokens, mask, epsilon):
-    """Return bounds of the logits at token 2."""
+    """Bounds of the logits at token 2."""
     plus = lambda u, v: [(a[0] + b[0], a[1] + b[1]) for a, b in zip(u, v, strict=True)]
     pooled = [[((a + b) / 2,) * 2 for a, b in zip(tokens[k], tokens[k + 1], strict=True)] for k in (0, 2, 4)]
     seen = [normalised(p, epsilon) for p in pooled[: 3 if mask == "full" else 1]]
@@ -77,20 +74,5 @@ def checks(witness):
     yield "they differ by at least", float(gap), gap > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -8,15 +8,12 @@ Instance: two tokens of width 1 and Post a layer of causal attention with zero q
 R(x_1), G(x)_2 = x_2 + w (R(x_1) + R(x_2)) / 2, R(x) = x / sqrt(x^2 + epsilon). After x_1 = G(x_0) the secant gives x_2
 = G(x_1) - theta (G(x_1) - G(x_0)). Token 1 of x_2 is enclosed in rational intervals, square roots by integer square
 roots, for two values of token 2; the intervals are disjoint. Head and final norm of width 1 are injective.
-
-Usage: python proposition_21_secant_over_the_sequence.py [WITNESS.json]
 """
 
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/proposition-21/secant-over-the-sequence"
 WITNESS = {"token 1": "1", "token 2": "2", "other token 2": "-1", "w": "1/2", "epsilon": "1/4", "span": "sequence"}
@@ -24,19 +21,19 @@ DIGITS = 10**40
 
 
 def plus(u, v, factor=1):
-    """Return bounds of u + factor v, intervals being pairs of ends."""
+    """Bounds of u + factor v, intervals being pairs of ends."""
     ends = sorted([factor * v[0], factor * v[1]])
     return u[0] + ends[0], u[1] + ends[1]
 
 
 def times(u, v):
-    """Return bounds of a product."""
+    """Bounds of a product."""
     ends = [a * b for a in u for b in v]
     return min(ends), max(ends)
 
 
 def normalised(x, epsilon):
-    """Return bounds of R(x) = x / sqrt(x^2 + epsilon), which increases, from its bounds at the ends."""
+    """Bounds of R(x) = x / sqrt(x^2 + epsilon), which increases, from its bounds at the ends."""
     found = []
     for v in x:
         below = math.isqrt(math.floor((v * v + epsilon) * DIGITS**2))
@@ -45,13 +42,13 @@ def normalised(x, epsilon):
 
 
 def layer(x, w, epsilon):
-    """Return bounds of G(x)."""
+    """Bounds of G(x)."""
     first, second = (normalised(v, epsilon) for v in x)
     return [plus(x[0], first, w), plus(x[1], plus(first, second), w / 2)]
 
 
 def secant(x, w, epsilon, tokens):
-    """Return bounds of token 1 after the secant step, with inner products over the first `tokens` tokens."""
+    """Bounds of token 1 after the secant step, with inner products over the first `tokens` tokens."""
     x1 = layer(x, w, epsilon)
     x2 = layer(x1, w, epsilon)
     r0, r1 = ([plus(a, b, -1) for a, b in zip(*pair, strict=True)] for pair in ((x1, x), (x2, x1)))
@@ -83,20 +80,5 @@ def checks(witness):
     yield "token 1 differs by at least", float(gap), gap > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -5,14 +5,11 @@ block is averaged over its real number of tokens, while tokens arrive one by one
 slow state of the previous block, does change only once per block if the slow attention is causal.)
 
 Instance: the tail mean of the second block changes with every token that arrives in it.
-
-Usage: python proposition_22_arrival.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/proposition-22/arrival"
 WITNESS = {"tokens": [["1"], ["2"], ["3"], ["4"], ["5"], ["7"], ["8"]], "P": 4}
@@ -31,20 +28,5 @@ def checks(witness):
     yield "the number of changes of the pooled sequence, more than one", changes, changes > 1
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -4,14 +4,11 @@ Printed: the RMSNorm already in the injection path bounds the context to the nor
 trained gain g, c -> g c / sqrt(mean(c^2) + epsilon). (Without a gain, as at the start of training, the bound holds.)
 
 Instance: a context along a coordinate whose gain is greater than one.
-
-Usage: python remark_24_rmsnorm_gain.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/remark-24-rmsnorm/gain"
 WITNESS = {"gain": ["1", "1", "5/4", "1"], "context": ["0", "0", "7", "0"], "epsilon": "1/100000"}
@@ -26,20 +23,5 @@ def checks(witness):
     yield f"the squared norm after RMSNorm, more than d = {d}", float(square), square > d
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,14 +11,12 @@ The graph x = sum_j k_j y^j is invariant if and only if epsilon lambda j k_j = A
 with 2 epsilon |lambda| j |A^-1| <= 1 (norms: largest absolute row sums) there is one, by Neumann's series, with |k_j|
 <= 2 |b_j|, so that |k_j - b_j| = |epsilon lambda j A^-1 k_j| <= 2 epsilon |lambda| j |A^-1| |b_j|: the
 critical manifold x = phi(y) persists.
-
-Usage: python remark_25_hyperbolicity.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
+from analysis.verifiers.frames.slow_manifolds import invariant_graph
 
 STATEMENT = "multirate/remark-25-hyperbolicity"
 WITNESS = {
@@ -38,32 +36,8 @@ def checks(witness):
     determinant, trace = a * d - b * c, a + d
     contracts = determinant > 0 > trace
     yield "the fast dynamics is not contractive: det A and tr A", (str(determinant), str(trace)), not contracts
-    inverse = max(abs(d) + abs(b), abs(c) + abs(a)) / abs(determinant)
-    small = 2 * epsilon * abs(rate) * len(phi) * inverse
-    yield "2 epsilon |lambda| j |A^-1|, at most 1", float(small), epsilon > 0 and small <= 1
-    for j, (k, v) in enumerate(zip(graph, phi, strict=True), 1):
-        gap = [p - q for p, q in zip(k, v, strict=True)]
-        image = [a * gap[0] + b * gap[1], c * gap[0] + d * gap[1]]
-        residual = [epsilon * rate * j * p - q for p, q in zip(k, image, strict=True)]
-        yield f"the graph is invariant: residual of the coefficient {j}", [*map(str, residual)], not any(residual)
-        bound = 2 * epsilon * abs(rate) * j * inverse * max(map(abs, v))
-        yield f"|k_{j} - b_{j}| and its bound", (float(max(map(abs, gap))), float(bound)), max(map(abs, gap)) <= bound
-
-
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
+    yield from invariant_graph(A, phi, graph, rate, epsilon)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

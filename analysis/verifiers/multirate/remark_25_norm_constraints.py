@@ -7,14 +7,11 @@ Instance 1: x' = (I - x x^T) S x on the unit sphere, S diagonal, at two states x
 unstable equilibrium: they move apart.
 Instance 2: x' = M x - x with M doubly stochastic. M maps (1, ..., 1) to itself, so that two states that differ by it
 keep their distance for all times.
-
-Usage: python remark_25_norm_constraints.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/remark-25-norm-constraints"
 WITNESS = {
@@ -46,20 +43,5 @@ def checks(witness):
     yield "derivative of a difference (1, ..., 1)", [*map(str, rate)], not any(rate)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

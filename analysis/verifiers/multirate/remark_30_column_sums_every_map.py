@@ -5,14 +5,11 @@ Printed: the linearised one-step map I + tau J of a trained block has column sum
 zero). (For almost every J it is so.)
 
 Instance: J with columns of sum zero and a negative rate. Column sums of 1 mean conservation, not nonnegative rates.
-
-Usage: python remark_30_column_sums_every_map.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/remark-30-column-sums/every-map"
 WITNESS = {"J": [["-1", "-1/4", "1"], ["1/2", "3/4", "1"], ["1/2", "-1/2", "-2"]], "tau": "1/4"}
@@ -29,20 +26,5 @@ def checks(witness):
     yield "column sums of I + tau J", sums, sums == ["1"] * len(J)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -6,14 +6,11 @@ than a stationary distribution. Read for a one-step map that is a contraction wi
 Instance: an affine map x -> M x + b. Its fixed point (I - M)^{-1} b is not an eigenvector of the eigenvalue of largest
 modulus, the least-contracting eigendirection. (That is the direction from which generic iterates approach the fixed
 point. For b = 0 a contraction has only the fixed point 0, which is no direction.)
-
-Usage: python remark_30_fixed_point.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/remark-30-fixed-point"
 WITNESS = {
@@ -47,20 +44,5 @@ def checks(witness):
     yield "x is no eigenvector of the first: M x less its multiple", [*map(str, away)], any(away)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

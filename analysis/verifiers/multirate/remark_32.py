@@ -5,14 +5,11 @@ the remark summarises, adds irreducibility and, in its last clause, mass one.)
 
 Instance: weights A of attention without a mask, and their generator Q = A^T - I, which has the structure. With p_st all
 its multiples are equilibria of x' = Q x.
-
-Usage: python remark_32.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/remark-32"
 WITNESS = {"A": [["1/3", "2/3"], ["1/2", "1/2"]], "p_st": ["3/7", "4/7"], "another equilibrium": ["6/7", "8/7"]}
@@ -40,20 +37,5 @@ def checks(witness):
     yield "they differ", witness["another equilibrium"], x != p
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

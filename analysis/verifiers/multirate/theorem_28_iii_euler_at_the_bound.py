@@ -6,14 +6,11 @@ extracted text; below it the statement holds.)
 
 Instance: a directed cycle with equal rates. At the bound I + tau Q is a cyclic permutation: its iterates of a unit mass
 are periodic and stay at a fixed distance from the stationary distribution.
-
-Usage: python theorem_28_iii_euler_at_the_bound.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/theorem-28-iii-euler/at-the-bound"
 WITNESS = {"Q": [["-2", "0", "2"], ["2", "-2", "0"], ["0", "2", "-2"]], "tau": "1/2"}
@@ -43,20 +40,5 @@ def checks(witness):
     yield f"after {len(Q)} steps the unit mass is back, at the same distance", gap, p == start and gap > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -5,14 +5,11 @@ Printed: on a bounded interval of the time eta_P t, |theta - theta*(P)| <= C eps
 Instance: two data (+-a, +-y), the encoder z = (x_0, theta x_1), both prototypes at 0, gradients at fixed assignments.
 The prototypes rest, theta*(0) = 0, and dtheta/dt = -4 y^2 eps theta in that time, so that theta(t) = theta_0 e^(-4
 y^2 eps t) >= theta_0 (1 - 4 y^2 eps t).
-
-Usage: python appendix_a_6.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/appendix-a-6"
 WITNESS = {
@@ -31,20 +28,5 @@ def checks(witness):
         yield f"C = {C}, eps = {epsilon}: |theta - theta*|, at least", str(low), low > C * epsilon > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

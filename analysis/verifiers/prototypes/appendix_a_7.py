@@ -8,14 +8,11 @@ first it is 2 I - (2 a^2 / T)((1, -1), (-1, 1)), with the eigenvalues 2 and 2 - 
 
 Hence theta*(P) = 0 to first order, the Hessian of the reduced loss is H_PP, bounded near P = 0, and for T < 2 a^2
 solutions on either side of P = 0 move apart at the rate 4 a^2 / T - 2.
-
-Usage: python appendix_a_7.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/appendix-a-7"
 WITNESS = {"a": "1", "y": "1", "1 / T": "2/3"}
@@ -29,20 +26,5 @@ def checks(witness):
     yield "least eigenvalue of the reduced Hessian, negative", str(least), least < 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

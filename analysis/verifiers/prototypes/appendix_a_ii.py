@@ -7,14 +7,11 @@ For a common displacement u the squared distances are (b +- u)^2, and the free e
 T log(2 cosh(2 b u / T)): its second derivative is 2 - 4 b^2 / T, which is zero at T = 2 b^2. The loss, of the mode
 full, is b^2 + u^2 - 2 b u tanh(2 b u / T), with the second derivative 2 - 8 b^2 / T, zero at T = 4 b^2. The
 linearisation has the eigenvalue 0.
-
-Usage: python appendix_a_ii.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/appendix-a-ii"
 WITNESS = {"mode": "frozen", "b": "1", "T": "2", "lambda": "4", "eta_P": "1"}
@@ -29,20 +26,5 @@ def checks(witness):
     yield "second derivative, not positive", str(second), second <= 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,49 +9,25 @@ prototypes. The Hessian in theta and the second coordinates is ((4 y^2, -2 y r, 
 r^2) A / r and 2 - 2 r (1 - r^2) A with A = artanh r, which lies between r and r + r^3 / (3 (1 - r^2)).
 
 At eps = 1 J* = eta_P H*: symmetric, so that its eigenvalues are real, and positive definite.
-
-Usage: python appendix_a_iv.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.encoders import eigenvalue_bounds
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/appendix-a-iv"
 WITNESS = {"y": "1", "r": "3/5"}
 
 
-def least_and_largest(r):
-    """Return a lower bound of the first coordinates' eigenvalues, and an upper bound."""
-    low, high = r, r + r**3 / (3 * (1 - r * r))
-    falls = (2 * (1 - r * r) / r, 2 * r * (1 - r * r))
-    return min(2 - fall * high for fall in falls), max(2 - fall * low for fall in falls)
-
-
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     y, r = Fraction(witness["y"]), Fraction(witness["r"])
-    low, _ = least_and_largest(r)
+    low, _ = eigenvalue_bounds(r)
     yield "least eigenvalue in the first coordinates, positive", float(low), low > 0 < r < 1
     minors = [Fraction(2), Fraction(4), 4 * (4 * y * y) - 2 * 2 * (2 * y * r) ** 2]
     yield "minors of the other block, positive", [*map(str, minors)], all(m > 0 for m in minors)
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -4,14 +4,13 @@ Printed: in the time eta_P t, eps dtheta/dt = -F with F = grad_theta L_q, eps = 
 
 Instance: free embeddings and prototypes at integer points, T = 1 / log 2, gradients at fixed q. In that time
 dtheta/dt = -(eta_theta / eta_P) F = -eps F, so that the left side is -eps^2 F.
-
-Usage: python appendix_a_systems.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import frobenius_product, integer_matrix
+from analysis.verifiers.frames.losses import loss_and_gradients
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/appendix-a-systems"
 WITNESS = {
@@ -22,56 +21,13 @@ WITNESS = {
 }
 
 
-def points(rows):
-    """Return rows of integers."""
-    found = [[Fraction(v) for v in row] for row in rows]
-    if any(v.denominator != 1 for row in found for v in row):
-        raise ValueError("coordinates must be integers")
-    return found
-
-
-def gradients(z, p):
-    """Return L_q and its derivatives by embeddings and prototypes at fixed q, for integer points and T = 1 / log 2."""
-    by_z, by_p, loss = [[0] * len(v) for v in z], [[0] * len(v) for v in p], 0
-    for n, a in enumerate(z):
-        d = [sum((x - y) ** 2 for x, y in zip(a, c, strict=True)) for c in p]
-        powers = [Fraction(1, 2 ** int(k)) for k in d]
-        for k, c in enumerate(p):
-            q = powers[k] / sum(powers)
-            loss += q * d[k]
-            for i, (x, y) in enumerate(zip(a, c, strict=True)):
-                by_z[n][i] += 2 * q * (x - y)
-                by_p[k][i] -= 2 * q * (x - y)
-    return loss, by_z, by_p
-
-
-def inner(a, b):
-    """Return the sum of products of the entries of two matrices."""
-    return sum(x * y for r, s in zip(a, b, strict=True) for x, y in zip(r, s, strict=True))
-
-
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     slow, fast = Fraction(witness["eta_theta"]), Fraction(witness["eta_P"])
-    epsilon, (_, by_z, _) = slow / fast, gradients(points(witness["z"]), points(witness["p"]))
-    yield "|F|^2, positive", float(inner(by_z, by_z)), inner(by_z, by_z) > 0
+    epsilon, (_, by_z, _) = slow / fast, loss_and_gradients(integer_matrix(witness["z"]), integer_matrix(witness["p"]))
+    yield "|F|^2, positive", float(frobenius_product(by_z, by_z)), frobenius_product(by_z, by_z) > 0
     yield "eps^2, not 1", str(epsilon**2), 0 < epsilon**2 != 1
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,14 +11,11 @@ frozen assignments is, up to terms of third order in p,
 as sum_n y_n = 0; Lq itself, through the assignments, has 4 in the place of 2. Since Var_k(y_n.p_k) <= |y_n|^2 mean_k
 |p_k|^2, the terms of second order are at least (N - (a / T) sum_n |y_n|^2) mean_k |p_k|^2, a = 2 or 4. If that is
 positive collapse is a strict local minimum, and no saddle.
-
-Usage: python claim_collapse_saddle.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/claim-collapse-saddle"
 WITNESS = {
@@ -38,20 +35,5 @@ def checks(witness):
         yield f"{mode}: coefficient of the mean of |p_k|^2", len(z) - a * spread / T, len(z) - a * spread / T > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

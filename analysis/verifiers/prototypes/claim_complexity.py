@@ -5,13 +5,9 @@ Printed: the layer takes O(T K m) operations. Read: for fixed T and K at most C 
 One head computes T K distances of m terms, and W_O (P^T q_n) for T tokens, W_O being m x m. In either order, the latter
 takes T K m multiplications and min(T, K) m^2 more, which exceeds C T K m once m > C max(T, K). Several heads have
 projections W_h of T tokens besides, m x m together, which take T m^2 multiplications.
-
-Usage: python claim_complexity.py [WITNESS.json]
 """
 
-import json
-import sys
-from pathlib import Path
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/claim-complexity"
 WITNESS = {"T": 4, "K": 2, "heads": 1, "C": 1000, "m": 4001}
@@ -27,20 +23,5 @@ def checks(witness):
     yield "those of the layer are more than C T K m", (least, C * T * K * m), least > C * T * K * m
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -3,13 +3,9 @@
 Printed in Section 3.4: "In all experiments reported here, zero violations were observed across 155 total training
 epochs". One run of Section 7.2 has 500 epochs, one of Section 7.6 has 300. The total of all runs is computed
 in integers.
-
-Usage: python claim_training_epochs.py [WITNESS.json]
 """
 
-import json
-import sys
-from pathlib import Path
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/claim-training-epochs"
 PRINTED = 155
@@ -30,20 +26,5 @@ def checks(witness):
     yield f"the total is not the printed {PRINTED}", total, total != PRINTED
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

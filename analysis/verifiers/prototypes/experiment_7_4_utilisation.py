@@ -5,14 +5,11 @@ by which prototypes are separated, none sits at the global centroid of the embed
 
 Instance: all K prototypes at the centroid of the embeddings. At any temperature T > 0 the assignments
 q_nk = exp(-d_nk/T) / sum_j exp(-d_nj/T) are 1/K, since d_nk does not depend on k: no exponential need be evaluated.
-
-Usage: python experiment_7_4_utilisation.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/experiment-7.4-utilisation"
 WITNESS = {"K": 64, "prototype": ["1/2", "0"], "embeddings": [["1", "0"], ["0", "1"], ["1/2", "-1"]]}
@@ -33,20 +30,5 @@ def checks(witness):
     yield "the least squared distance of two prototypes", str(S), S == 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -2,14 +2,11 @@
 
 Printed: hard VQ with K = 64 needs 44 epochs to full utilisation (Section 7.4, Table 5), and 26 (Figure 4); eps of the
 text experiments is .1 (Section 7.3: eta_P = 1e-3, eta_W = 1e-4) and .05 (Table 4). In rationals.
-
-Usage: python experiment_consistency.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/experiment-consistency"
 WITNESS = {
@@ -26,20 +23,5 @@ def checks(witness):
         yield f"two printed values differ: {quantity}", shown, len(set(printed.values())) > 1
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

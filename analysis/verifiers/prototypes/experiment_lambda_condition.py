@@ -2,14 +2,11 @@
 
 Printed: Fact 1 and Theorem 2 require lambda > 2 eta_P C(K, 2), C(K, 2) = K (K - 1) / 2. Table 5 reports K = 64 with
 lambda = .5; Section 7.4 trains with eta_P = 1e-3. The condition is evaluated in rationals.
-
-Usage: python experiment_lambda_condition.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/experiment-lambda-condition"
 WITNESS = {"runs": {"Table 5, K = 64": {"K": 64, "lambda": "1/2", "eta_P": "1/1000"}}}
@@ -26,20 +23,5 @@ def checks(witness):
     yield "lambda - 2 eta_P C(K, 2), not positive in some run", shown, min(excess.values()) <= 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

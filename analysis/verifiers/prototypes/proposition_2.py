@@ -5,14 +5,12 @@ Printed: at fixed assignments the gradient of Lq by theta is sum_n (d z_n / d th
 
 Instance: an encoder z = W x + c with the parameters W (linear), W and c (affine) or z itself (free). At fixed
 assignments Lq is a quadratic polynomial in each, of which a central difference with any step is the derivative.
-
-Usage: python proposition_2.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.linear_algebra import matrix, squared_distance
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-2"
 WITNESS = {
@@ -26,18 +24,8 @@ WITNESS = {
 }
 
 
-def numbers(rows):
-    """Return rows of fractions."""
-    return [[Fraction(v) for v in row] for row in rows]
-
-
-def squared(u, v):
-    """Return |u - v|^2."""
-    return sum(((a - b) ** 2 for a, b in zip(u, v, strict=True)), Fraction(0))
-
-
 def directions(encoder, x, m):
-    """Return the derivatives of all embeddings by each parameter."""
+    """The derivatives of all embeddings by each parameter."""
     unit = [[Fraction(i == k) for i in range(m)] for k in range(m)]
     by_weight = [[[u * row[j] for u in e] for row in x] for e in unit for j in range(len(x[0]))]
     by_bias = [[e for _ in x] for e in unit]
@@ -47,11 +35,11 @@ def directions(encoder, x, m):
 
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
-    x, weight, p = (numbers(witness[name]) for name in ("x", "weight", "p"))
+    x, weight, p = (matrix(witness[name]) for name in ("x", "weight", "p"))
     bias, base, spacing = [Fraction(v) for v in witness["bias"]], *(Fraction(witness[k]) for k in ("b", "spacing"))
     rows = [*zip(weight, bias, strict=True)]
     z = [[sum(u * v for u, v in zip(row, datum, strict=True)) + c for row, c in rows] for datum in x]
-    powers = [[squared(a, b) / spacing**2 for b in p] for a in z]
+    powers = [[squared_distance(a, b) / spacing**2 for b in p] for a in z]
     whole = all(v.denominator == 1 for row in powers for v in row)
     yield "T is positive, and distances fit: base and spacing", (str(base), str(spacing)), base > 1 and whole
     q = [[1 / base ** int(v - min(row)) for v in row] for row in powers]
@@ -59,9 +47,10 @@ def checks(witness):
     mu = [[sum(w * v for w, v in zip(row, column, strict=True)) for column in zip(*p, strict=True)] for row in q]
 
     def loss(s, dz):
-        """Return Lq at z + s dz with these assignments."""
+        """Lq at z + s dz with these assignments."""
         moved = [[u + s * v for u, v in zip(a, d, strict=True)] for a, d in zip(z, dz, strict=True)]
-        return sum(w * squared(a, b) for a, row in zip(moved, q, strict=True) for w, b in zip(row, p, strict=True))
+        pairs = zip(moved, q, strict=True)
+        return sum(w * squared_distance(a, b) for a, row in pairs for w, b in zip(row, p, strict=True))
 
     found = []
     for dz in directions(witness["encoder"], x, len(weight)):
@@ -71,20 +60,5 @@ def checks(witness):
     yield "a derivative and the printed one differ", (str(slope), str(printed)), slope != printed
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,14 +12,11 @@ log(2 cosh(2 a s / T))); log cosh u = u^2 / 2 - u^4 / 12 + ..., so that its coef
 (a^2 + s^2 - 2 a s tanh(2 a s / T)) with the coefficients 2 - 8 a^2 / T and 32 a^4 / (3 T^3); there T = 4 a^2. It is
 even in s for all other variables that are odd under the reflections of an axis, which leaves no cubic term: a strict
 minimum.
-
-Usage: python proposition_3_iff.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-3-iff"
 WITNESS = {"mode": "frozen", "a": "1", "y": "1", "T": "2"}
@@ -36,20 +33,5 @@ def checks(witness):
     yield "coefficient of s^4, positive", str(fourth), fourth > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

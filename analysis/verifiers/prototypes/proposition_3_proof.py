@@ -10,30 +10,21 @@ r^2) A / r and 2 - 2 r (1 - r^2) A with A = artanh r, which lies between r and r
 
 At equal rates J* = H*, and (14) fails, its bound being less than 1. At the small ratio (14) holds, but the symmetric
 part of J* in (theta, (1, -1) / sqrt 2) has the determinant 8 eps y^2 - 2 (1 + eps)^2 r^2 y^2 < 0.
-
-Usage: python proposition_3_proof.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.encoders import eigenvalue_bounds
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-3-proof"
 WITNESS = {"y": "1", "r": "3/5", "eps": "1/20"}
 
 
-def least_and_largest(r):
-    """Return a lower bound of the first coordinates' eigenvalues, and an upper bound."""
-    low, high = r, r + r**3 / (3 * (1 - r * r))
-    falls = (2 * (1 - r * r) / r, 2 * r * (1 - r * r))
-    return min(2 - fall * high for fall in falls), max(2 - fall * low for fall in falls)
-
-
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     y, r, epsilon = (Fraction(witness[k]) for k in ("y", "r", "eps"))
-    low, high = least_and_largest(r)
+    low, high = eigenvalue_bounds(r)
     yield "least eigenvalue in the first coordinates, positive", float(low), low > 0 < r < 1
     yield "determinant of the other block, 16 y^2 (1 - r^2), positive", str(16 * y * y * (1 - r * r)), y != 0
     bounds = (
@@ -46,20 +37,5 @@ def checks(witness):
     yield "determinant of the symmetric part, negative", str(determinant), determinant < 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -5,15 +5,12 @@ dead, that is, receives zero gradient.
 
 Instance: every code is nearest to some embedding. The codebook loss sum_n |sg[z_n] - p_k(n)|^2 has the derivative
 2 sum_{n: k(n) = k} (p_k - z_n) by the code p_k.
-
-Usage: python remark_3_formula_share.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
 from math import floor
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/remark-3-formula/share"
 WITNESS = {"codes": [["0"], ["1"], ["2"]], "embeddings": [["1/4"], ["5/4"], ["9/4"]]}
@@ -39,20 +36,5 @@ def checks(witness):
     )
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -4,14 +4,11 @@ Printed: for lambda > 2 eta_P C(K, 2) the sublevel sets of W = L_q + (lambda / 2
 
 Instance: one embedding at 0, prototypes at 0 and b: W = b^2 / (1 + e^y) + lambda / b^2 with y = b^2 / T. Since e^y >=
 1 + y > y, b^2 / (1 + e^y) < b^2 / y = T, so that W < T + lambda / b^2 <= T + lambda for all b >= 1.
-
-Usage: python theorem_2_coercive.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/theorem-2-coercive"
 WITNESS = {"lambda": "3", "eta_P": "1", "T": "1/2", "b": ["1", "10", "1000", "1000000"]}
@@ -28,20 +25,5 @@ def checks(witness):
         yield f"W at b = {b}, by e^y >= 1 + y, at most T + lambda", float(bound), bound <= T + lam
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

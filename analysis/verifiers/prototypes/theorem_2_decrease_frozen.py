@@ -6,22 +6,19 @@ Instance: one fixed embedding at 0, prototypes at 0 and b, T = b^2 / 2, q = 1 / 
 derivative of L_q by b is 2 w b, w = q (1 - 2 (1 - q)), but the flow takes 2 q b. With c = 2 lambda / b^3
 
     dW/dt / eta = (2 w b - c)(c - 2 q b) - c^2 >= (2 u b + c)(2 l b - c) - c^2,    -w >= u > 0, q >= l.
-
-Usage: python theorem_2_decrease_frozen.py [WITNESS.json]
 """
 
-import json
 import math
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/theorem-2-decrease/frozen"
 WITNESS = {"b": "4", "lambda": "7/8", "eta_P": "1/4"}
 
 
 def exponential(x):
-    """Return a lower and an upper bound of e^x, 0 <= x <= 10, by its series to x^60 / 60! and a bound of the rest."""
+    """A lower and an upper bound of e^x, 0 <= x <= 10, by its series to x^60 / 60! and a bound of the rest."""
     terms = [x**n / math.factorial(n) for n in range(61)]
     return sum(terms), sum(terms) + 2 * terms[-1]
 
@@ -39,20 +36,5 @@ def checks(witness):
     yield "lower bound of dW/dt / eta_P, positive", float(bound), bound > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -6,14 +6,11 @@ T(t).
 Instance: one embedding at 0, prototypes at +-b: q = 1/2 at every T, and the gradient by b of each prototype is b - 2
 lambda / (2 b)^3 = 0 for lambda = 4 b^4: the prototypes rest. F + barrier = b^2 - T log 2 + lambda / (2 b)^2, which
 increases by (T_0 - T_1) log 2 as T falls from T_0 to T_1.
-
-Usage: python theorem_3_monotone_frozen.py [WITNESS.json]
 """
 
-import json
-import sys
 from fractions import Fraction
-from pathlib import Path
+
+from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/theorem-3-monotone/frozen"
 WITNESS = {"b": "1", "lambda": "4", "eta_P": "1", "T": ["2", "1/2"]}
@@ -28,20 +25,5 @@ def checks(witness):
     yield "T_0 - T_1, the increase over log 2, positive", str(first - last), first > last > 0
 
 
-def main():
-    """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
-    given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": WITNESS}
-    witness = given.get("witness", given)  # a file of `dynsim check --witness` has more than the witness
-    if not WITNESS.keys() <= witness.keys():
-        print("the witness must have the names", ", ".join(WITNESS))
-        return 2
-    results = list(checks(witness))
-    for what, value, fact in results:
-        print("OK " if fact else "NOT", f"{what}: {value}")
-    refuted = all(fact for _, _, fact in results)
-    print(STATEMENT, "is refuted" if refuted else "is not refuted by this witness")
-    return 0 if refuted else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main(STATEMENT, WITNESS, checks))

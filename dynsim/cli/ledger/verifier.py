@@ -1,0 +1,60 @@
+"""`dynsim verifier`: write the standalone script that verifies a refutation."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from dynsim.cli.parsing.options import check_outputs, parse, say
+from dynsim.errors import argument_error
+
+SHOWN = 3  # ids that the sentence on an unknown one names at most
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """Write the script that verifies a certified refutation in exact arithmetic, for readers who trust nothing of ours.
+
+    It needs Python's standard library alone: `python SCRIPT` checks its own witness, `python SCRIPT WITNESS.json`
+    another one, such as that of `dynsim check ID --witness WITNESS.json`.
+    """
+
+    statement: Annotated[str, tyro.conf.Positional]
+    """the refuted statement, or a reading of one, as `dynsim list verifiers` shows it"""
+    out: Path | None = None
+    """a file to write, which ends in .py; by default the script is printed"""
+    force: bool = False
+    """replace an existing file that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Write or print the script."""
+    o = parse(Verifier, words, "verifier")
+    from analysis.verifiers.pages import file_name, page, verifiers
+    from dynsim.io.whole_files import whole_file
+
+    check_outputs(o.force, out_ending=".py", out=o.out)
+    files = {file_name(statement): path for statement, path in verifiers().items()}
+    if file_name(o.statement) not in files:
+        must = "have a verifier (`dynsim list verifiers`)"
+        raise argument_error("statement", must, f"`{o.statement}` has none{_nearest(o.statement, [*verifiers()])}")
+    text = page(files[file_name(o.statement)])
+    if o.out is None:
+        say(text.rstrip("\n"))
+        return 0
+    with whole_file(o.out) as part:
+        part.write_text(text)
+    say(f"{o.out} is written; `python {o.out}` checks its witness")
+    return 0
+
+
+def _nearest(statement: str, known: Sequence[str]) -> str:
+    """Return ", did you mean `x` or `y`?" with readings of a statement and ids of a close spelling, "" for none."""
+    readings = [one for one in known if one.startswith(statement)]
+    found = dict.fromkeys([*readings, *difflib.get_close_matches(statement, known, n=SHOWN, cutoff=0.5)])
+    close = [f"`{one}`" for one in found][:SHOWN]
+    *others, last = close or [""]
+    return f", did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if close else ""

@@ -1,0 +1,217 @@
+"""Pages of verifiers have what they use of the frames, and nothing else."""
+
+import ast
+import os
+import subprocess
+import sys
+
+import pytest
+
+from analysis.verifiers.pages import file_name, page, parsed, verifiers
+from tests.support.verifiers import FILES, FRAMES, run, written
+
+VERIFIER = '''"""Verify that sums of squares are positive."""
+
+from fractions import Fraction
+
+from analysis.verifiers.frames.sizes import length, report
+
+STATEMENT = "key/lemma-1"
+
+
+def half(u):
+    """Return half of the squared length."""
+    return Fraction(length(u), 2)
+
+
+if __name__ == "__main__":
+    report(half([1, 1]))
+'''
+SIZES = '''"""Sizes of vectors."""
+
+import sys
+from math import prod
+
+from analysis.verifiers.frames.products import dot
+
+
+def length(u):
+    """Return the squared length."""
+    return dot(u, u)
+
+
+def volume(u):
+    """Return the product of the entries."""
+    return prod(u)
+
+
+# Where a number goes.
+def report(x):
+    """Print a number."""
+    sys.stdout.write(f"{x}\\n")
+'''
+PRODUCTS = '''"""Products of vectors."""
+
+
+def cross(u, v):
+    """Return the cross product."""
+    return u[0] * v[1] - u[1] * v[0]
+
+
+def dot(u, v):
+    """Return the inner product."""
+    return sum(cross * factor for cross, factor in zip(u, v, strict=True))
+'''
+PAGE = '''"""Verify that sums of squares are positive.
+
+Usage: python lemma_1.py [WITNESS.json]
+"""
+
+import sys
+from fractions import Fraction
+
+STATEMENT = "key/lemma-1"
+
+
+def dot(u, v):
+    """Return the inner product."""
+    return sum(cross * factor for cross, factor in zip(u, v, strict=True))
+
+
+def length(u):
+    """Return the squared length."""
+    return dot(u, u)
+
+
+def half(u):
+    """Return half of the squared length."""
+    return Fraction(length(u), 2)
+
+
+# Where a number goes.
+def report(x):
+    """Print a number."""
+    sys.stdout.write(f"{x}\\n")
+
+
+if __name__ == "__main__":
+    report(half([1, 1]))
+'''
+
+
+def page_of(folder, verifier=VERIFIER, sizes=SIZES, products=PRODUCTS):
+    """Return the page of a verifier with two frames, all of which are written to a folder."""
+    for name, text in (("lemma_1", verifier), ("sizes", sizes), ("products", products)):
+        (folder / f"{name}.py").write_text(text)
+    return page(folder / "lemma_1.py", folder)
+
+
+def test_a_page_has_what_it_uses_in_the_order_of_its_use_and_nothing_else(tmp_path):
+    assert page_of(tmp_path) == PAGE
+
+
+def test_what_only_the_last_lines_use_stands_before_them(tmp_path):
+    both = VERIFIER.replace("return Fraction", "report(u)\n    return Fraction")
+    assert page_of(tmp_path, both).index("def report") < page_of(tmp_path, both).index("def half")
+
+
+def test_a_page_has_the_constants_of_frames(tmp_path):
+    sizes = SIZES.replace("def length", "TWO = 2  # the exponent\n\n\ndef length").replace(
+        "dot(u, u)", "dot(u, u) * TWO"
+    )
+    text = page_of(tmp_path, sizes=sizes)
+    assert "\n\n\nTWO = 2  # the exponent\n\n\ndef length(u):" in text
+    exec(compile(text, "page", "exec"), scope := {"__name__": "page"})
+    assert scope["half"]([1, 1]) == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "old", "new", "said"),
+    [
+        (
+            "verifier",
+            "def half",
+            "def dot(u):\n    return u\n\n\ndef half",
+            "`dot` is defined in `lemma_1` and in `.*products`",
+        ),
+        ("verifier", '"key/lemma-1"', '"key/lemma-1"\ndot = 0', "`dot` is defined in `lemma_1` and in `.*products`"),
+        ("verifier", "from fractions", "from cmath import prod as dot\nfrom fractions", "without `as`"),
+        (
+            "verifier",
+            "from fractions import",
+            "from fractions import dot,",
+            "`dot` is defined in `.*` and in `fractions`",
+        ),
+        (
+            "verifier",
+            "def half",
+            "def sys(u):\n    return u\n\n\ndef half",
+            "`sys` is defined in `lemma_1` and in `sys`",
+        ),
+        (
+            "verifier",
+            "def half",
+            "def sum(u):\n    return u\n\n\ndef half",
+            "`dot` of `.*products` means another `sum`",
+        ),
+        ("products", "def dot", "def Fraction(a, b):\n    return b\n\n\ndef dot", None),
+        ("products", "sum(", "Fraction(", "`dot` of `.*products` means another `Fraction` than `fractions`"),
+        (
+            "verifier",
+            "from fractions",
+            "import numpy\nfrom fractions",
+            "`import numpy` must name a frame or the standard",
+        ),
+        ("sizes", "# Where", "print(0)\n\n\n# Where", "a frame must hold functions and constants alone"),
+    ],
+)
+def test_a_name_with_two_meanings_is_refused(tmp_path, changed, old, new, said):
+    texts = {"verifier": VERIFIER, "sizes": SIZES, "products": PRODUCTS}
+    texts[changed] = texts[changed].replace(old, new, 1)
+    if said is None:  # the page does not use it
+        assert page_of(tmp_path, **texts) == PAGE
+        return
+    with pytest.raises(ValueError, match=said):
+        page_of(tmp_path, **texts)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_page_defines_what_its_parts_define_word_for_word(name):
+    text, tree = written(name).read_text(), ast.parse(written(name).read_text())
+    shared = {one.name: one.text for path in FRAMES for one in parsed(path, path.stem).statements}
+    own = {one.name: one.text for one in parsed(FILES[name], name).statements}
+    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert len(defined) == len(set(defined))
+    for one in defined:
+        assert f"\n\n\n{own.get(one, shared.get(one))}\n" in text
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert set(defined) <= used
+    assert f"\n\nUsage: python {FILES[name].name} [WITNESS.json]\n" in text
+
+
+def test_each_function_of_the_frames_is_on_two_pages_or_more():
+    pages = [written(name).read_text() for name in FILES]
+    for path in FRAMES:
+        for one in parsed(path, path.stem).statements:
+            assert sum(f"\n\n\n{one.text}\n" in text for text in pages) > 1, one.name
+
+
+def test_pages_do_not_depend_on_the_order_of_sets():
+    code = "from analysis.verifiers.pages import page, verifiers\nprint(*map(page, verifiers().values()))"
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=True, env=os.environ | {"PYTHONHASHSEED": seed}
+        )
+        for seed in ("1", "2")
+    ]
+    assert said[0].stdout == said[1].stdout != b""
+
+
+def test_a_verifier_runs_in_the_repository_as_its_page_does():
+    command = [sys.executable, "-m", "analysis.verifiers.growing.lemma_4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == run("growing/lemma_4").stdout
+
+
+def test_every_file_is_that_of_a_statement():
+    assert {file_name(statement): path for statement, path in verifiers().items()} == FILES
