@@ -10,7 +10,7 @@ from .integrators import Stats as Stats
 from .integrators import StochasticHeun as StochasticHeun
 from .integrators import Symplectic as Symplectic
 from .integrators import stiff as stiff
-from .keys import stream as stream
+from .keys import random_key as random_key
 from .networks.decoder.attention_flow import attention_flow as attention_flow
 from .networks.decoder.pretrained import load_transformer as load_transformer
 from .networks.decoder.transformer import Transformer as Transformer
@@ -23,7 +23,7 @@ from .networks.prototypes.layer import draw_readout as draw_readout
 from .networks.prototypes.quantisers import HardQuantiser as HardQuantiser
 from .networks.prototypes.quantisers import SoftQuantiser as SoftQuantiser
 from .notebook import explore as explore
-from .simulation.dense import dense as dense
+from .simulation.dense import dense_output as dense_output
 from .simulation.ensemble import Ensemble as Ensemble
 from .simulation.ensemble import ensemble as ensemble
 from .simulation.growing import descend as descend
@@ -109,7 +109,7 @@ from .systems.tokens.flow import causal_identity_flow as causal_identity_flow
 from .systems.tokens.flow import causal_symmetric_flow as causal_symmetric_flow
 from .systems.tokens.flow import gradient_token_flow as gradient_token_flow
 from .systems.tokens.flow import identity_value_flow as identity_value_flow
-from .systems.tokens.initial import initial as initial
+from .systems.tokens.initial import initial_tokens as initial_tokens
 from .systems.tokens.interactions.base import Dense as Dense
 from .systems.tokens.interactions.blocked import Blocked as Blocked
 from .systems.tokens.interactions.choice import Auto as Auto

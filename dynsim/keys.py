@@ -3,13 +3,14 @@
 import zlib
 
 import jax
+import numpy as np
 
 from dynsim._core.types import Key
 from dynsim._core.validation import integer
 from dynsim.errors import argument_error, shown
 
 
-def stream(seed: int, name: str, index: int = 0) -> Key:
+def random_key(seed: int, name: str, index: int = 0) -> Key:
     """Return the random key with the number `index` in the sequence `name`.
 
     A key depends on its own seed, name and index alone, so that a further name or index changes no other key.
@@ -22,3 +23,8 @@ def stream(seed: int, name: str, index: int = 0) -> Key:
     seed, index = integer("seed", seed, least=0), integer("index", index, least=0)
     key = jax.random.fold_in(jax.random.key(seed), zlib.crc32(name.encode()))
     return jax.random.fold_in(key, index)
+
+
+def numpy_rng(key: Key, purpose: str = "") -> np.random.Generator:
+    """Return NumPy's generator seeded by a key and a word, so that draws for different purposes are independent."""
+    return np.random.default_rng([*np.asarray(jax.random.key_data(key)), *purpose.encode()])

@@ -10,7 +10,7 @@ from jax.flatten_util import ravel_pytree
 
 from dynsim._core.validation import instance, integer
 from dynsim.errors import IntegrationError, argument_error, nearest
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.checks import as_state, as_times
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -29,7 +29,7 @@ def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float,
     instance("system", system, AbstractFlow | AbstractMap, "a flow or a map")
     if start is None and not system.names:
         raise argument_error("start", "be given for a system without names of its components", "is not")
-    x = system.space.sample(stream(0, "start"), (len(system.names),)) if start is None else as_state("start", start)
+    x = system.space.sample(random_key(0, "start"), (len(system.names),)) if start is None else as_state("start", start)
     shapes = [leaf.shape for leaf in jax.tree.leaves(x)]
     flat, restored = ravel_pytree(x)
     if not flat.size or any(len(shape) > 1 for shape in shapes):

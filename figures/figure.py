@@ -21,7 +21,7 @@ from dynsim._core.types import Key
 from dynsim.errors import argument_error
 from dynsim.io.neighbours import sources
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.papers import Source
 from figures.files import FORMATS, check_formats, write_figure
 from figures.movie import write_movie
@@ -90,7 +90,7 @@ class Figure:
             cached = _cached(file, header)
             if cached is not None:
                 return cached
-        numbers = {name: np.asarray(value) for name, value in self.compute(stream(seed, self.name)).items()}
+        numbers = {name: np.asarray(value) for name, value in self.compute(random_key(seed, self.name)).items()}
         if not numbers or _HEADER in numbers:
             raise argument_error(
                 "compute", f"return named arrays, none of them `{_HEADER}`", f"returns {list(numbers)}"

@@ -20,7 +20,7 @@ from dynsim.errors import UnavailableError, argument_error
 from dynsim.io.data import VARIABLE
 from dynsim.io.locks import held
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.papers import Source
 
 Size = Literal["quick", "paper"]
@@ -98,7 +98,7 @@ def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | No
         return _loaded(place, experiment, size, seed, config)
     parts = place.with_suffix(".parts")
     with on_interrupt(lambda: f"Stopped; finished parts are kept in `{parts}`; repeat the command to resume."):
-        arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), parts)
+        arrays = experiment.run(experiment.config(size), random_key(seed, experiment.name), parts)
     return _written(place, experiment, size, seed, arrays)
 
 
@@ -145,7 +145,7 @@ def _run_elsewhere(experiment: Experiment, size: Size, seed: int, parts: Path, d
     """Run an experiment in a process of an executor, and return its arrays."""
     if data and Path(data).is_dir():
         os.environ[VARIABLE] = data
-    arrays = experiment.run(experiment.config(size), stream(seed, experiment.name), parts)
+    arrays = experiment.run(experiment.config(size), random_key(seed, experiment.name), parts)
     return {name: np.asarray(array) for name, array in arrays.items()}
 
 

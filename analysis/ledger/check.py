@@ -12,7 +12,7 @@ from analysis.ledger.watched import was_called, watched
 from dynsim._core.types import Key
 from dynsim.errors import IntegrationError, UnavailableError, argument_error
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 
 CONTROL_TRIALS = 2
 
@@ -145,7 +145,7 @@ def _run(
     trials: list[Trial] = []
     doubt = ""
     for index in range(count):
-        key = stream(seed, name, index)
+        key = random_key(seed, name, index)
         try:
             found = _attempt(trial, key, integrator)
             if found.contradicts:

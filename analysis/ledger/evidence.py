@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from dynsim.errors import argument_error
 
 ROUNDING = 1e-11
@@ -146,3 +149,13 @@ class Trial:
     def worst(self) -> Measurement:
         """The conclusion with the least slack, or an undecided one if there is any."""
         return min(self.conclusions, key=lambda m: m.slack if m.decided else -math.inf)
+
+
+def agrees(what: str, found: Any, expected: ArrayLike) -> Measurement:
+    """Measure that every entry of `found` is that of `expected`, an array of its shape or a number, up to rounding."""
+    given, wanted = np.asarray(found, float), np.asarray(expected, float)
+    if wanted.ndim and given.shape != wanted.shape:
+        return holds(f"the shape of {what} is {wanted.shape}, and not {given.shape}", False)
+    gap = np.max(np.abs(given - wanted), initial=0.0)
+    size = 1 + float(np.max(np.abs(wanted), initial=0.0))
+    return equal(f"error of {what}", gap, 0.0, tolerance=ROUNDING * size)

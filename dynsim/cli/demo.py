@@ -32,17 +32,17 @@ def main(words: Sequence[str]) -> int:
     from analysis.tokens.consensus import diameter
     from dynsim.integrators import Scipy
     from dynsim.io.npz import writable_folder
-    from dynsim.keys import stream
+    from dynsim.keys import random_key
     from dynsim.simulation.run_files import save
     from dynsim.simulation.simulate import simulate
-    from dynsim.systems.tokens.initial import initial
+    from dynsim.systems.tokens.initial import initial_tokens
     from dynsim.systems.tokens.published import published_gradient_flow
     from figures import figure
     from figures.gallery import find_figures
 
     writable_folder("out", o.out)
     flow = published_gradient_flow()
-    x0 = initial("uniform", stream(o.seed, "demo"), (10, 3), flow.space)
+    x0 = initial_tokens("uniform", random_key(o.seed, "demo"), (10, 3), flow.space)
     ts = np.linspace(0.0, 40.0, 201)
     path = simulate(flow, x0, ts)
     second = simulate(flow, x0, ts, integrator=Scipy())

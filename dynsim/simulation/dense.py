@@ -111,10 +111,10 @@ class HybridDensePath(eqx.Module):
 
 
 @overload
-def dense(run: Trajectory, *, integrator: AbstractIntegrator | None = None) -> DensePath: ...
+def dense_output(run: Trajectory, *, integrator: AbstractIntegrator | None = None) -> DensePath: ...
 @overload
-def dense(run: HybridTrajectory, *, integrator: AbstractIntegrator | None = None) -> HybridDensePath: ...
-def dense(
+def dense_output(run: HybridTrajectory, *, integrator: AbstractIntegrator | None = None) -> HybridDensePath: ...
+def dense_output(
     run: Trajectory | HybridTrajectory, *, integrator: AbstractIntegrator | None = None
 ) -> DensePath | HybridDensePath:
     """Integrate a run once more, from each of its starts to the end, and return its states at any time between.

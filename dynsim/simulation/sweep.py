@@ -21,7 +21,7 @@ from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
 from dynsim.io.parts import collected
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.run_files import versions
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def sweep(
         function: takes the parameters by name, and with `seeds` a random key as `key`; returns a number, an array, or a
             mapping or a named tuple of these, of the same shapes at all points.
         parameters: the values of each parameter, whose product is the grid; or a list of points.
-        seeds: the number of seeds, or the seeds. The key of a seed is `stream(seed, "sweep")` at every point.
+        seeds: the number of seeds, or the seeds. The key of a seed is `random_key(seed, "sweep")` at every point.
         units: the units of parameters and results by name.
         vectorised: evaluate a part as one program by `vmap`; the function must be one of JAX, and of numbers.
         chunk: the number of points of a part, by default up to 256, so that there are 64 parts.
@@ -281,7 +281,7 @@ def _one_by_one(function: Callable[..., Any], rows: list[dict], seeds: list[int 
     del size
     found, causes = [], []
     for row, seed in zip(rows, seeds, strict=True):
-        key = {} if seed is None else {"key": stream(seed, "sweep")}
+        key = {} if seed is None else {"key": random_key(seed, "sweep")}
         cause, outputs = "", None
         try:
             returned = function(**row, **key)
@@ -298,7 +298,7 @@ def _together(function: Callable[..., Any], columns: Arrays, seeds: list[int | N
     """Return the values at some points by one program, the last point repeated up to the common size."""
     keys = None
     if seeds[0] is not None:
-        keys = jnp.stack([stream(int(seed), "sweep") for seed in filled(np.asarray(seeds), size)])
+        keys = jnp.stack([random_key(int(seed), "sweep") for seed in filled(np.asarray(seeds), size)])
     given = {name: jnp.asarray(filled(column, size)) for name, column in columns.items()}
     try:
         made = _program(function, given, keys)

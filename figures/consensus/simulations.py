@@ -25,7 +25,7 @@ from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import gradient_token_flow
-from dynsim.systems.tokens.initial import initial
+from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.published import (
     GRADIENT_MATRIX,
     HEMISPHERE_AXIS,
@@ -64,7 +64,7 @@ def gradient_figure(key: Key) -> Numbers:
     consensus.
     """
     flow = published_gradient_flow()
-    path = simulate(flow, initial("box", key, (TOKENS, 3), flow.space), TS_GRADIENT, integrator=Scipy())
+    path = simulate(flow, initial_tokens("box", key, (TOKENS, 3), flow.space), TS_GRADIENT, integrator=Scipy())
     potential = path.along(lambda x: consensus_potential(x, jnp.asarray(GRADIENT_MATRIX)))
     least = -0.5 * TOKENS**2 * math.e  # exp(y^T P y) = e for every pair
     return {
@@ -115,7 +115,7 @@ def hemisphere_figure(key: Key) -> Numbers:
     (a) Trajectories on the sphere. (b) The Lyapunov function (13) for this v.
     """
     flow, v = published_hemisphere_flow(), jnp.asarray(HEMISPHERE_AXIS)
-    path = simulate(flow, initial("hemisphere", key, (TOKENS, 3)), TS_HEMISPHERE, integrator=Scipy())
+    path = simulate(flow, initial_tokens("hemisphere", key, (TOKENS, 3)), TS_HEMISPHERE, integrator=Scipy())
     return {**_arrays(path), "lyapunov": np.asarray(path.along(lambda x: hemisphere_lyapunov(x, v)))}
 
 
@@ -149,7 +149,7 @@ def symmetric_figure(key: Key) -> Numbers:
     independently of the others. (b) V_i = 1 - v^T y_i for the first two tokens; V_2 need not decrease.
     """
     flow, v = published_symmetric_flow(), oriented(np.linalg.eigh(SYMMETRIC_VALUE)[1][:, -1])
-    x0 = initial("uniform", key, (TOKENS, 3))
+    x0 = initial_tokens("uniform", key, (TOKENS, 3))
     x0 = jnp.where(x0 @ v[:, None] < 0, -x0, x0)  # reflected into the hemisphere of v
     path = simulate(flow, x0, TS_SYMMETRIC, integrator=Scipy())
     return {**_arrays(path), "axis": v, "distances": np.asarray(path.along(lambda x: 1 - x[:2] @ v)).T}

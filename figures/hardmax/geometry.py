@@ -22,7 +22,7 @@ from dynsim.spaces import Euclidean
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2, FIGURE_1, FIGURE_1_ATTENTION, FIGURE_2
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
-from dynsim.systems.tokens.initial import initial
+from dynsim.systems.tokens.initial import initial_tokens
 from figures import panels
 from figures.figure import Numbers, figure
 from figures.panels.hulls import MORE_THAN_TWO, NO_SECOND
@@ -238,7 +238,7 @@ def layers_figure(key: Key) -> Numbers:
     Lines: trajectories of the tokens; shaded: the nested convex hulls of layers 0, 1, 3 and 12; stars: leaders.
     """
     map = HardmaxMap(ALPHA)
-    path = iterate(map, np.asarray(initial("uniform", key, (MOVIE_TOKENS, 2), Euclidean())), MOVIE_LAYERS)
+    path = iterate(map, np.asarray(initial_tokens("uniform", key, (MOVIE_TOKENS, 2), Euclidean())), MOVIE_LAYERS)
     return {"states": path.ys, "followed": np.stack([followed_pairs(map.follower_sets(x)) for x in path.ys])}
 
 

@@ -54,7 +54,7 @@ def nothing_runs(tmp_path, monkeypatch):
         "dynsim.cli.simulate.flows.simulate",
         "dynsim.cli.simulate.flows.iterate",
         "dynsim.cli.simulate.ensembles.ensemble",
-        "analysis.dynamics.equilibria.search.all_equilibria",
+        "analysis.dynamics.equilibria.search.find_equilibria",
         "analysis.dynamics.diagrams.bifurcation_diagram",
         "analysis.dynamics.portraits.plane.phase_plane",
         "analysis.dynamics.poincare.orbit_diagram",

@@ -9,7 +9,7 @@ import xarray
 from dynsim.cli.sweep.command import Built, _built_again
 from dynsim.cli.sweep.options import Sweep
 from dynsim.errors import IntegrationError, Outcome
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.sweep import digest, points_of
 from tests.support.commands import refused, run
 
@@ -71,7 +71,7 @@ def test_the_function_of_a_command_is_built_again_from_the_same_file_only(here, 
     sent = pickle.dumps(made)
     (here / "elsewhere").mkdir()
     monkeypatch.chdir(here / "elsewhere")
-    key = stream(0, "sweep")
+    key = random_key(0, "sweep")
     assert pickle.loads(sent)(beta=3.0, key=key) == made(beta=3.0, key=key)
     assert pickle.loads(sent) is pickle.loads(sent)  # what a worker has compiled stays
     points = points_of({"beta": [1.0]}, 1)

@@ -25,7 +25,7 @@ from analysis.dynamics.validated.equilibria import certified_equilibrium
 from dynsim.cli.building.own_code import check_function
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.integrators.base import stacked
-from dynsim.simulation.dense import dense
+from dynsim.simulation.dense import dense_output
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -125,7 +125,7 @@ def test_another_duration_of_a_lyapunov_spectrum_compiles_nothing():
 
 
 def test_other_times_of_a_dense_output_compile_nothing():
-    path = dense(simulate(FunctionFlow(_turning), [1.0, 0.0], TS, integrator=Scipy()))
+    path = dense_output(simulate(FunctionFlow(_turning), [1.0, 0.0], TS, integrator=Scipy()))
     path.at(TS)
     assert count(lambda: (path.at(np.linspace(0.0, 0.9, 16)), path(0.3))) <= 3  # transfers of arrays of new shapes
 

@@ -9,7 +9,7 @@ from analysis.dynamics.convergence import decay_rate, observed_order, reference_
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import consensus_potential
 from dynsim.integrators import Diffrax, Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import FunctionFlow, FunctionMap
@@ -50,7 +50,7 @@ def test_noise_widens_the_error_and_the_truth_is_inside():
 
 def test_tokens_near_consensus_contract_at_the_rate_of_the_spectrum():
     flow = TokenFlow(np.eye(3))
-    x0 = flow.space.project(jnp.asarray([[1.0, 0, 0]]) + 0.3 * flow.space.sample(stream(0, "x"), (5, 3)))
+    x0 = flow.space.project(jnp.asarray([[1.0, 0, 0]]) + 0.3 * flow.space.sample(random_key(0, "x"), (5, 3)))
     path = simulate(flow, x0, np.linspace(0.0, 30.0, 121), integrator=Scipy())
     found = decay_rate(path.ts, path.along(diameter), floor=1e-7)
     assert found.rate == pytest.approx(1 / np.sqrt(3), abs=3 * found.error + 1e-4)
@@ -65,7 +65,7 @@ def test_orders_are_slopes():
 
 def test_the_layer_map_is_a_first_order_approximation_of_the_flow():
     flow = published_gradient_flow()
-    x0 = flow.space.sample(stream(0, "x"), (5, 3))
+    x0 = flow.space.sample(random_key(0, "x"), (5, 3))
     exact = simulate(flow, x0, [0.0, 2.0], integrator=Scipy()).final
     steps = 2.0 / np.array([16, 64, 256])
     errors = [
@@ -89,7 +89,7 @@ def test_a_rise_between_distant_times_is_found_and_weighed_against_its_error():
 
 def test_the_potential_falls_along_its_gradient_flow_and_rises_against_it():
     flow = published_gradient_flow()
-    x0 = flow.space.sample(stream(0, "x"), (5, 3))
+    x0 = flow.space.sample(random_key(0, "x"), (5, 3))
     energy = lambda x: consensus_potential(x, jnp.asarray(GRADIENT_MATRIX))
     ts = np.linspace(0.0, 10.0, 41)
     down = simulate(flow, x0, ts, integrator=OTHER)
@@ -109,7 +109,7 @@ def test_the_error_is_that_of_the_second_opinion():
 
 def test_a_map_has_rounding_error_only():
     path = iterate(LayerMap(published_gradient_flow(), 0.1), published_gradient_flow().space.sample(
-        stream(0, "x"), (5, 3)), 50)  # fmt: skip
+        random_key(0, "x"), (5, 3)), 50)  # fmt: skip
     found = worst_increase(path, lambda x: consensus_potential(x, jnp.asarray(GRADIENT_MATRIX)))
     assert found.error < 1e-12
     with pytest.raises(ValueError, match="path` must come from a flow"):

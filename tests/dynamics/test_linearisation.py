@@ -16,7 +16,7 @@ from analysis.dynamics.linearisation import (
     tangent_jacobian,
 )
 from dynsim._core.orientation import basis_of_range
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.spaces import Euclidean, Product, Simplex
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
@@ -83,7 +83,7 @@ def test_a_simplex_has_one_dimension_less():
 
 def test_consensus_for_the_identity_is_stable_across_its_rotations():
     flow = TokenFlow(np.eye(3))
-    x = jnp.broadcast_to(flow.space.sample(stream(0, "x"), (1, 3)), (4, 3))
+    x = jnp.broadcast_to(flow.space.sample(random_key(0, "x"), (1, 3)), (4, 3))
     bare, across = spectrum(flow, x), spectrum(flow, x, symmetries=rotations(3))
     assert (bare.kind, bare.num_symmetries) == ("undecided", 0)
     assert (across.kind, across.num_symmetries) == ("stable", 2)
@@ -142,9 +142,9 @@ def test_bad_matrices_are_refused(bad):
 
 
 def test_the_spectrum_of_consensus_does_not_depend_on_the_metric():
-    A = np.asarray(jax.random.normal(stream(0, "A"), (3, 3)))
+    A = np.asarray(jax.random.normal(random_key(0, "A"), (3, 3)))
     flow = gradient_token_flow(A @ A.T + np.eye(3))
-    x = jnp.broadcast_to(flow.space.sample(stream(1, "x"), (1, 3)), (4, 3))
+    x = jnp.broadcast_to(flow.space.sample(random_key(1, "x"), (1, 3)), (4, 3))
     values = eigenvalues(tangent_jacobian(flow, x))
     np.testing.assert_allclose(values[2:], -1 / np.sqrt(3), atol=1e-9)
     np.testing.assert_allclose(values[:2], 0.0, atol=1e-9)

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.dynamics.scaling.samples import largest, norms, ranges, sample_units
 from analysis.dynamics.scaling.units import power_near
-from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Sphere, TokenFlow, stream
+from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Sphere, TokenFlow, random_key
 from dynsim.systems.fast_slow.flow import FastSlow
 
 
@@ -73,7 +73,7 @@ def test_the_median_rate_is_typical_and_the_largest_is_for_trajectories():
 @pytest.mark.slow
 def test_on_a_curved_space_times_have_a_unit_and_states_none():
     tokens = TokenFlow(np.eye(3), 1e-9)
-    x = tokens.space.sample(stream(0, "x"), (4, 3))
+    x = tokens.space.sample(random_key(0, "x"), (4, 3))
     found = sample_units(tokens, x[None])
     assert isinstance(found.system, RescaledFlow)
     assert found.time > 1e6

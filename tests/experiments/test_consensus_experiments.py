@@ -11,11 +11,11 @@ import pytest
 from analysis.experiments.consensus import prompts, simulations
 from analysis.experiments.consensus.prompts import Inputs
 from analysis.experiments.consensus.simulations import ENSEMBLE, EnsembleConfig, PassesConfig
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.decoder.pretrained import load_transformer
 from tests.support.gpt2_layout import HEADS, gpt2_tensors
 
-KEY = stream(0, "consensus experiments")
+KEY = random_key(0, "consensus experiments")
 INPUTS = Inputs(
     np.array([3, 0, 6]), np.array([[1, 2, 0], [4, 4, 5]]), np.array([6, 1, 1, 2]), lambda ids: ",".join(map(str, ids))
 )

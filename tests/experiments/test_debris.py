@@ -21,14 +21,14 @@ from analysis.experiments.prototypes.debris import (
 from analysis.experiments.prototypes.histories import history
 from analysis.experiments.prototypes.orbits import FEATURES, REGIMES, Catalogue, draw_objects, period, standardised
 from analysis.experiments.prototypes.scores import matched_accuracy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.prototypes.assignments import competitive_loss, prototype_variance, separation
 from dynsim.systems.prototypes.descent import DescentMap
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.temperatures import Annealing
 
-KEY = stream(5, "debris")
+KEY = random_key(5, "debris")
 _QUICK = replace(QUICK, catalogue=Catalogue(30), descent=replace(QUICK.descent, epochs=20))
 SMALL = replace(
     _QUICK, changes=(("LEO at 98 degrees", replace(_QUICK, catalogue=Catalogue(30, inclinations=(98, 55, 0, 63.4)))),)

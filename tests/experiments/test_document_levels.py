@@ -13,10 +13,10 @@ from analysis.experiments.prototypes import hierarchy
 from analysis.experiments.prototypes.documents import Documents
 from analysis.experiments.prototypes.epochs import Epochs
 from analysis.experiments.prototypes.hierarchy import PAPER, Stack
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.prototypes.documents import TwoLevelReadout, draw_projected
 
-KEY = stream(0, "document levels")
+KEY = random_key(0, "document levels")
 TOKENS = np.random.default_rng(0).normal(size=(5, 4, 3)).astype(np.float32)
 SHARES = np.array([[0.25] * 4, [0.5, 0.5, 0, 0], [1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25] * 4], np.float32)
 TEST = Documents(TOKENS, SHARES, np.array([0, 1, 2, 1, 0]))

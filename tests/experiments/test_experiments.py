@@ -27,7 +27,7 @@ from dynsim.__main__ import main
 from dynsim.errors import UnavailableError
 from dynsim.io.data import data_file
 from dynsim.io.npz import read_arrays
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.tokenizer import load_tokenizer
 from dynsim.papers import CONSENSUS
@@ -51,7 +51,7 @@ def letters(tmp_path, monkeypatch):
         shapes |= {f"h_0_{part}_w": (rows, columns), f"h_0_{part}_b": (rows,)}
     shapes |= {"h_0_mlp_c_proj_w": (d, 4 * d), "h_0_mlp_c_proj_b": (d,)}
     shapes |= {f"h_0_ln_{k}_{part}": (d,) for k in (1, 2) for part in "wb"}
-    arrays = {name: np.asarray(jax.random.normal(stream(0, name), shape)) for name, shape in shapes.items()}
+    arrays = {name: np.asarray(jax.random.normal(random_key(0, name), shape)) for name, shape in shapes.items()}
     np.savez(tmp_path / "letters.npz", **arrays, config=[1, 2, d, 3, 5], ref_idx=[[2, 0, 1, 0, 0], [1.0, 1, 0, 0, 0]])
     monkeypatch.setenv("DYNSIM_DATA", str(tmp_path))
     return replace(SORTING, quick=LETTERS)
@@ -251,7 +251,7 @@ def test_missing_data_is_named(monkeypatch, tmp_path, capsys):
 
 def test_biases_are_zero_in_redrawn_weights_whatever_their_shape(letters):
     network = load_transformer(data_file("letters.npz"))
-    block = redrawn(network, stream(0, "draw"), 0.5).blocks[0]
+    block = redrawn(network, random_key(0, "draw"), 0.5).blocks[0]
     attention, mlp = block.attention, block.feedforward
     zeros = (attention.query_bias, attention.key_bias, attention.value_bias, attention.output_bias)
     zeros += (mlp.inner_bias, mlp.outer_bias, block.attention_norm.bias, block.feedforward_norm.bias)
@@ -283,7 +283,7 @@ def test_the_measures_of_antipodal_tokens():
 @pytest.mark.slow
 def test_redrawn_weights_are_gaussian_with_plain_norms():
     network = load_transformer(data_or_skip("stories260k.npz"))
-    drawn = redrawn(network, stream(0, "draw"), 0.02)
+    drawn = redrawn(network, random_key(0, "draw"), 0.02)
     sizes = np.concatenate([np.ravel(a) for a in jax.tree.leaves(drawn.blocks) if a.ndim > 1])
     assert abs(sizes.std() - 0.02) < 2e-4
     assert all(bool(jnp.all(block.attention_norm.gain == 1)) for block in drawn.blocks)
@@ -293,7 +293,7 @@ def test_redrawn_weights_are_gaussian_with_plain_norms():
 def test_passes_are_the_networks_own_and_redrawn_ones_are_not(letters):
     network = load_transformer(data_file(letters.quick.network))
     x = network.embed(np.array([2, 0, 1, 0, 0]))  # as long as the letters of the experiment
-    found = pass_measures(network, x, jax.random.split(stream(0, "passes"), 2), True, None)
+    found = pass_measures(network, x, jax.random.split(random_key(0, "passes"), 2), True, None)
     np.testing.assert_allclose(found[2], measures(network.apply_layers(x, passes=2)), atol=1e-10)
-    new = pass_measures(network, x, jax.random.split(stream(0, "passes"), 2), True, 0.5)
+    new = pass_measures(network, x, jax.random.split(random_key(0, "passes"), 2), True, 0.5)
     assert not np.allclose(new[2], found[2])

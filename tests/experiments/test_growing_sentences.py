@@ -21,7 +21,7 @@ from analysis.experiments.growing.training import (
 )
 from analysis.experiments.growing.training_records import events, summarise_training
 from dynsim.errors import UnavailableError
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.growing.training import logits
 from dynsim.networks.sentiment.reviews import Selection
 
@@ -148,12 +148,12 @@ def test_without_data_there_is_no_record(tmp_path, monkeypatch):
     monkeypatch.setenv("DYNSIM_DATA", str(tmp_path))
     for experiment in (TRAINING, PRUNING):
         with pytest.raises(UnavailableError, match="`data` must name a folder that holds `sst2_train.csv.gz`"):
-            experiment.run(experiment.quick, stream(0, "none"), tmp_path / "parts")
+            experiment.run(experiment.quick, random_key(0, "none"), tmp_path / "parts")
 
 
 @pytest.mark.slow
 def test_an_interrupted_training_has_the_same_bits(texts, monkeypatch):
-    key = stream(0, "small")
+    key = random_key(0, "small")
     whole = run_training(SMALL, key, texts / "whole")
     assert whole["small: accuracy"].shape == (1, 3)
     assert whole["small: active"][0].sum(axis=1).tolist() == [1, 2, 3]
@@ -180,7 +180,7 @@ def test_an_interrupted_training_has_the_same_bits(texts, monkeypatch):
 @pytest.mark.slow
 def test_heads_grow_on_a_frozen_encoder_and_are_removed(texts):
     config = PruningConfig(("random",), SMALL, 1, epochs=2, checks=1, capacity=3, events=2)
-    found = PRUNING.run(config, stream(0, "small"), texts / "parts")
+    found = PRUNING.run(config, random_key(0, "small"), texts / "parts")
     assert found["random: active"].sum(axis=2).tolist() == [[3, 2], [2, 1]]
     assert np.max(separation_changes(found, "random")) == 0
     assert np.max(decomposition_errors(found, "random")) < 1e-12

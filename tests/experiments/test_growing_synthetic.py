@@ -26,10 +26,10 @@ from analysis.growing.temperatures import hitting_time
 from analysis.ledger.claim import Claim
 from analysis.ledger.evidence import Trial
 from dynsim.integrators import Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.growing import simulate_growing
 
-KEY = stream(3, "synthetic")
+KEY = random_key(3, "synthetic")
 SMALL = Setting(tokens=30, dimension=6, capacity=2, temperature_rate=0.1)
 
 

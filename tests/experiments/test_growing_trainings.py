@@ -13,12 +13,12 @@ from analysis.experiments.growing.training import PAPER, TrainingConfig, Variant
 from analysis.experiments.growing.training_records import READINGS
 from analysis.experiments.prototypes.epochs import Batch
 from dynsim.io.npz import write_arrays
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.growing.growth import sample
 from dynsim.networks.sentiment.reviews import Encoded
 from dynsim.networks.training import Trained
 
-KEY = stream(0, "growing trainings")
+KEY = random_key(0, "growing trainings")
 TRAIN = Encoded(np.array([[1, 2, 0], [3, 4, 5], [2, 2, 1], [5, 0, 0], [4, 1, 0]]), np.array([1, 0, 1, 1, 0]))
 TEST = Encoded(np.array([[1, 3, 0], [2, 0, 0], [5, 4, 3], [4, 4, 0], [3, 0, 0]]), np.array([1, 1, 0, 1, 0]))
 DATA = training.Sentences(TRAIN, TEST, 6, ("<PAD>", "a", "fine", "film", "dull", "one"))

@@ -22,11 +22,11 @@ from analysis.experiments.prototypes.learning_rates import (
     summarise_learning_rates,
 )
 from dynsim.errors import UnavailableError
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.assignments import separation
 
-KEY = stream(6, "digits")
+KEY = random_key(6, "digits")
 _SMALL = Training("frozen", inputs=8, outputs=3, clusters=4, restarts=2, prototype_rate=0.1)
 SMALL = LearningRatesConfig(
     (
@@ -140,7 +140,7 @@ def test_at_equal_encoder_time_the_number_of_steps_is_inverse_to_the_ratio(data,
     variant = SMALL.variants[2]
     x = read_digits(SMALL).pixels
     x = x @ np.asarray(learning_rates.principal_components(x, 8).weight).T
-    key = jax.random.fold_in(stream(0, LEARNING_RATES.name), 0)
+    key = jax.random.fold_in(random_key(0, LEARNING_RATES.name), 0)
     start = first_state(x, variant.training, jax.random.fold_in(key, 0))
     for k, (ratio, steps) in enumerate([(0.1, 20), (1.0, 2)]):
         descent = descent_map(x, variant.training, ratio, SMALL.epochs, jax.random.fold_in(key, 1))

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.experiments.prototypes.documents import Corpus, Documents, logistic_accuracy, read_corpus
 from analysis.experiments.prototypes.text import _measured, some_tokens, table
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.prototypes.documents import (
     DocumentClassifier,
@@ -22,7 +22,7 @@ from dynsim.networks.prototypes.documents import (
 )
 from dynsim.networks.prototypes.layer import PrototypeReadout
 
-KEY = stream(0, "documents")
+KEY = random_key(0, "documents")
 T = jnp.asarray(0.7, jnp.float32)
 TOKENS = jnp.asarray(np.random.default_rng(0).normal(size=(3, 4, 5)), jnp.float32)
 SHARES = jnp.asarray([[0.25] * 4, [0.5, 0.5, 0, 0], [1.0, 0, 0, 0]], jnp.float32)
@@ -148,8 +148,8 @@ def corpus(folder, monkeypatch, labels: str = "10"):
     vec = np.array([[1.0, 0], [-1, 0], [0, 3]])
     np.savez(folder / "vectors.npz", word=np.array([b"good", b"bad", b"film"]), vec=vec)
     for name in ("a.csv.gz", "b.csv.gz"):
-        with gzip.open(folder / name, "wt", encoding="utf-8") as stream:
-            stream.write(f"text,label\nGOOD unheard film good,{labels[0]}\nbad,{labels[1]}\n")
+        with gzip.open(folder / name, "wt", encoding="utf-8") as random_key:
+            random_key.write(f"text,label\nGOOD unheard film good,{labels[0]}\nbad,{labels[1]}\n")
     monkeypatch.setenv("DYNSIM_DATA", str(folder))
     return read_corpus(Corpus("a.csv.gz", "b.csv.gz", length=2), "vectors.npz")
 
@@ -169,10 +169,10 @@ def test_one_file_is_split_thinned_evenly_and_read_word_for_word(tmp_path, monke
     np.savez(tmp_path / "vectors.npz", word=np.array(words, "S"), vec=vec)
     train = ["The film", "fine", "a film a", "fine", "fine film"]  # of five the first, third and last
     test = ["unheard", "Fine", "never", "film", "the a"]
-    with gzip.open(tmp_path / "all.csv.gz", "wt", encoding="utf-8") as stream:
-        stream.write("text,label,split\n")
+    with gzip.open(tmp_path / "all.csv.gz", "wt", encoding="utf-8") as random_key:
+        random_key.write("text,label,split\n")
         for k, (a, b) in enumerate(zip(train, test, strict=True)):
-            stream.write(f"{a},{k % 2},train\n{b},{(k + 1) % 2},test\n")
+            random_key.write(f"{a},{k % 2},train\n{b},{(k + 1) % 2},test\n")
     monkeypatch.setenv("DYNSIM_DATA", str(tmp_path))
     split = Corpus("all.csv.gz", "all.csv.gz", by_split=True, length=4, limit=3)
     first, second = read_corpus(split, "vectors.npz")

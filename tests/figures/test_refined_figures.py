@@ -14,9 +14,9 @@ from dynsim import (
     TokenFlow,
     Transition,
     iterate,
+    random_key,
     simulate,
     simulate_hybrid,
-    stream,
 )
 from dynsim.cli.simulate.flows import draw_one
 from figures import files
@@ -96,7 +96,9 @@ def test_the_diameter_of_tokens_is_drawn_between_the_saved_times(monkeypatch, tm
     drawn = {}
     monkeypatch.setattr(files, "write_figure", lambda figure, *rest: drawn.update(figure=figure))
     flow = TokenFlow(jnp.eye(3)[None])
-    run = simulate(flow, flow.space.sample(stream(0, "start"), (4, 3)), np.linspace(0.0, 8.0, 6), integrator=Scipy())
+    run = simulate(
+        flow, flow.space.sample(random_key(0, "start"), (4, 3)), np.linspace(0.0, 8.0, 6), integrator=Scipy()
+    )
     draw_one(tmp_path / "tokens.png", run)
     (line,) = drawn["figure"].axes[0].lines
     ts, values = np.asarray(line.get_data())

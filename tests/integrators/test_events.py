@@ -15,7 +15,7 @@ from dynsim.integrators import Diffrax, Event, InSpan, Scipy
 from dynsim.integrators.events import AfterReset, narrowed, untouched
 from dynsim.integrators.flat_fields import flattened
 from dynsim.integrators.scipy_backend import _Walk
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.spaces import Euclidean, Product
 from dynsim.systems.base import FunctionFlow
@@ -245,8 +245,8 @@ def test_float32_stays_float32(integrator):
 @pytest.mark.parametrize("inner", BOTH, ids=_names)
 def test_events_of_tokens_are_found_in_their_span(inner):
     d = 6
-    flow = TokenFlow(np.asarray(jax.random.normal(stream(0, "P"), (1, d, d))) / 2)
-    x = flow.space.sample(stream(0, "x"), (3, d))
+    flow = TokenFlow(np.asarray(jax.random.normal(random_key(0, "P"), (1, d, d))) / 2)
+    x = flow.space.sample(random_key(0, "x"), (3, d))
     t, events = 0.0, [Event(lambda t, x, c=c: x[0] @ x[-1] - c) for c in (0.9, 0.7)]
     for fired in (1, 0):
         ts = t + np.array([0.0, 1.0, 20.0])

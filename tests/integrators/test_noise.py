@@ -18,7 +18,7 @@ from analysis.dynamics.linearisation import tangent_jacobian
 from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax, EulerHeun, EulerMaruyama, Event, StochasticHeun
 from dynsim.integrators.fixed_step.stochastic import _checked, _path
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.run_files import load, rerun, save
 from dynsim.simulation.simulate import simulate, simulate_until
@@ -26,7 +26,7 @@ from dynsim.spaces import Ellipsoid, Euclidean, Product, Simplex, Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.noisy import NoisyFlow
 
-KEY = stream(0, "noise")
+KEY = random_key(0, "noise")
 ENDS = [0.0, 1.0]
 PATHS = 4096
 POLE = np.array([0.0, 0.0, 1.0])
@@ -280,7 +280,7 @@ def test_an_ensemble_holds_the_paths_of_its_members_and_resumes(tmp_path):
     again = make(KEY, tmp_path / "parts")
     assert np.array_equal(found.values, again.values)
     with pytest.raises(ValueError, match="parts of this very run"):
-        make(stream(1, "noise"), tmp_path / "parts")
+        make(random_key(1, "noise"), tmp_path / "parts")
     louder = [NoisyFlow(FunctionFlow(at_rest), s, calculus="stratonovich") for s in (0.1, 0.2, 0.0)]
     spread = ensemble(louder, starts, ENDS, lambda t, x: x, integrator=EulerHeun(0.25), key=KEY).final - starts
     assert np.array_equal(spread[2], [0.0, 0.0])

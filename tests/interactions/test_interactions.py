@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.spaces import Ellipsoid, Euclidean, Sphere
 from dynsim.systems.schedules import Constant, Modulated, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
@@ -35,7 +35,7 @@ class _Ahead(AbstractMask):
 
 
 def _random(name, *shape):
-    return np.asarray(jax.random.normal(stream(3, name), shape))
+    return np.asarray(jax.random.normal(random_key(3, name), shape))
 
 
 def _flow(d, mask=None, space=None, size=2.0, **options):
@@ -67,7 +67,7 @@ SPECIAL = (
 def test_every_token_flow_of_the_zoo_has_the_same_field_by_every_interaction(name):
     make, shape = FLOWS[name]
     flow = make()
-    x = flow.space.sample(stream(7, name), shape)
+    x = flow.space.sample(random_key(7, name), shape)
     ways: list[AbstractInteraction] = [Blocked(2, 3)]
     if not isinstance(flow.mask, Window):
         ways.append(Harmonic(1e-14, reach=8.0))  # one reach: one program for all flows of as many heads
@@ -81,7 +81,7 @@ def test_every_token_flow_of_the_zoo_has_the_same_field_by_every_interaction(nam
     "mask", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("full", "causal")), "window"]
 )
 def test_blocks_of_any_size_have_the_dense_answer_and_its_derivatives(mask):
-    P, U, x = _random("P", 2, 4, 4), _random("U", 2, 4, 4), Sphere().sample(stream(3, "x"), (11, 4))
+    P, U, x = _random("P", 2, 4, 4), _random("U", 2, 4, 4), Sphere().sample(random_key(3, "x"), (11, 4))
     flow = TokenFlow(P + np.swapaxes(P, 1, 2), U, mask=MASKS[mask])  # symmetric, which only the full mask may use
     loss = jax.jit(jax.value_and_grad(lambda x, flow: jnp.sum(jnp.sin(flow.vector_field(0.0, x)))))
     found = [loss(x, f) for f in (flow, flow.computed_by(Blocked(3, 4)))]
@@ -91,7 +91,7 @@ def test_blocks_of_any_size_have_the_dense_answer_and_its_derivatives(mask):
 
 def test_means_in_pairs_of_blocks_and_their_derivatives_are_those_of_a_softmax():
     """Of two batches, and derivatives with respect to tokens and to entries of P, two of which share the weights."""
-    P, xs = _random("P", 3, 3), Sphere().sample(stream(3, "x"), (2, 11, 3))
+    P, xs = _random("P", 3, 3), Sphere().sample(random_key(3, "x"), (2, 11, 3))
     in_pairs = lambda P, x: _means_of_all(Blocked(3, 2), P[None], (x @ P)[None], x)[0]
     dense = lambda P, x: jax.nn.softmax(x @ P @ x.T, axis=-1) @ x
     loss = lambda means: lambda P, x: jnp.sum(jnp.sin(means(P, x)))
@@ -103,7 +103,7 @@ def test_means_in_pairs_of_blocks_and_their_derivatives_are_those_of_a_softmax()
 
 
 def test_pairs_of_blocks_are_for_symmetric_matrices_without_overflow():
-    x = Sphere().sample(stream(3, "x"), (11, 3)).astype(jnp.float32)
+    x = Sphere().sample(random_key(3, "x"), (11, 3)).astype(jnp.float32)
     one = np.eye(3)[None]
     almost = one + np.eye(3, k=1)[None] * 1e-15
     compiled = jax.jit(pairs_suffice)
@@ -116,7 +116,7 @@ def test_pairs_of_blocks_are_for_symmetric_matrices_without_overflow():
 
 
 def test_a_mask_that_no_one_knows_is_read_in_blocks():
-    x = Euclidean().sample(stream(3, "x"), (7, 3))
+    x = Euclidean().sample(random_key(3, "x"), (7, 3))
     flow = _flow(3, _Ahead(), Euclidean(), size=1e4)
     means = np.roll(np.asarray(x), -1, axis=0)  # one token is seen
     np.testing.assert_allclose(
@@ -128,7 +128,7 @@ def test_a_mask_that_no_one_knows_is_read_in_blocks():
 
 @pytest.mark.parametrize("size", [1e4, -1e4, -200.0])
 def test_blocks_neither_overflow_nor_underflow(size):
-    x = np.asarray(Sphere().sample(stream(3, "x"), (7, 3)))
+    x = np.asarray(Sphere().sample(random_key(3, "x"), (7, 3)))
     x = np.abs(np.concatenate([x, x[:1] + 1e-3]))  # for -1e4 all scores are far below their bound, and below zero
     x = (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
     flow = TokenFlow(size * np.eye(3))
@@ -154,7 +154,7 @@ def test_blocks_do_not_overflow_where_tokens_are_longer_than_one():
 def test_harmonics_have_the_dense_answer_and_its_derivatives(d, causal):
     n = 300 if d == 3 else 40  # more than one block on the sphere
     space = Ellipsoid(np.eye(d) + 0.4) if causal else Sphere()
-    x = space.sample(stream(3, "x"), (n, d))
+    x = space.sample(random_key(3, "x"), (n, d))
     push = jax.jit(jax.value_and_grad(lambda x, flow: jnp.sum(jnp.sin(flow.vector_field(0.0, x)))))
     for size in (2.0, 1e-3):
         flow = _flow(d, Causal() if causal else None, space, size)
@@ -171,7 +171,7 @@ def test_a_value_for_all_heads_is_applied_to_the_mean_of_each():
 
 @pytest.mark.slow
 def test_a_value_for_all_heads_is_that_of_each():
-    P, U, x = _random("P", 2, 3, 3), _random("U", 1, 3, 3), Sphere().sample(stream(3, "x"), (6, 3))
+    P, U, x = _random("P", 2, 3, 3), _random("U", 1, 3, 3), Sphere().sample(random_key(3, "x"), (6, 3))
     each, shared = TokenFlow(P, np.concatenate([U, U])), TokenFlow(P, U)
     for way in (Dense(), Blocked(4, 4)):
         np.testing.assert_allclose(shared.computed_by(way).velocity(0.0, x), each.velocity(0.0, x), atol=1e-13)
@@ -206,7 +206,7 @@ def test_the_scaled_bessel_functions_are_accurate(d):
 
 
 def test_the_harmonics_satisfy_the_addition_theorem():
-    u = Sphere().sample(stream(3, "u"), (2, 3))
+    u = Sphere().sample(random_key(3, "u"), (2, 3))
     of_degrees = jax.jit(lambda v: over_degrees(v, jnp.ones((9, 2)), (), lambda c, z, _: (c, z), jnp.zeros(10))[1])
     cosine = float(np.dot(*np.asarray(u)))
     products = [float(zl[:, 0] @ zl[:, 1]) for zl in np.asarray(of_degrees(np.asarray(u).T))]
@@ -217,7 +217,7 @@ def test_the_harmonics_satisfy_the_addition_theorem():
 def test_the_error_of_a_coarse_expansion_is_below_its_reported_bound(mask, monkeypatch):
     monkeypatch.setitem(BLOCK, 2, 8)
     flow = TokenFlow(3 * np.eye(2), mask=mask)
-    x = Sphere().sample(stream(3, "x"), (30, 2))
+    x = Sphere().sample(random_key(3, "x"), (30, 2))
     coarse = flow.computed_by(Harmonic(1e-3))
     way: Any = coarse.interaction
     bound = np.asarray(jax.jit(lambda x: way.bounds(coarse, 0.0, x)[0])(x))
@@ -230,7 +230,7 @@ def test_the_error_of_a_coarse_expansion_is_below_its_reported_bound(mask, monke
 
 
 def test_a_query_beyond_the_reach_gives_nan():
-    x = Sphere().sample(stream(3, "x"), (5, 2))
+    x = Sphere().sample(random_key(3, "x"), (5, 2))
     assert np.all(np.isnan(velocity(TokenFlow(3 * np.eye(2), interaction=Harmonic(1e-2, reach=2.5)), x)))
 
 
@@ -329,7 +329,7 @@ def test_matrices_without_harmonics_share_a_program():
             r"`query_key` must need at most 256 degrees for harmonics \(use `Blocked\(\)`, or a larger tolerance\)",
         ),
         (
-            lambda: TokenFlow(Resampled(stream(0, "k"), (1, 3, 3)), interaction=Harmonic()),
+            lambda: TokenFlow(Resampled(random_key(0, "k"), (1, 3, 3)), interaction=Harmonic()),
             "`interaction` must have a `reach`, the largest norm of a query, for matrices P without a known bound",
         ),
         (lambda: Blocked(0), "`rows` must be at least 1"),
@@ -349,4 +349,4 @@ def test_a_modulated_matrix_is_bounded_by_its_amplitudes():
     P = Modulated(_random("P", 2, 3, 3), _random("a", 2, 3), 5.0, 0.3)
     norms = np.linalg.norm(jax.jit(jax.vmap(P))(np.linspace(0, 2, 200)), 2, axis=(2, 3)).max(axis=1)
     assert max(norms) <= P.norm_bound() < 3 * max(norms)
-    assert math.isinf(Resampled(stream(0, "k"), (1, 3, 3)).norm_bound())
+    assert math.isinf(Resampled(random_key(0, "k"), (1, 3, 3)).norm_bound())

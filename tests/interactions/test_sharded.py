@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dynsim.integrators import Diffrax, Stats
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.run_files import load, save
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
@@ -89,7 +89,7 @@ def test_devices_that_do_not_divide_the_tokens_are_refused():
 def test_one_device_exchanges_nothing(inner):
     way: Any
     flow = TokenFlow(2 * np.eye(3)).computed_by(Sharded(inner, jax.make_mesh((1,), ("tokens",))))
-    way, x = flow.interaction, Sphere().sample(stream(3, "x"), (6, 3))
+    way, x = flow.interaction, Sphere().sample(random_key(3, "x"), (6, 3))
     program = jax.jit(lambda x: flow.velocity(0.0, x)).lower(x).compile()
     dense = flow.computed_by(Dense())
     np.testing.assert_allclose(program(x), jax.jit(lambda x: dense.velocity(0.0, x))(x), atol=1e-13)
@@ -122,7 +122,7 @@ def test_the_parts_of_devices_are_those_of_the_dense_answer(inner, mask):
     many, n = Shard(4, "tokens"), 12
     flow = TokenFlow(3 * np.eye(2), mask=mask)
     way: Any = flow.computed_by(inner).interaction
-    x = Sphere().sample(stream(3, "x"), (n, 2))
+    x = Sphere().sample(random_key(3, "x"), (n, 2))
     here = jax.vmap(lambda part: way.output_here(flow, 0.0, part, many), axis_name="tokens")
     parts, whole = jax.jit(lambda x: (here(x.reshape(4, 3, 2)), Dense().output(flow, 0.0, x)))(x)
     np.testing.assert_allclose(np.reshape(parts, (n, 2)), whole, atol=1e-12)

@@ -13,7 +13,7 @@ from analysis.json_types import counterexample
 from analysis.ledger.check import check
 from analysis.ledger.verdict import Verdict
 from analysis.verifiers.pages import file_name
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from tests import data_or_skip
 from tests.support.verifiers import FILES, OTHER_WITNESS, run
 
@@ -246,7 +246,7 @@ def test_a_claim_states_itself(claim):
 
 @pytest.mark.parametrize("shape", [(), (3, 2), pytest.param((DRAWN + 1,), marks=pytest.mark.slow)], ids=str)
 def test_integers_of_any_shape_are_those_of_a_draw_of_that_shape(shape):
-    key = stream(0, "integers", len(shape))
+    key = random_key(0, "integers", len(shape))
     drawn = integers(key, shape, -999, 1000)
     np.testing.assert_array_equal(drawn, jax.random.randint(key, shape, -999, 1000))
     assert drawn.shape == shape

@@ -12,11 +12,11 @@ from analysis.claims.consensus.instances.exceptional_start import bracket, excep
 from analysis.claims.consensus.section_04_wendel import sides
 from analysis.claims.consensus.section_05_causal import _arc_trial
 from dynsim.integrators import Diffrax, Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import causal_identity_flow
 
-KEY = stream(0, "claims by hand")
+KEY = random_key(0, "claims by hand")
 BOTH = pytest.mark.parametrize(
     "integrator", [Diffrax(), pytest.param(Scipy(), marks=pytest.mark.slow)], ids=["diffrax", "scipy"]
 )

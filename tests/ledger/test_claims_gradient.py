@@ -17,16 +17,16 @@ from analysis.claims.rational_instances import (
     tangent_part,
 )
 from dynsim.integrators import Diffrax, Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import TokenFlow
 
-KEY = stream(0, "claims by hand")
+KEY = random_key(0, "claims by hand")
 
 
 def test_rational_instances_are_exact():
     for index in range(20):
-        key = stream(0, "rational", index)
+        key = random_key(0, "rational", index)
         P, y = on_ellipsoid(key, 3)
         assert y @ P @ y == 1
         assert np.all(P == P.T)

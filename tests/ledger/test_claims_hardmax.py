@@ -22,7 +22,7 @@ from analysis.claims.rational_instances import identity, matrix
 from analysis.experiments import Record
 from analysis.hardmax.leaders import leader_layers
 from analysis.hardmax.polytopes import contains, polytope
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.systems.hardmax.attention import Softmax
 from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
@@ -37,7 +37,7 @@ def outcomes(trial):
 def test_instances_meet_the_hypotheses_of_the_theorem():
     seen = set()
     for index in range(20):
-        given = instances.case(stream(0, "cases", index))
+        given = instances.case(random_key(0, "cases", index))
         assert hypotheses(given.map, given.tokens).hold
         assert len(given.tokens) >= 2
         assert hypotheses(given.with_negatives.map, given.with_negatives.tokens).hold
@@ -108,7 +108,7 @@ def test_the_example_is_sensitive_to_each_of_its_numbers(monkeypatch):
 def test_the_last_leader_appears_in_the_layer_that_was_worked_out(with_identity):
     layers = set()
     for index in range(12):
-        given = zoo.late_leaders(stream(0, "late", index), with_identity=with_identity)
+        given = zoo.late_leaders(random_key(0, "late", index), with_identity=with_identity)
         found = leader_layers(given.map, instances.run(given.map, given.tokens))
         layers.add(int(np.max(found)))
         assert hypotheses(given.map, given.tokens).hold
@@ -117,13 +117,13 @@ def test_the_last_leader_appears_in_the_layer_that_was_worked_out(with_identity)
 
 
 def ended(name, index):
-    found = certified_run(zoo.ZOO[name](stream(0, name, index)))
+    found = certified_run(zoo.ZOO[name](random_key(0, name, index)))
     assert isinstance(found, CertifiedRun)
     return found
 
 
 def test_tokens_in_an_uneven_tie_tend_to_the_weighted_mean():
-    given = zoo.uneven_tie(stream(0, "uneven"))
+    given = zoo.uneven_tie(random_key(0, "uneven"))
     found = certified_run(given)
     assert isinstance(found, CertifiedRun)
     ends = found.certificate.limits @ given.factor.T
@@ -151,7 +151,7 @@ def test_a_hull_of_the_proof_of_proposition_4_6_contains_another_point_of_s():
 
 def test_a_balanced_zero_token_moves_after_the_first_layer():
     for index in range(4):
-        given = zero_tokens._centred(stream(0, "centred", index))
+        given = zero_tokens._centred(random_key(0, "centred", index))
         states = instances.run(given.map, given.tokens)
         assert not np.any(np.sum(states[0], axis=0))
         assert not np.any(states[1][-1])

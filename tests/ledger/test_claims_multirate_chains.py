@@ -28,16 +28,16 @@ from analysis.claims.multirate import section_08_lumping as lumpings
 from analysis.claims.multirate import sections_06_08_entropies as entropies
 from analysis.claims.multirate.instances import chains as instances
 from analysis.claims.multirate.instances import hard_chains
-from analysis.claims.multirate.rational_logarithms import divergence, entropy, logarithm, twice_atanh
 from analysis.claims.rational_instances import identity, matrix
+from analysis.claims.rational_logarithms import divergence, entropy, logarithm, twice_atanh
 from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.check import check
 from analysis.ledger.verdict import Verdict
 from dynsim.integrators import Diffrax
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.systems.tokens.interactions.masks import Causal, Window
 
-KEYS = [stream(0, "chains", index) for index in range(24)]
+KEYS = [random_key(0, "chains", index) for index in range(24)]
 SWAP = instances.Chain(matrix([[-1, 1], [1, -1]]))
 numbers = st.integers(1, 10**9)
 

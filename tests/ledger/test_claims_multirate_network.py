@@ -26,12 +26,12 @@ from analysis.experiments import Record
 from analysis.ledger.check import check
 from analysis.ledger.verdict import Verdict
 from dynsim.errors import UnavailableError
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.systems.tokens.interactions.masks import Causal, Full
 
 HALF = Fraction(1, 2)
-KEY = stream(0, "multirate claims")
+KEY = random_key(0, "multirate claims")
 
 
 def outcomes(trial):
@@ -54,7 +54,7 @@ def test_blocks_are_pooled_and_handed_back_as_by_hand():
 
 def test_drawn_blocks_are_of_the_kind_that_is_asked_for():
     for index in range(20):
-        key = stream(0, "blocks", index)
+        key = random_key(0, "blocks", index)
         tail, two = pooling.blocks(key, partial=True), pooling.blocks(key, least=2)
         assert len(tail.x) % tail.block >= 2
         assert two.block >= 2
@@ -133,7 +133,7 @@ def test_two_tokens_spread_from_the_least_stretched_direction():
 
 
 def test_a_mixture_of_permutations_is_doubly_stochastic():
-    keys = [stream(0, "permutations", index) for index in range(8)]
+    keys = [random_key(0, "permutations", index) for index in range(8)]
     drawn = [norms.doubly_stochastic_matrix(key) for key in keys]
     assert all(norms._doubly_stochastic(key) for key in keys)
     assert all(np.all(M @ matrix([1, 1, 1, 1]) == 1) for M in drawn)
@@ -175,7 +175,7 @@ def test_a_centre_has_no_invariant_graph_at_its_resonances_and_a_saddle_has_one(
 def test_the_reduction_of_an_expanding_system_is_not_called_well_posed():
     for index in range(4):
         expanding, contractive = (
-            slow_manifolds.polynomial_system(stream(0, "polynomial", index), kind)
+            slow_manifolds.polynomial_system(random_key(0, "polynomial", index), kind)
             for kind in ("expanding", "contractive")
         )
         assert manifolds._necessity_trial(contractive).contradicts

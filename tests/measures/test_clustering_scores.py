@@ -18,9 +18,9 @@ from analysis.experiments.prototypes.scores import (
     rand_index,
     scores,
 )
-from dynsim.keys import stream
+from dynsim.keys import random_key
 
-KEY = stream(3, "clustering")
+KEY = random_key(3, "clustering")
 
 
 def _partitions(k, count=60, classes=4, clusters=5):

@@ -10,7 +10,7 @@ from analysis.experiments.tokens.density import DensityConfig, growth_rate, plat
 from analysis.tokens.clusters import drift
 from analysis.tokens.densities import DensityClusters, EqualAreaGrid, cluster_drift, density_clusters, merge_times
 from analysis.tokens.growth_rates import fastest_degree, uniform_growth_rates
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.spaces import Sphere
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow
@@ -21,7 +21,7 @@ def test_the_cells_have_equal_areas_and_hold_their_centres(d):
     grid = EqualAreaGrid(d, 500)
     assert abs(grid.cells - 500) <= 5
     np.testing.assert_array_equal(jax.jit(lambda x: grid.cell(x))(grid.centres()), np.arange(grid.cells))
-    x = Sphere().sample(stream(4, "x"), (40_000, d))
+    x = Sphere().sample(random_key(4, "x"), (40_000, d))
     shares = np.asarray(jax.jit(lambda x: grid.shares(x))(x))
     assert abs(shares.sum() - 1) < 1e-12
     np.testing.assert_allclose(shares * grid.cells, 1.0, atol=6 * np.sqrt(grid.cells / len(x)))  # standard errors
@@ -61,7 +61,7 @@ def test_background_below_four_times_the_uniform_share_and_light_clusters_are_le
 def test_clusters_drift_as_points_of_equal_mass_do():
     base = [[[4.0, 1.0, 0.0], [0.0, 3.0, 0.5], [0.2, 0.0, 2.0]], 2 * np.eye(3)]
     flow = TokenFlow(Modulated(base, 1.0, [1.0, 2.0, 0.5], 0.3), 0.7)
-    x = np.asarray(Sphere().sample(stream(4, "c"), (4, 3)))
+    x = np.asarray(Sphere().sample(random_key(4, "c"), (4, 3)))
     found, expected = cluster_drift(flow, DensityClusters(np.full(4, 0.25), x), 1.3), drift(flow, x, 1.3)
     np.testing.assert_allclose(found.velocities, expected.velocities, atol=1e-14)
     assert abs(found.rate - expected.rate) < 1e-13
@@ -155,7 +155,7 @@ def test_every_ensemble_has_its_beta_and_starts_anew(tmp_path, monkeypatch):
 
     monkeypatch.setattr(density, "ensemble", solved)
     config = DensityConfig((1.0, 4.0), (5,), 2, 10.0, 8)
-    for beta, key in ((1.0, stream(0, "a")), (4.0, stream(0, "b"))):
+    for beta, key in ((1.0, random_key(0, "a")), (4.0, random_key(0, "b"))):
         density._values(config, beta, 5, EqualAreaGrid(2, 8), np.arange(3.0), key, tmp_path)
     np.testing.assert_array_equal(flows, [[np.eye(2)], [4 * np.eye(2)]])
     assert starts[0].shape == (2, 5, 2)
@@ -175,7 +175,7 @@ def test_times_counts_and_rates_are_read_off_the_densities(tmp_path, monkeypatch
         return np.concatenate([shares, sizes], axis=1)[None]
 
     monkeypatch.setattr(density, "_values", values)
-    found = run_densities(config, stream(0, "density"), tmp_path)
+    found = run_densities(config, random_key(0, "density"), tmp_path)
     ts = found["ts"]
     np.testing.assert_allclose(ts[:20], np.arange(20.0))  # one apart up to 20, then by a factor to the end
     np.testing.assert_allclose(ts[20:], 20 * 5 ** (np.arange(20) / 19))
@@ -206,7 +206,7 @@ def test_a_line_has_medians_and_the_middle_half():
 @pytest.mark.slow
 def test_the_experiment_finds_the_rate_of_the_mean_field(tmp_path):
     config = DensityConfig(betas=(2.0,), tokens=(4000,), members=4, end=30.0, frames=40)
-    found = run_densities(config, stream(0, "density"), tmp_path)
+    found = run_densities(config, random_key(0, "density"), tmp_path)
     rates = found["rate"][0, 0]
     assert abs(np.median(rates) - found["predicted rate"][0]) < 0.03 * found["predicted rate"][0]
     assert found["degree"][0] == 2

@@ -20,7 +20,7 @@ from analysis.growing.step_sizes import (
     step_conditions,
     unmet,
 )
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.growing import descend
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
@@ -43,7 +43,7 @@ def system(**options):
 
 def with_heads(count=2, **options):
     flow = system(**options)
-    x = flow.start(stream(0, "heads"))
+    x = flow.start(random_key(0, "heads"))
     for _ in range(count):
         flow, x = grow(flow, 0.0, x)
     return flow, x
@@ -133,7 +133,7 @@ def test_the_lipschitz_constant_is_that_of_a_quadratic_loss():
 def cycling(steps, **options):
     rules = {"pruning": 0.1, "dwell": 3.0, "spread": 0.3, "initial_temperature": 0.5, "least_temperature": 0.3}
     flow = system(prototype_rate=0.5, **{**rules, **options})
-    return descend(flow, flow.start(stream(0, "cycle")), steps)
+    return descend(flow, flow.start(random_key(0, "cycle")), steps)
 
 
 def test_a_cycle_of_growth_and_pruning_is_found():

@@ -12,7 +12,7 @@ from analysis.prototypes.bifurcations import branch_in_temperature, branches_in_
 from analysis.prototypes.collapse import collapse_spectrum, critical_temperature
 from analysis.prototypes.lyapunov import lyapunov_candidates, rate_along
 from dynsim.integrators import Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import assignments as soft
 from dynsim.systems.prototypes.assignments import distance_variance, entropy
@@ -20,8 +20,8 @@ from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing
 
-Z = jax.random.normal(stream(15, "z"), (9, 1))
-PLANE = jax.random.normal(stream(15, "plane"), (9, 2)) * jnp.asarray([[1.5, 0.6]])
+Z = jax.random.normal(random_key(15, "z"), (9, 1))
+PLANE = jax.random.normal(random_key(15, "plane"), (9, 2)) * jnp.asarray([[1.5, 0.6]])
 
 
 @pytest.mark.slow
@@ -30,7 +30,7 @@ def test_collapse_loses_stability_at_the_critical_temperature_and_two_prototypes
     loss = PrototypeLoss(gradient)
     T = critical_temperature(Z, loss)
     bounds = (0.8 * T, 1.2 * T)
-    together, *others = branches_in_temperature(Z, 2, loss, bounds, stream(15, "starts"), num_starts=6)
+    together, *others = branches_in_temperature(Z, 2, loss, bounds, random_key(15, "starts"), num_starts=6)
     np.testing.assert_allclose(np.ptp(together.states, axis=1), 0, atol=1e-9)
     assert together.kinds[:2] == ("saddle",) * 2
     assert together.kinds[-2:] == ("stable",) * 2
@@ -94,7 +94,10 @@ def test_the_split_prototypes_have_the_distance_of_the_normal_form(gradient):
 BAD = [
     (lambda: pitchfork(jnp.ones((3, 1)), PrototypeLoss()), "Argument `z` must have two embeddings that differ, but"),
     (lambda: pitchfork(jnp.asarray([[1.0, 0], [-1, 0], [0, 1], [0, -1]]), PrototypeLoss()), "Argument `z` must have a"),
-    (lambda: branches_in_temperature(Z, 2, PrototypeLoss(), (0, 1), stream(0, "a")), "Argument `bounds` must be a pos"),
+    (
+        lambda: branches_in_temperature(Z, 2, PrototypeLoss(), (0, 1), random_key(0, "a")),
+        "Argument `bounds` must be a pos",
+    ),
     (
         lambda: branch_in_temperature(PrototypeFlow(Z, Annealing()), Z[:2], (1, 2), max_step=0.1),
         "Argument `flow` must have a constant temperature, but has Annealing",

@@ -18,7 +18,7 @@ from analysis.prototypes.hessian import (
     rate_jacobian,
     rate_spectrum,
 )
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.systems.prototypes.encoders import AffineEncoder, FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -40,7 +40,7 @@ def coupled(gradient, reduction="sum", kind="affine"):
     encoder = AffineEncoder(D, M) if kind == "affine" else FreeEmbeddings(N, M)
     loss = PrototypeLoss(gradient, barrier=0.1, ridge=0.2, reduction=reduction)
     flow = CoupledFlow(X, encoder, 0.8, loss=loss, encoder_rate=0.3, prototype_rate=2.0)
-    return flow, Coupled(encoder.draw(stream(12, kind)), jax.random.normal(stream(12, "p"), (K, M)))
+    return flow, Coupled(encoder.draw(random_key(12, kind)), jax.random.normal(random_key(12, "p"), (K, M)))
 
 
 @eqx.filter_jit

@@ -20,7 +20,7 @@ from analysis.prototypes.slow_manifold import (
 )
 from analysis.prototypes.symmetries import permuted, symmetry_modes
 from dynsim.integrators import Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.encoders import AffineEncoder, FreeEmbeddings, LinearEncoder, MLPEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
@@ -28,7 +28,7 @@ from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing
 
 N, K, M, D = 8, 2, 2, 3
-X = jax.random.normal(stream(14, "x"), (N, D))
+X = jax.random.normal(random_key(14, "x"), (N, D))
 X = X.at[: N // 2].add(2.0)
 THETA = jnp.asarray([[0.8, 0.1, 0.3], [0.2, 0.5, -0.4]])
 
@@ -107,7 +107,7 @@ ENCODERS = {  # translations, rotations in the plane, redundant directions
 def test_an_encoder_has_the_zero_modes_of_the_motions_it_can_follow(kind):
     encoder, counts = ENCODERS[kind]
     flow = CoupledFlow(X, encoder, 0.6, loss=PrototypeLoss("full", barrier=0.1))
-    x = Coupled(encoder.draw(stream(14, kind)), START)
+    x = Coupled(encoder.draw(random_key(14, kind)), START)
     found = symmetry_modes(flow, x)
     assert (found.translations, found.rotations, found.redundant) == counts
     assert found.rank == sum(counts)
@@ -119,7 +119,7 @@ def test_an_encoder_has_the_zero_modes_of_the_motions_it_can_follow(kind):
 
 def test_a_ridge_leaves_rotations_only_and_idle_data_add_redundant_directions():
     flow = CoupledFlow(X, AffineEncoder(D, M), 0.6, loss=PrototypeLoss(ridge=0.1))
-    x = Coupled(AffineEncoder(D, M).draw(stream(14, "affine")), START)
+    x = Coupled(AffineEncoder(D, M).draw(random_key(14, "affine")), START)
     found = symmetry_modes(flow, x)
     assert (found.translations, found.rotations, found.redundant) == (0, 1, 0)
     flat = CoupledFlow(X.at[:, 2].set(0.0), LinearEncoder(D, M), 0.6)

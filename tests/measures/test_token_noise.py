@@ -18,7 +18,7 @@ from analysis.tokens.noise import (
     stationary_polarisation,
 )
 from dynsim.integrators import EulerHeun
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 
 N = 64
@@ -79,14 +79,14 @@ def test_the_first_harmonic_of_many_tokens_decays_at_its_rate():
     x0 = jnp.stack([jnp.cos(angles - 0.5 * np.sin(angles)), jnp.sin(angles - 0.5 * np.sin(angles))], -1)
     flow = noisy_tokens(beta, amplitude, 2)
     mean = lambda x: np.asarray(x.mean(axis=0))[0]
-    path = simulate(flow, x0[::20], [0.0, 0.5, 1.0], integrator=EulerHeun(0.02), key=stream(0, "decay"))
+    path = simulate(flow, x0[::20], [0.0, 0.5, 1.0], integrator=EulerHeun(0.02), key=random_key(0, "decay"))
     ratio = mean(path.ys[2]) / mean(path.ys[1])
     assert ratio == pytest.approx(np.exp(0.5 * rate), abs=0.12)  # sampling error (2 n)^{-1/2} / mean, n = 1000
     assert rate < 0
 
 
 def test_one_start_is_uniform_and_the_other_a_cluster_at_the_first_axis():
-    uniform, near = np.asarray(starts(stream(0, "starts"), 2000, 3))
+    uniform, near = np.asarray(starts(random_key(0, "starts"), 2000, 3))
     np.testing.assert_allclose(np.linalg.norm(np.stack([uniform, near]), axis=-1), 1.0)
     assert np.linalg.norm(uniform.mean(axis=0)) < 6 / np.sqrt(2000)
     ahead, aside = near[:, 0], near[:, 1:]
@@ -109,14 +109,14 @@ def test_the_experiment_finds_both_phases_and_resumes(tmp_path):
     config = replace(
         NOISE.quick, betas=(1.0,), amplitudes=(0.3, 1.6), dimensions=(2, 3), tokens=24, seeds=2, end=8.0, step_size=0.1
     )
-    found = NOISE.run(config, stream(0, "small"), tmp_path)
+    found = NOISE.run(config, random_key(0, "small"), tmp_path)
     for d in (2, 3):
         order = found[f"order_{d}"]
         assert order.shape == (1, 2, 2, 2)
         assert np.all(order[0, 0, :, 1] > 0.8)  # from uniform starts some are not there yet
         assert np.all(order[0, 1] < 0.6)
     (tmp_path / "d2" / "part-00000.npz").unlink()
-    again = NOISE.run(config, stream(0, "small"), tmp_path)
+    again = NOISE.run(config, random_key(0, "small"), tmp_path)
     assert all(np.array_equal(found[name], again[name]) for name in found)
     text = NOISE.summary(found)
     assert "beta 1, critical sigma 0.945" in text

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.multirate.byte_text import random_windows, sampled, windows
 from dynsim.networks.multirate.config import MultirateConfig
 from dynsim.networks.multirate.network import draw_multirate
 
-KEY = stream(0, "text of bytes")
+KEY = random_key(0, "text of bytes")
 COLDEST = 0.012
 NETWORK = MultirateConfig(width=8, query_heads=2, key_heads=1, hidden=8, layers_after=1, block=4)
 

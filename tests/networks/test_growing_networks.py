@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.growing.classifier import draw_classifier
 from dynsim.networks.growing.growth import (
     directional_energies,
@@ -26,7 +26,7 @@ from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.assignments import competitive_loss
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-KEY = stream(0, "growing networks")
+KEY = random_key(0, "growing networks")
 D, LENGTH, WORDS, HEADS = 6, 5, 12, 3
 IDS = jnp.array([[3, 4, 0, 0, 0], [1, 2, 5, 7, 9], [11, 0, 0, 0, 0], [8, 8, 6, 0, 0]])
 LABELS = jnp.array([0, 1, 1, 0])

@@ -16,7 +16,7 @@ from analysis.experiments.hardmax.classifier_measures import HISTORY, leader_wor
 from analysis.experiments.hardmax.reviews import REVIEWS, ReviewsConfig, classifiers, concurrently, read_data, table_1
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from dynsim.io.npz import read_arrays, write_arrays
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.sentiment.classifier import (
     EpochBatches,
     ReviewClassifier,
@@ -37,7 +37,7 @@ from dynsim.systems.hardmax.examples import EXAMPLE_5_2
 from dynsim.systems.hardmax.maps import HardmaxMap
 from tests import data_or_skip
 
-KEY = stream(0, "hardmax classifier")
+KEY = random_key(0, "hardmax classifier")
 ROWS = st.lists(st.lists(st.integers(0, 8), min_size=6, max_size=6), min_size=1, max_size=4)
 
 
@@ -398,7 +398,7 @@ def test_words_of_the_test_set_can_be_left_out(tmp_path, monkeypatch):
 
 
 def test_a_decoder_is_drawn_uniformly_up_to_the_inverse_root_of_its_inputs():
-    model = draw_classifier(stream(0, "drawn"), words=30, d=400)
+    model = draw_classifier(random_key(0, "drawn"), words=30, d=400)
     size = np.abs(np.asarray(model.weight)) * np.sqrt(400)
     assert 0.98 < np.max(size) <= 1
     assert abs(np.mean(size) - 0.5) < 6 * np.sqrt(1 / 12 / 400)

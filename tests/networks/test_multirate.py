@@ -16,14 +16,14 @@ from analysis.claims.multirate.instances.networks import SMALL, network
 from analysis.claims.multirate.instances.numpy_forward_pass import logits
 from analysis.networks import leaks
 from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
 from dynsim.networks.multirate.equilibrium import Anderson, FixedPointIteration
 from dynsim.networks.multirate.flops import layer_equivalents, matmul_flops
 from dynsim.networks.multirate.network import Round, draw_multirate, frozen, num_parameters, with_gates
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
 
-KEY = stream(0, "multirate")
+KEY = random_key(0, "multirate")
 IDS = np.array([9, 0, 7, 8, 0, 10, 6, 3, 6, 0])  # two blocks and a tail of two
 
 

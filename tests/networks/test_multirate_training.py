@@ -23,7 +23,7 @@ from analysis.experiments.multirate.training_study import (
     trained_network,
     variant_names,
 )
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks import training
 from dynsim.networks.multirate.byte_text import greedy, random_windows, read_bytes, sampled, windows
 from dynsim.networks.multirate.config import MultirateConfig, dense
@@ -37,7 +37,7 @@ from dynsim.networks.multirate.training import (
 )
 from tests.cli.test_command_line import refused, run
 
-KEY = stream(0, "multirate training")
+KEY = random_key(0, "multirate training")
 SMALL = MultirateConfig(width=8, query_heads=2, key_heads=1, hidden=8, layers_after=1, block=4)
 TEXT = np.frombuffer(b"To be, or not to be, that is the question. " * 20, np.uint8)
 BATCHES = random_windows(TEXT, batch=2, length=10)  # two blocks and a half

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dynsim
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.decoder.attention_flow import attention_flow, attention_schedules
 from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.tokenizer import encode_letters, load_tokenizer
@@ -147,7 +147,7 @@ def test_the_schedules_hold_the_scores_and_values_of_the_network(small):
 
 
 def test_attention_without_biases_is_the_attention_of_the_flow(small):
-    x = Sphere().sample(stream(1, "sphere"), (5, D))
+    x = Sphere().sample(random_key(1, "sphere"), (5, D))
     flow = attention_flow(small, scale=1.0)
     for i, block in enumerate(small.blocks):
         a = block.attention

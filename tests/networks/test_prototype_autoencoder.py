@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.experiments.prototypes.quantisation import epochs_to_full, measured
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.prototypes.convolution import (
     Pointwise,
     draw_autoencoder,
@@ -21,7 +21,7 @@ from dynsim.networks.prototypes.convolution import (
 from dynsim.networks.prototypes.quantisers import HardQuantiser, SoftQuantiser
 from dynsim.networks.training import train
 
-KEY = stream(0, "autoencoder")
+KEY = random_key(0, "autoencoder")
 IMAGES = jnp.asarray(np.random.default_rng(0).uniform(size=(2, 8, 8, 3)), jnp.float32)
 BIAS = jnp.array([1.0, -1.0], jnp.float32)
 CODEBOOK = jnp.asarray(np.random.default_rng(1).normal(size=(3, 4)), jnp.float32)

@@ -8,10 +8,10 @@ import pytest
 
 from analysis.experiments.prototypes.epochs import ShuffledRows, train_epochs
 from analysis.experiments.prototypes.quantisation import epochs_to_full
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.systems.prototypes.temperatures import Annealing
 
-KEY = stream(0, "epochs")
+KEY = random_key(0, "epochs")
 ROWS = ShuffledRows(jnp.arange(7.0), KEY, Annealing(2.0, 0.3, 1.0), 3)
 RULE = optax.sgd(0.1)
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from tests.support.differences import central_differences
 
 T = 0.7
-KEY = stream(0, "prototype layer")
+KEY = random_key(0, "prototype layer")
 
 
 def tokens(n: int = 5, m: int = 6):

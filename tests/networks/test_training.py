@@ -11,12 +11,12 @@ import pytest
 
 from dynsim.errors import TrainingError
 from dynsim.io.npz import read_arrays
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks import training
 from dynsim.networks.training import train
 from tests.support.full_disk import fill_the_disk
 
-KEY = stream(0, "training")
+KEY = random_key(0, "training")
 TRUE = jnp.array([1.0, -2.0, 0.5])
 
 

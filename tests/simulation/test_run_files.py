@@ -19,7 +19,7 @@ import pytest
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild, resolve
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.run_files import FORMAT_VERSION, header, load, rerun, save, to_xarray
 from dynsim.simulation.simulate import iterate, path_on_host, simulate, simulate_until
@@ -82,7 +82,7 @@ def path() -> Trajectory:
 
 @pytest.fixture
 def file(path, tmp_path) -> Path:
-    save(tmp_path / "run.npz", path, key=stream(7, "start"), seed=7)
+    save(tmp_path / "run.npz", path, key=random_key(7, "start"), seed=7)
     return tmp_path / "run.npz"
 
 
@@ -128,14 +128,14 @@ def test_the_arrays_and_the_header_are_read_without_us(path, file):
     assert system["class"] == "dynsim.systems.tokens.flow:TokenFlow"
     assert system["fields"]["query_key"]["class"] == "dynsim.systems.schedules:Modulated"
     assert (text["seed"], text["dtype"], text["kind"]) == (7, "float64", "Trajectory")
-    assert text["key"]["data"] == np.asarray(jax.random.key_data(stream(7, "start"))).tolist()
+    assert text["key"]["data"] == np.asarray(jax.random.key_data(random_key(7, "start"))).tolist()
     assert text["versions"]["jax"] == jax.__version__
     assert text["environment"]["XLA_FLAGS"] == os.environ["XLA_FLAGS"]
     assert text == header(file)
 
 
 def test_the_same_run_gives_the_same_file(path, file, tmp_path):
-    save(tmp_path / "other.npz", path, key=stream(7, "start"), seed=7)
+    save(tmp_path / "other.npz", path, key=random_key(7, "start"), seed=7)
     assert (tmp_path / "other.npz").read_bytes() == file.read_bytes()
     with zipfile.ZipFile(file) as archive:
         assert {member.date_time[0] for member in archive.infolist()} == {1980}  # the clock is not in the file

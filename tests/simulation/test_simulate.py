@@ -10,7 +10,7 @@ import pytest
 
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import iterate, simulate, simulate_until, with_error
 from dynsim.spaces import Euclidean, Sphere
@@ -18,7 +18,7 @@ from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.hardmax.maps import HardmaxMap
 from dynsim.systems.schedules import PiecewiseConstant
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.initial import initial
+from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.published import published_gradient_flow
 
 FLOW = TokenFlow(np.eye(3))
@@ -148,7 +148,7 @@ def test_a_function_of_another_shape_is_refused():
 
 
 def test_boxes_and_clusters_have_the_moments_of_their_laws():
-    draw = lambda name: np.asarray(initial(name, stream(1, name), (4000, 3), Euclidean()))
+    draw = lambda name: np.asarray(initial_tokens(name, random_key(1, name), (4000, 3), Euclidean()))
     x = draw("box")
     assert 0.49 < np.max(np.abs(x)) < 0.5
     np.testing.assert_allclose(np.mean(x, axis=0), 0, atol=6 * np.sqrt(1 / 12 / 4000))
@@ -157,18 +157,20 @@ def test_boxes_and_clusters_have_the_moments_of_their_laws():
 
 
 def test_the_named_laws_give_points_of_the_space():
-    key = stream(0, "laws")
+    key = random_key(0, "laws")
     for law in ("uniform", "box", "hemisphere", "cluster"):
-        x = initial(law, key, (20, 3))
+        x = initial_tokens(law, key, (20, 3))
         assert Sphere().defect(x) < 1e-14
-    assert jnp.all(initial("hemisphere", key, (20, 3))[:, 0] > 0)
+    assert jnp.all(initial_tokens("hemisphere", key, (20, 3))[:, 0] > 0)
     with pytest.raises(ValueError, match="did you mean `hemisphere`"):
-        initial("hemispher", key, (2, 3))
+        initial_tokens("hemispher", key, (2, 3))
 
 
 def test_streams_are_named_and_stable():
-    assert not np.array_equal(jax.random.key_data(stream(0, "a")), jax.random.key_data(stream(0, "b")))
-    assert not np.array_equal(jax.random.key_data(stream(0, "a", 0)), jax.random.key_data(stream(0, "a", 1)))
-    np.testing.assert_array_equal(jax.random.key_data(stream(3, "a", 2)), jax.random.key_data(stream(3, "a", 2)))
+    assert not np.array_equal(jax.random.key_data(random_key(0, "a")), jax.random.key_data(random_key(0, "b")))
+    assert not np.array_equal(jax.random.key_data(random_key(0, "a", 0)), jax.random.key_data(random_key(0, "a", 1)))
+    np.testing.assert_array_equal(
+        jax.random.key_data(random_key(3, "a", 2)), jax.random.key_data(random_key(3, "a", 2))
+    )
     with pytest.raises(ValueError, match="must be at least 0"):
-        stream(-1, "a")
+        random_key(-1, "a")

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from dynsim.io.locks import held
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.sweep import _size, digest, points_of, sweep
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ def test_a_list_of_points_and_seeds_with_common_random_numbers():
     found = sweep(drawn, [{"a": 0.0}, {"a": np.float64(5.0)}], seeds=3)
     assert found["x"].dims == ("point", "seed", "x_0")
     np.testing.assert_allclose(found["x"][1] - found["x"][0], 5.0)
-    expected = jax.random.normal(stream(2, "sweep"), (2,))
+    expected = jax.random.normal(random_key(2, "sweep"), (2,))
     np.testing.assert_array_equal(found["x"][0, 2], expected)
     np.testing.assert_array_equal(sweep(drawn, {"a": [0.0]}, seeds=[2])["x"][0, 0], expected)
 

@@ -6,14 +6,14 @@ import math
 import jax
 import numpy as np
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 
 D, HEADS, LAYERS, VOCABULARY, POSITIONS = 12, 3, 2, 7, 9
 IDS = np.array([3, 0, 6, 6, 1])
 
 
 def random(name, *shape):
-    return np.asarray(jax.random.normal(stream(1, name), shape))
+    return np.asarray(jax.random.normal(random_key(1, name), shape))
 
 
 def gpt2_tensors():

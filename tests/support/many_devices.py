@@ -23,7 +23,7 @@ import numpy as np
 from dynsim._core import settings as _settings  # noqa: F401
 from dynsim._core.host import on_host
 from dynsim.integrators import Diffrax, Stats
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.run_files import load, rerun, save
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
@@ -49,7 +49,7 @@ class Others(AbstractMask):
 
 
 def flow(mask: AbstractMask | None = None, space: Any = None, size: float = 2.0) -> TokenFlow:
-    P, U = (jax.random.normal(stream(11, name), (2, D, D)) for name in "PU")
+    P, U = (jax.random.normal(random_key(11, name), (2, D, D)) for name in "PU")
     return TokenFlow(size * P, U, mask=mask, space=space)
 
 
@@ -113,7 +113,7 @@ def compared(name: str, mesh: jax.sharding.Mesh) -> dict[str, Any]:
     way: Any
     many = flow.computed_by(Sharded(inner, mesh))
     one, way = flow.computed_by(inner if name.startswith("coarse") else Dense()), many.interaction
-    x = flow.space.sample(stream(11, "x"), (N, D))
+    x = flow.space.sample(random_key(11, "x"), (N, D))
     placed = way.placed(x)
     program = field.lower(many, placed).compile()
     found = program(many, placed)
@@ -142,7 +142,7 @@ def main(names: list[str]) -> None:
     jax.config.update("jax_numpy_dtype_promotion", "strict")
     mesh = jax.make_mesh((8,), ("tokens",))
     rows: dict[str, Any] = {name: compared(name, mesh) for name in names}
-    x = Sphere().sample(stream(11, "x"), (N + 1, D))
+    x = Sphere().sample(random_key(11, "x"), (N + 1, D))
     many = flow().computed_by(Sharded(Blocked(), mesh))
     refused = []
     for call in (lambda: many.interaction.placed(x), lambda: simulate(many, x, TS)):  # pyright: ignore

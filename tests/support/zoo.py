@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.spaces import Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.euler import EulerMap
@@ -48,7 +48,7 @@ KEY = jax.random.key(7)
 
 
 def _matrices(name: str, *shape: int) -> np.ndarray:
-    return np.asarray(jax.random.normal(stream(7, name), shape)) / 2
+    return np.asarray(jax.random.normal(random_key(7, name), shape)) / 2
 
 
 def _spd(name: str) -> np.ndarray:
@@ -202,10 +202,10 @@ def _field(flow, t, x):
 def flow_and_start(name: str):
     make, shape = FLOWS[name]
     flow = make()
-    return flow, flow.space.sample(stream(7, name), shape)
+    return flow, flow.space.sample(random_key(7, name), shape)
 
 
 def map_and_start(name: str):
     make, shape = MAPS[name]
     map = make()
-    return map, map.space.sample(stream(7, name), shape)
+    return map, map.space.sample(random_key(7, name), shape)

@@ -20,7 +20,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from dynsim.integrators import RKC2, Diffrax, Scipy
 from dynsim.integrators.base import without_periods
 from dynsim.integrators.diffrax_backend import _padded
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.schedules import Modulated
@@ -126,7 +126,7 @@ def test_the_stabilised_integrator_agrees_as_far_as_its_steps_allow(name):
     assert path.stats.max_defect < 1e-3
     np.testing.assert_allclose(_flat(path.initial), _flat(x), atol=1e-15)
     exact = simulate(flow, x, ts, integrator=Scipy()).ys
-    away = flow.space.tangent(x, _like(x, jax.random.normal(stream(7, "push"), _flat(x).shape)))
+    away = flow.space.tangent(x, _like(x, jax.random.normal(random_key(7, "push"), _flat(x).shape)))
     pushed = flow.space.project(jax.tree.map(lambda a, b: a + PUSH * b, x, away))
     moved = simulate(flow, pushed, ts, integrator=Scipy()).ys
     growth = max(1.0, _distance(moved, exact) / _distance(pushed, x))
@@ -155,7 +155,7 @@ def _growth(flow, path):
     for begin in (0, 5):
         x, ts = jax.tree.map(lambda leaf, i=begin: leaf[i], path.ys), TS[begin] + (TS[-1] - TS[begin]) * SHARES
         basis, undisturbed = tangent_basis(flow.space, x), simulate(flow, x, ts, integrator=follow).ys
-        for drawn in np.asarray(jax.random.normal(stream(0, "directions", begin), (3, max(N * D, basis.shape[1])))):
+        for drawn in np.asarray(jax.random.normal(random_key(0, "directions", begin), (3, max(N * D, basis.shape[1])))):
             direction = drawn[: basis.shape[1]]
             pushed = _like(x, _flat(x) + PUSH * basis @ direction / np.linalg.norm(direction))
             moved = simulate(flow, flow.space.project(pushed), ts, integrator=follow).ys
@@ -183,7 +183,7 @@ def test_a_solver_is_compiled_once_for_all_periods():
     assert faster.step_limit() < flow.step_limit()
     assert jax.tree.structure(faster) != jax.tree.structure(flow)
     assert jax.tree.structure(without_periods(faster)) == jax.tree.structure(without_periods(flow))
-    x = flow.space.sample(stream(7, "periods"), (N, D))
+    x = flow.space.sample(random_key(7, "periods"), (N, D))
     np.testing.assert_array_equal(without_periods(faster).vector_field(0.3, x), faster.vector_field(0.3, x))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dynsim.integrators import Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.growing import descend, simulate_growing
 from dynsim.simulation.hybrid_trajectory import Ending
 from dynsim.simulation.simulate import simulate
@@ -28,7 +28,7 @@ from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 N, D = 12, 6
-KEY = stream(0, "test of the growing system")
+KEY = random_key(0, "test of the growing system")
 LEVELS = (2.0, 1.0, 0.4)
 
 
@@ -38,12 +38,12 @@ def interaction(levels=LEVELS, dimension: int = D) -> np.ndarray:
     for k, level in enumerate(levels):
         m[2 * k, 2 * k + 1], m[2 * k + 1, 2 * k] = -level, level
     q = np.linalg.qr(np.asarray(jax.random.normal(KEY, (dimension, dimension))))[0]
-    s = np.asarray(jax.random.normal(stream(0, "symmetric part"), (dimension, dimension)))
+    s = np.asarray(jax.random.normal(random_key(0, "symmetric part"), (dimension, dimension)))
     return q @ m @ q.T + s + s.T
 
 
 def data() -> np.ndarray:
-    return np.asarray(jax.random.normal(stream(0, "tokens"), (N, D)))
+    return np.asarray(jax.random.normal(random_key(0, "tokens"), (N, D)))
 
 
 def flow(**options) -> GrowingFlow:
@@ -116,7 +116,7 @@ def test_a_gate_takes_decreasing_steps_and_keeps_its_length():
 @pytest.mark.parametrize("normalisation", ["oja", "exin"])
 def test_the_gate_converges_to_the_dominant_plane(normalisation):
     a = antisymmetric_part(interaction())
-    start = np.asarray(jax.random.normal(stream(1, "gate"), (D,)))
+    start = np.asarray(jax.random.normal(random_key(1, "gate"), (D,)))
     path = simulate(GateFlow(a, normalisation, rate=2.0), start, [0.0, 10.0, 20.0])
     w, plane = np.asarray(path.final), dominant_plane(a)
     expected = plane.T @ (plane @ start)

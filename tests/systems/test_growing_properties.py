@@ -14,8 +14,8 @@ import pytest
 import scipy.integrate
 
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
-from dynsim.keys import stream
-from dynsim.simulation.dense import dense
+from dynsim.keys import random_key
+from dynsim.simulation.dense import dense_output
 from dynsim.simulation.growing import simulate_growing
 from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory
 from dynsim.systems.base import FunctionFlow
@@ -27,7 +27,7 @@ from dynsim.systems.prototypes.assignments import distance_variance
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from tests.systems.test_growing import D, N, data, interaction
 
-KEY = stream(0, "test of the growing system")
+KEY = random_key(0, "test of the growing system")
 ORDER = ["grow", "grow", "prune", "grow", "prune", "clip"]
 RULES = {
     "threshold": 0.5,
@@ -44,7 +44,7 @@ RULES = {
 
 
 def draw(name: str, *shape: int) -> np.ndarray:
-    return np.asarray(jax.random.normal(stream(3, name), shape))
+    return np.asarray(jax.random.normal(random_key(3, name), shape))
 
 
 def growing(x=None, m=None, *, prototype_rate=1.0, temperature_rate=0.1, **rules) -> GrowingFlow:
@@ -110,7 +110,7 @@ def test_both_integrators_agree_through_growth_pruning_and_clipping():
 
 @pytest.mark.slow
 def test_later_events_compile_nothing():
-    usual(), dense(usual(), integrator=Scipy())
+    usual(), dense_output(usual(), integrator=Scipy())
     compiled = []
     listen = lambda name, _, **options: compiled.append(name)
     jax.monitoring.register_event_duration_secs_listener(listen)
@@ -120,7 +120,7 @@ def test_later_events_compile_nothing():
 
 
 def test_a_dense_output_has_both_sides_of_an_event():
-    path = dense(usual(), integrator=Scipy())
+    path = dense_output(usual(), integrator=Scipy())
     first = usual().jumps[0]
     assert not np.any(path(first.time, before=True).prototypes[0] - first.before.prototypes[0])
     assert np.array_equal(path(first.time).prototypes[0], first.after.prototypes[0])
@@ -187,7 +187,7 @@ def test_the_temperature_itself_gives_the_same_curve_and_the_quadrature_the_time
     direct = scipy.integrate.solve_ivp(
         lambda t, T: -rate * activity(p, T[0]) / T**2, (0.0, float(t)), [1.0], rtol=1e-11, atol=1e-12
     )
-    followed = dense(path, integrator=Scipy())(float(t))
+    followed = dense_output(path, integrator=Scipy())(float(t))
     assert np.cbrt(followed.cubes[0]) == pytest.approx(direct.y[0, -1], abs=1e-9)
 
 

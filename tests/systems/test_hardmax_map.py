@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.hardmax import iterate_hardmax
 from dynsim.simulation.run_files import load, rerun, save
 from dynsim.simulation.simulate import iterate
@@ -58,7 +58,7 @@ def manner(name):
 
 def normal(name, *shape):
     """Return the first of 2,700 numbers: one program for all shapes."""
-    return np.asarray(jax.random.normal(stream(4, name), (2700,)))[: math.prod(shape)].reshape(shape)
+    return np.asarray(jax.random.normal(random_key(4, name), (2700,)))[: math.prod(shape)].reshape(shape)
 
 
 def by_definition(x, attention=None):
@@ -286,7 +286,7 @@ def by_integers(x, A):
 @pytest.mark.parametrize("map", [HardmaxMap(0.5), ExactHardmaxMap("1/2"), HardmaxMap(0.5, [[2.0, 1], [0, 1]])])
 def test_a_permutation_of_the_tokens_permutes_the_run(map):
     x = np.round(normal("permuted", 12, 2) * 3)
-    order = np.asarray(jax.random.permutation(stream(4, "order"), 12))
+    order = np.asarray(jax.random.permutation(random_key(4, "order"), 12))
     one, other = iterate_hardmax(map, x, 5), iterate_hardmax(map, x[order], 5)
     place = np.argsort(order)
     for k in range(5):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analysis.chains.spectra import euler_bounds
 from dynsim.integrators import Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.run_files import load, rerun, save
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.euler import EulerMap
@@ -77,12 +77,12 @@ def test_a_walk_in_a_potential_is_balanced_by_its_gibbs_law():
 
 
 def test_random_generators_are_made_again_by_their_key():
-    key = stream(0, "random")
+    key = random_key(0, "random")
     np.testing.assert_array_equal(random_generator(key, 5), random_generator(key, 5))
     Q = random_sparse_generator(key, 50, 3)
     assert abs(Q - random_sparse_generator(key, 50, 3)).nnz == 0
     assert np.all(np.diff(Q.indptr) <= 4)
-    assert not np.array_equal(random_generator(key, 5), random_generator(stream(1, "random"), 5))
+    assert not np.array_equal(random_generator(key, 5), random_generator(random_key(1, "random"), 5))
 
 
 @settings(max_examples=40, deadline=None)

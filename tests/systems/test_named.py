@@ -16,10 +16,10 @@ from dynsim import (
     ensemble,
     iterate,
     load,
+    random_key,
     rerun,
     save,
     simulate,
-    stream,
     to_xarray,
 )
 from dynsim.cli.building.systems import flow, found
@@ -84,7 +84,11 @@ def test_names_that_do_not_fit_are_refused():
         iterate(step, jnp.ones(3), 1)
     with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 1 components, but has 2"):
         ensemble(
-            NoisyFlow(decaying, 1.0, calculus="ito"), jnp.ones(3), [0.0, 1.0], lambda t, x: t, key=stream(0, "names")
+            NoisyFlow(decaying, 1.0, calculus="ito"),
+            jnp.ones(3),
+            [0.0, 1.0],
+            lambda t, x: t,
+            key=random_key(0, "names"),
         )
     with pytest.raises(ValueError, match="Argument `names` must be different, but `v` is given twice"):
         FunctionFlow(decay, names=("v", "v"))

@@ -13,7 +13,19 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import SOLVER, Trial, at_least, at_most
 from analysis.ledger.findings import find
 from analysis.ledger.verdict import Verdict
-from dynsim import Event, FunctionFlow, FunctionMap, Scipy, Sphere, iterate, load, rerun, save, simulate_until, stream
+from dynsim import (
+    Event,
+    FunctionFlow,
+    FunctionMap,
+    Scipy,
+    Sphere,
+    iterate,
+    load,
+    random_key,
+    rerun,
+    save,
+    simulate_until,
+)
 from dynsim.__main__ import main
 from dynsim.papers import Paper
 from dynsim.simulation.ensemble import ensemble
@@ -40,7 +52,7 @@ def test_simulate_with_both_integrators_against_the_closed_form():
 
 
 def test_ensemble():
-    y0s = Sphere().sample(stream(0, "needles"), (9, 2))
+    y0s = Sphere().sample(random_key(0, "needles"), (9, 2))
     run = ensemble(NEEDLE, y0s, [0.0, 5.0, 10.0], lambda t, x: x[0], integrator=Scipy())
     np.testing.assert_allclose(run.values[:, -1], 1.0, atol=1e-3)
     assert "9 of 9 members finished" in run.explain()
@@ -59,7 +71,7 @@ def test_a_map_of_it():
 
 
 def test_equilibria_and_limits():
-    found = equilibria(WELLS, random_starts(WELLS, stream(0, "wells"), (2,), 32))
+    found = equilibria(WELLS, random_starts(WELLS, random_key(0, "wells"), (2,), 32))
     assert [(e.kind, round(float(e.state[0]), 9)) for e in found if e.kind == "saddle"] == [("saddle", 0.0)]
     assert sorted(round(float(e.state[0]), 9) for e in found if e.kind == "stable") == [-1.0, 1.0]
     limit = settle(WELLS, jnp.array([0.3, 2.0]))

@@ -10,7 +10,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from dynsim.integrators import Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.euler import EulerMap
 from dynsim.systems.prototypes import assignments as measures
@@ -34,7 +34,7 @@ MODES = [(g, r) for g in ("full", "frozen") for r in ("sum", "mean")]
 
 
 def _draw(name, *shape):
-    return jax.random.normal(stream(11, name), shape)
+    return jax.random.normal(random_key(11, name), shape)
 
 
 Z, P, X = _draw("z", N, M), _draw("p", K, M), _draw("x", N, D)
@@ -127,7 +127,7 @@ def _coupled(kind, gradient="full", **options):
     }
     encoder = encoders[kind]
     flow = CoupledFlow(X, encoder, T, loss=PrototypeLoss(gradient, **options), encoder_rate=0.2, prototype_rate=2.0)
-    return flow, Coupled(encoder.draw(stream(11, kind)), P)
+    return flow, Coupled(encoder.draw(random_key(11, kind)), P)
 
 
 @pytest.mark.parametrize("kind", [pytest.param("free", marks=pytest.mark.slow), "linear", "affine", "mlp"])
@@ -245,14 +245,14 @@ def test_descent_uses_the_rows_of_its_batch_and_clips_entries_and_norm():
 
 
 def test_random_batches_are_orders_of_all_rows():
-    rows = random_batches(stream(0, "rows"), 10, 3, epochs=2)
+    rows = random_batches(random_key(0, "rows"), 10, 3, epochs=2)
     assert rows.shape == (2, 3, 3)
     assert all(len(set(epoch.ravel().tolist())) == 9 for epoch in rows)
     assert not np.array_equal(rows[0], rows[1])
 
 
 def test_weights_are_drawn_with_the_variance_of_one_over_their_inputs():
-    drawn = MLPEncoder(400, 50, 30).draw(stream(0, "weights"))
+    drawn = MLPEncoder(400, 50, 30).draw(random_key(0, "weights"))
     for weight, inputs in ((drawn.hidden.weight, 400), (drawn.output.weight, 50)):
         assert abs(inputs * float(jnp.var(weight)) - 1) < 6 * np.sqrt(2 / weight.size)
     assert not np.any(np.asarray(drawn.hidden.bias))
@@ -305,7 +305,10 @@ BAD = [
     (lambda: DescentMap(PrototypeFlow(Z, 1.0), batches=[[[0, 9]]]), "Argument `batches` must hold row numbers from 0"),
     (lambda: DescentMap(PrototypeFlow(Z, 1.0), clip_value=0), "Argument `clip_value` must be positive, but is 0."),
     (lambda: TwoLevelFlow(X, LinearEncoder(D, 2), 1.0, detached=True, groups=[1] * N), "Argument `groups` must be"),
-    (lambda: random_batches(stream(0, "b"), 3, 4, epochs=1), "Argument `size` must be at most the number of rows, 3"),
+    (
+        lambda: random_batches(random_key(0, "b"), 3, 4, epochs=1),
+        "Argument `size` must be at most the number of rows, 3",
+    ),
 ]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dynsim.integrators import Diffrax, Event, InSpan, Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.run_files import rerun, save
 from dynsim.simulation.simulate import simulate, simulate_until
@@ -26,9 +26,9 @@ METRIC = RANDOM[0, 0] @ RANDOM[0, 0].T + np.eye(D)
 
 FLOWS = {
     "constant, ellipsoid": lambda: TokenFlow(RANDOM[0], -0.7, space=Ellipsoid(METRIC)),
-    "modulated, causal": lambda: published_ensemble_flow(stream(0, "P"), d=D),
+    "modulated, causal": lambda: published_ensemble_flow(random_key(0, "P"), d=D),
     "piecewise, windowed": lambda: TokenFlow(PiecewiseConstant(RANDOM, [0.3, 0.5, 0.2]), mask=Window(2)),
-    "resampled": lambda: TokenFlow(Resampled(stream(0, "R"), (1, D, D), 1.0, 0.7)),
+    "resampled": lambda: TokenFlow(Resampled(random_key(0, "R"), (1, D, D), 1.0, 0.7)),
     "more tokens than dimensions": lambda: published_hemisphere_flow(),
 }
 PLAIN = ("resampled", "more tokens than dimensions")  # to diffrax: jumps and a constant, as others here
@@ -37,7 +37,7 @@ PLAIN = ("resampled", "more tokens than dimensions")  # to diffrax: jumps and a 
 def flow_and_start(name: str):
     flow = FLOWS[name]()
     d = flow.query_key.shape[1]
-    return flow, flow.space.sample(stream(0, name), (N, d))
+    return flow, flow.space.sample(random_key(0, name), (N, d))
 
 
 @eqx.filter_jit
@@ -53,7 +53,7 @@ def looked_at(flow, form, t, random):
 @pytest.mark.parametrize("name", FLOWS)
 def test_the_field_is_that_of_the_tokens(name):
     flow, x = flow_and_start(name)
-    form, random = SpanForm(flow, x), np.asarray(jax.random.normal(stream(1, name), (N, N)))
+    form, random = SpanForm(flow, x), np.asarray(jax.random.normal(random_key(1, name), (N, N)))
     for t in (0.0, 0.41, 1.3):
         expected, found, v, (tangent, scaled), (start, defect) = looked_at(flow, form, jnp.asarray(t), random)
         np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -112,7 +112,7 @@ def observed(t, x):
 @pytest.mark.parametrize("inner", [Diffrax(), Scipy()])
 def test_an_ensemble_in_the_span_is_the_same_ensemble(inner):
     flow, _ = flow_and_start("constant, ellipsoid")
-    y0s = flow.space.sample(stream(0, "starts"), (5, N, D))
+    y0s = flow.space.sample(random_key(0, "starts"), (5, N, D))
     ts = np.linspace(0.0, 3.0, 4)
     plain = ensemble(flow, y0s, ts, observed, integrator=Scipy())
     found = ensemble(flow, y0s, ts, observed, integrator=InSpan(inner), chunk=2)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import (
@@ -23,7 +23,7 @@ W = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.7]])
 
 
 def _random(name, *shape):
-    return np.asarray(jax.random.normal(stream(1, name), shape))
+    return np.asarray(jax.random.normal(random_key(1, name), shape))
 
 
 def _by_hand(x, P, U, W, see):
@@ -51,7 +51,7 @@ def _by_hand(x, P, U, W, see):
 def test_the_field_is_equation_7(mask, see):
     P, U = _random("P", 2, 3, 3), _random("U", 2, 3, 3)
     flow = TokenFlow(P, U, space=Ellipsoid(W), mask=mask)
-    x = np.asarray(flow.space.sample(stream(1, "x"), (5, 3)))
+    x = np.asarray(flow.space.sample(random_key(1, "x"), (5, 3)))
     np.testing.assert_allclose(flow.vector_field(0.0, x), _by_hand(x, P, U, W, see), atol=1e-13)
     np.testing.assert_allclose(jnp.sum(flow.weights(0.0, x), -1), 1.0, atol=1e-14)
 
@@ -75,7 +75,7 @@ SCHEDULES = {
     "identity": lambda: ScaledIdentity([1.0, -0.5], 3),
     "modulated": lambda: Modulated(_random("m", 2, 3, 3), _random("a", 2, 3), _random("f", 2, 3), 0.3, rectified=True),
     "piecewise": lambda: PiecewiseConstant(_random("p", 3, 2, 3, 3), [0.5, 1.0, 0.25]),
-    "resampled": lambda: Resampled(stream(1, "key"), (2, 3, 3), 1.0, 0.5),
+    "resampled": lambda: Resampled(random_key(1, "key"), (2, 3, 3), 1.0, 0.5),
 }
 
 
@@ -128,7 +128,7 @@ def test_layers_change_at_their_breakpoints():
 
 
 def test_layers_drawn_anew_are_distinct_and_reproducible():
-    drawn = Resampled(stream(1, "key"), (1, 3, 3), 0.02, 0.5)
+    drawn = Resampled(random_key(1, "key"), (1, 3, 3), 0.02, 0.5)
     np.testing.assert_array_equal(drawn(0.1), drawn(0.4))
     assert not np.allclose(drawn(0.4), drawn(0.5))
     np.testing.assert_allclose(drawn.breakpoints(0.2, 1.7), [0.5, 1.0, 1.5])
@@ -138,7 +138,7 @@ def test_layers_drawn_anew_are_distinct_and_reproducible():
 
 def test_an_identity_value_needs_no_matrix():
     P = _random("P", 2, 3, 3)
-    x = Sphere().sample(stream(1, "x"), (5, 3))
+    x = Sphere().sample(random_key(1, "x"), (5, 3))
     eye = np.broadcast_to(np.eye(3), (2, 3, 3))
     np.testing.assert_allclose(TokenFlow(P).vector_field(0.0, x), TokenFlow(P, eye).vector_field(0.0, x), atol=1e-14)
 
@@ -146,7 +146,7 @@ def test_an_identity_value_needs_no_matrix():
 def test_the_projection_of_remark_5_1_gives_the_printed_right_hand_side():
     U, P = np.eye(3) + 0.3 * _random("U", 3, 3), _random("P", 1, 3, 3)
     flow = ProjectedValueFlow(P, U)
-    x = np.asarray(flow.space.sample(stream(1, "x"), (4, 3)))
+    x = np.asarray(flow.space.sample(random_key(1, "x"), (4, 3)))
     eye = np.eye(3)[None]
     np.testing.assert_allclose(flow.vector_field(0.0, x), _by_hand(x, P, eye, U.T @ U, lambda i, j: j <= i), atol=1e-12)
 
@@ -172,7 +172,7 @@ def test_the_end_of_the_values_ends_a_flow_and_the_largest_constant_matrix_bound
 
 def test_large_scores_do_not_overflow():
     flow = TokenFlow(1e4 * np.eye(3))
-    x = Sphere().sample(stream(1, "x"), (5, 3))
+    x = Sphere().sample(random_key(1, "x"), (5, 3))
     assert bool(jnp.all(jnp.isfinite(flow.vector_field(0.0, x))))
     np.testing.assert_allclose(flow.weights(0.0, x)[0], np.eye(5), atol=1e-12)
 
@@ -180,7 +180,7 @@ def test_large_scores_do_not_overflow():
 def test_the_layer_map_is_equation_6():
     P, U = _random("P", 1, 3, 3), _random("U", 1, 3, 3)
     flow = TokenFlow(P, U)
-    x = np.asarray(Sphere().sample(stream(1, "x"), (4, 3)))
+    x = np.asarray(Sphere().sample(random_key(1, "x"), (4, 3)))
     A = np.exp(x @ P[0] @ x.T)
     moved = x + 0.3 * (A / A.sum(1, keepdims=True)) @ x @ U[0].T / np.sqrt(3)
     np.testing.assert_allclose(
@@ -212,7 +212,7 @@ def test_the_layer_map_is_equation_6():
         (lambda: Modulated(np.eye(3), 1.0, np.ones(2), 0.0), r"`frequency` must have shape \(1, 3\)"),
         (lambda: PiecewiseConstant(np.ones((3, 3, 3))), r"`values` must have shape \(layers, heads, d, d\)"),
         (lambda: PiecewiseConstant(np.ones((2, 1, 3, 3)), [1.0, 0.0]), "`durations` must be positive, one or 2"),
-        (lambda: Resampled(stream(0, "k"), (2, 3, 3), 1.0, 0.0), "`duration` must be positive"),
+        (lambda: Resampled(random_key(0, "k"), (2, 3, 3), 1.0, 0.0), "`duration` must be positive"),
     ],
 )
 def test_bad_parameters_are_refused(make, sentence):

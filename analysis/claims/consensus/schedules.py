@@ -3,10 +3,9 @@
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.ledger.evidence import Measurement, holds
+from analysis.ledger.evidence import Measurement, agrees, holds
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 

@@ -6,10 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.rational_instances import integers, rational_unit
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Trial, holds
+from analysis.ledger.evidence import Trial, agrees, holds
 from analysis.tokens.consensus import diameter, min_inner_product, misalignment
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator

@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.claims.consensus.instances.printed_attention import agrees, printed_field, printed_layer, retracted
+from analysis.claims.consensus.instances.printed_attention import printed_field, printed_layer, retracted
 from analysis.claims.consensus.instances.sizes import shape_of_tokens
 from analysis.claims.consensus.schedules import schedules_that_ship
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_most
 from dynsim._core.types import Key, Time, Tokens
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS

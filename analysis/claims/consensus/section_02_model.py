@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import (
-    agrees,
     before,
     beside,
     everything,
@@ -28,7 +27,7 @@ from analysis.claims.rational_instances import (
 )
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.equilibria import configurations, other_sizes
-from analysis.claims.consensus.instances.printed_attention import agrees, printed_field
+from analysis.claims.consensus.instances.printed_attention import printed_field
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.consensus.section_03_equilibria import HALVED, growth_rate
 from analysis.claims.rational_instances import identity, rational_unit, tangent_part
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, holds
 from analysis.tokens.consensus import diameter
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator

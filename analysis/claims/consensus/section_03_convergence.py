@@ -6,13 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees, printed_field
+from analysis.claims.consensus.instances.printed_attention import printed_field
 from analysis.claims.consensus.instances.sizes import SIZES, number_of_tokens, shape_of_tokens
 from analysis.claims.consensus.section_03_gradient_flow import definite
 from analysis.claims.rational_instances import identity, rational_unit, tangent_part
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.energies import consensus_potential, metric_factors, rate_along
 from dynsim._core.types import Key, Scalar, Tokens
 from dynsim.integrators import AbstractIntegrator

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.equilibria import circle_configurations, configurations, other_sizes
-from analysis.claims.consensus.instances.printed_attention import agrees, printed_field
+from analysis.claims.consensus.instances.printed_attention import printed_field
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import identity, matrix, rational_unit, tangent_part
 from analysis.dynamics.equilibria.newton import Equilibrium, equilibria, newton, random_starts
 from analysis.dynamics.linearisation import eigenvalues, rotations, tangent_jacobian
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import consensus_potential
 from dynsim._core.types import Key, Scalar, Tokens

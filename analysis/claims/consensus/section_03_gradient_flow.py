@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import (
-    agrees,
     printed_metric_factors,
     printed_output,
     printed_potential,
@@ -20,7 +19,7 @@ from analysis.claims.rational_instances import (
 )
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, equal, holds
 from analysis.tokens.energies import consensus_potential, consensus_potential_gradient, metric_factors
 from dynsim._core.types import Key
 from dynsim.exact import Exact

@@ -15,16 +15,10 @@ from analysis.claims.consensus.instances.hemispheres import (
     longest_semi_axis,
     random_metric,
 )
-from analysis.claims.consensus.instances.printed_attention import (
-    agrees,
-    before,
-    everything,
-    printed_field,
-    printed_weights,
-)
+from analysis.claims.consensus.instances.printed_attention import before, everything, printed_field, printed_weights
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal
 from dynsim._core.types import Key, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS

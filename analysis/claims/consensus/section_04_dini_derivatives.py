@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees, everything, printed_field
+from analysis.claims.consensus.instances.printed_attention import everything, printed_field
 from analysis.claims.consensus.instances.ties import through_the_tie, tie_of_two_tokens
 from analysis.claims.rational_instances import rational_matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import SOLVER, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate, upper_dini
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator

@@ -22,10 +22,10 @@ from analysis.claims.consensus.instances.modulated_heads import (
     printed_heads,
     query_key_bound,
 )
-from analysis.claims.consensus.instances.printed_attention import agrees, everything
+from analysis.claims.consensus.instances.printed_attention import everything
 from analysis.claims.rational_instances import integers, rational_unit
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter
 from analysis.tokens.hemispheres import margin_along
 from dynsim._core.types import Key

@@ -14,10 +14,10 @@ from analysis.claims.consensus.instances.hemispheres import (
     random_flow,
 )
 from analysis.claims.consensus.instances.modulated_heads import is_bounded, printed_heads
-from analysis.claims.consensus.instances.printed_attention import agrees, everything, printed_field, printed_weights
+from analysis.claims.consensus.instances.printed_attention import everything, printed_field, printed_weights
 from analysis.claims.rational_instances import rational_unit
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate
 from analysis.tokens.hemispheres import margin_along

@@ -9,10 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.rational_instances import integers, rational_unit
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, holds
 from analysis.tokens.hemispheres import (
     hemisphere_axis,
     hemisphere_margin,

@@ -18,11 +18,11 @@ from analysis.claims.consensus.instances.modulated_heads import (
     query_key_bound,
     stored,
 )
-from analysis.claims.consensus.instances.printed_attention import agrees, before, printed_field
+from analysis.claims.consensus.instances.printed_attention import before, printed_field
 from analysis.claims.consensus.instances.sizes import SIZES, number_of_tokens
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter, distance_to_point
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator

@@ -13,12 +13,12 @@ from analysis.claims.consensus.instances.modulated_heads import (
     modulated_heads,
     printed_heads,
 )
-from analysis.claims.consensus.instances.printed_attention import agrees, before, printed_field
+from analysis.claims.consensus.instances.printed_attention import before, printed_field
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import matrix, rational_unit
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter, distance_to_point
 from dynsim._core.types import Key
 from dynsim.exact import Exact

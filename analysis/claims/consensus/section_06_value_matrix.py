@@ -16,11 +16,10 @@ from analysis.claims.consensus.instances.modulated_heads import (
     query_key_bound,
     stored,
 )
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import integers
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from analysis.tokens.consensus import distance_to_point
 from analysis.tokens.hemispheres import margin_along
 from dynsim._core.types import Key

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees, before, everything, printed_field
+from analysis.claims.consensus.instances.printed_attention import before, everything, printed_field
 from analysis.claims.consensus.instances.printed_matrices import P_OF_7_1, U_OF_7_3, head_of_7_3, heads_of_7_2
 from analysis.dynamics.convergence import worst_increase
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter, distance_to_point, min_inner_product, misalignment
 from analysis.tokens.energies import consensus_potential, hemisphere_lyapunov
 from dynsim._core.orientation import oriented
@@ -22,7 +22,7 @@ from dynsim.simulation.simulate import simulate
 from dynsim.spaces import AbstractSpace, Sphere
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.initial import initial
+from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.interactions.masks import AbstractMask, Window
 from dynsim.systems.tokens.published import (
     GRADIENT_MATRIX,
@@ -60,7 +60,7 @@ def _gradient_trial(key: Key, integrator: AbstractIntegrator, space: AbstractSpa
     model, P = published_gradient_flow(), jnp.asarray(GRADIENT_MATRIX)
     flow = model if space is None else TokenFlow(P, space=space)
     W = np.asarray(P) if space is None else np.eye(D)
-    x0 = initial("box", key, (N, D), flow.space)
+    x0 = initial_tokens("box", key, (N, D), flow.space)
     path = simulate(flow, x0, np.linspace(0.0, 60.0, 121), integrator=integrator)
     energy = lambda x: consensus_potential(x, P)
     rise = worst_increase(path, energy)
@@ -111,7 +111,7 @@ def _hemisphere_trial(key: Key, integrator: AbstractIntegrator, second: float) -
     """Measure V of (13) and the diameter; the value matrix of the second head is `second` times I."""
     model, v = published_hemisphere_flow(), jnp.asarray(HEMISPHERE_AXIS)
     flow = TokenFlow(model.query_key, ScaledIdentity([1.0, second], D))
-    x0 = initial("hemisphere", key, (N, D), flow.space)
+    x0 = initial_tokens("hemisphere", key, (N, D), flow.space)
     path = simulate(flow, x0, np.linspace(0.0, 20.0, 81), integrator=integrator)
     rise = worst_increase(path, lambda x: hemisphere_lyapunov(x, v))
     widths = np.asarray(path.along(diameter))
@@ -219,7 +219,7 @@ def _ensemble_trial(key: Key, integrator: AbstractIntegrator, mask: AbstractMask
     """Measure E and the distance from the first token, under the causal mask if no other `mask` is given."""
     a, b = jax.random.split(key)
     model = published_ensemble_flow(a)
-    x0 = initial("box", b, (50, 500))
+    x0 = initial_tokens("box", b, (50, 500))
     flow = model if mask is None else TokenFlow(model.query_key, model.value, mask=mask)
     # P(t) has a thousand kinks of |sin| in every period, which limit the order: a tight tolerance would only cost steps
     moderate = InSpan(replace(integrator, rtol=1e-5, atol=1e-7))  # pyright: ignore[reportCallIssue]

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees, before, printed_weights
+from analysis.claims.consensus.instances.printed_attention import before, printed_weights
 from analysis.claims.rational_instances import (
     Exact,
     factor_and_points,
@@ -18,7 +18,7 @@ from analysis.claims.rational_instances import (
 )
 from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from analysis.claims.multirate.instances.networks import SHAPE_KEY
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.config import MultirateConfig, layer_equivalent_cost
 from dynsim.networks.multirate.flops import layer_equivalents, matmul_flops
 from dynsim.networks.multirate.network import draw_multirate

@@ -19,12 +19,12 @@ from analysis.claims.multirate.instances.networks import (
     with_slow_mask,
 )
 from analysis.claims.multirate.instances.numpy_forward_pass import logits
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.networks.multirate.network import MultirateNetwork, with_gates
 from dynsim.papers import MULTIRATE

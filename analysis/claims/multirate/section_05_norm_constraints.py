@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.multirate.chain_comparisons import floats, relative_error
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.transformer import RMSNorm
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationFlow

@@ -33,12 +33,12 @@ from analysis.claims.multirate.instances.chains import (
     uniform_cycle,
 )
 from analysis.claims.multirate.instances.hard_chains import known, some_irreducible_chain
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap, step_bound

@@ -31,13 +31,13 @@ from analysis.claims.multirate.instances.chains import (
     with_transient,
 )
 from analysis.claims.multirate.instances.hard_chains import known, some_chain, some_irreducible_chain
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
 from dynsim.systems.master_equation.generators import birth_death, generator_from_rates, walk_in_potential

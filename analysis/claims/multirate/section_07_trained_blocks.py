@@ -10,7 +10,6 @@ from jaxtyping import Array, Float
 
 from analysis.claims.multirate.chain_comparisons import accepts
 from analysis.claims.multirate.instances.chains import irreducible_chain, null_space
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
 from analysis.hardmax.exact_geometry import determinant, solved
 from analysis.ledger.claim import claim
@@ -18,6 +17,7 @@ from analysis.ledger.evidence import ROUNDING, Trial, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.io.data import data_file
+from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.transformer import Block
 from dynsim.papers import MULTIRATE

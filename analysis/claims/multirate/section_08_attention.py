@@ -20,12 +20,12 @@ from analysis.claims.multirate.instances.chains import (
     seen_by,
     softmax_of_logarithms,
 )
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.checks import check_generator, check_transition
 from dynsim.systems.master_equation.flow import MasterEquationMap

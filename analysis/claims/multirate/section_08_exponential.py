@@ -15,13 +15,13 @@ from analysis.claims.multirate.instances.chains import (
     is_stochastic,
     softmax_of_logarithms,
 )
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.generators import attention_generator
 from dynsim.systems.tokens.interactions.masks import Causal, Full

@@ -21,12 +21,12 @@ from analysis.claims.multirate.instances.chains import (
     matrix_power,
 )
 from analysis.claims.multirate.instances.hard_chains import RING, WEAK
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.pooling import causal_pool
 from dynsim.papers import MULTIRATE
 from dynsim.systems.tokens.interactions.masks import Causal

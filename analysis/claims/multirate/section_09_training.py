@@ -9,7 +9,6 @@ import numpy as np
 from scipy.stats import t
 
 from analysis.claims.multirate.instances import numpy_forward_pass
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.section_11_contraction import contraction_trial, passed
 from analysis.experiments import Record, best_record
 from analysis.experiments.multirate.training_study import SECTION_9, trained_network
@@ -18,6 +17,7 @@ from analysis.ledger.evidence import Measurement, Trial, at_least, at_most
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.io.data import data_file
+from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.byte_text import read_bytes, windows
 from dynsim.networks.multirate.network import with_gates
 from dynsim.networks.multirate.training import text_loss

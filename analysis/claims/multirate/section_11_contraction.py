@@ -11,12 +11,12 @@ from jaxtyping import Array
 
 from analysis.claims.multirate.instances import numpy_forward_pass
 from analysis.claims.multirate.instances.networks import SMALL, network
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal
 from dynsim._core.orientation import oriented
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.layers import GroupedLayer
 from dynsim.networks.multirate.network import Round
 from dynsim.papers import MULTIRATE

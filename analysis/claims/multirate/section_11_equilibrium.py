@@ -19,12 +19,12 @@ from analysis.claims.multirate.instances.contractions import (
     random_absolute_value_map,
 )
 from analysis.claims.multirate.instances.networks import TWO_ROUNDS, network, symbols
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, FixedPointIteration
 from dynsim.networks.multirate.network import MultirateNetwork, Round
 from dynsim.papers import MULTIRATE

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.multirate.instances.slow_manifolds import (
     DEGREE,
     PolynomialSystem,
@@ -22,6 +21,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 
 

@@ -21,13 +21,13 @@ from analysis.claims.multirate.instances.chains import (
     uniform_cycle,
 )
 from analysis.claims.multirate.instances.hard_chains import some_irreducible_chain
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.rational_logarithms import Enclosure, divergence, entropy, logarithm, total
 from analysis.claims.rational_instances import Exact, identity, matrix
+from analysis.claims.rational_logarithms import Enclosure, divergence, entropy, logarithm, total
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
 

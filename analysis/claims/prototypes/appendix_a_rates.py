@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.linearisations import gap_after
 from analysis.claims.prototypes.instances.partly_trained import minimum, random_pair
@@ -22,6 +21,7 @@ from analysis.prototypes.hessian import rate_spectrum
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.descent import DescentMap

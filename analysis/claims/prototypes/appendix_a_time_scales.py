@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.lattices import lattice_point
 from analysis.claims.prototypes.instances.partly_trained import Minimum, minimum, random_pair
@@ -16,7 +14,7 @@ from analysis.claims.prototypes.section_04_time_scales import exact_velocities, 
 from analysis.dynamics.convergence import observed_order
 from analysis.dynamics.equilibria.newton import newton
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, equal, holds
 from analysis.prototypes.hessian import hessian_blocks
 from analysis.prototypes.slow_manifold import (
     FRAMES,
@@ -27,6 +25,7 @@ from analysis.prototypes.slow_manifold import (
 )
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow.flow import FastSubsystem

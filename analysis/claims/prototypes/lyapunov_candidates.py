@@ -6,11 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.ledger.evidence import Measurement, equal, holds
+from analysis.ledger.evidence import Measurement, agrees, equal, holds
 from analysis.prototypes.lyapunov import lyapunov_candidates
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.simulation.simulate import map_stats
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow

@@ -5,7 +5,6 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.experiments.prototypes.learning_rates import (
     Training,
     descent_map,
@@ -15,6 +14,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_most, equal
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.assignments import separation

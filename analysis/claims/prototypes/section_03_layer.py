@@ -8,14 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank, Parts, distances, hard_bank, parts, random_bank, soft
+from analysis.claims.prototype_banks import Bank, Parts, distances, hard_bank, parts, random_bank, soft
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.multirate.flops import matmul_flops
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout

@@ -8,9 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import distances
+from analysis.claims.prototype_banks import distances
 from analysis.claims.prototypes.instances.escapes import PAIRS
 from analysis.claims.prototypes.instances.lattices import lattice_point
 from analysis.claims.prototypes.instances.partly_trained import random_pair
@@ -19,11 +17,12 @@ from analysis.claims.prototypes.section_04_escape import lyapunov
 from analysis.claims.prototypes.section_04_lyapunov import derivatives, loss_value, random_system
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.prototypes.lyapunov import rate_along
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.assignments import assignments, competitive_loss, distance_variance, entropy
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow

@@ -10,13 +10,13 @@ import numpy as np
 import scipy.optimize
 from jaxtyping import Array
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.boundedness import LogTimeFlow, escape_constant, growth
 from analysis.prototypes.certificates import escaping_prototypes
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator, stiff
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.flow import PrototypeFlow

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.claims.prototypes.instances.schedules import Relaxing
 from analysis.dynamics.equilibria.settling import settle
@@ -17,6 +16,7 @@ from analysis.prototypes.boundedness import escape_constant
 from analysis.prototypes.certificates import bounding_radius
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory

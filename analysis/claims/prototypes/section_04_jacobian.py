@@ -9,8 +9,6 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.hessians import (
     clear_minimum,
     hessian,
@@ -21,11 +19,12 @@ from analysis.claims.prototypes.instances.hessians import (
 from analysis.claims.prototypes.instances.linearisations import gap_after
 from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, pair_in_full_mode, random_pair
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, equal, holds
 from analysis.prototypes.hessian import HessianBlocks, condition_bound, hessian_blocks, rate_condition, rate_spectrum
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 

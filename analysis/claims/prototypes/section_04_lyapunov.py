@@ -10,16 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.rational_logarithms import Enclosure
 from analysis.claims.prototypes.lyapunov_candidates import candidates_that_ship
 from analysis.claims.prototypes.section_04_escape import FRAMES, line_bank, lyapunov, plane_bank
+from analysis.claims.rational_logarithms import Enclosure
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.prototypes.lyapunov import measures, rate_along
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import separation

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.clouds import random_cloud, slow_flow
 from analysis.claims.prototypes.instances.lattices import LatticePoint, lattice_point
 from analysis.claims.prototypes.instances.linearisations import gap_after, separation_reached
@@ -20,6 +19,7 @@ from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
 from analysis.prototypes.slow_manifold import effective_loss_hessian
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import separation

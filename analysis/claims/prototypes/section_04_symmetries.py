@@ -5,14 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
 from analysis.prototypes.symmetries import permuted, symmetry_modes
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.encoders import Affine, AffineEncoder, FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow

@@ -6,17 +6,16 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.rational_logarithms import logarithm
-from analysis.claims.prototypes.instances.banks import Bank, distances, random_bank, shipped, soft, squared_norms
+from analysis.claims.prototype_banks import Bank, distances, random_bank, shipped, soft, squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
+from analysis.claims.rational_logarithms import logarithm
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.flow import PrototypeFlow

@@ -9,15 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import distances
+from analysis.claims.prototype_banks import distances
 from analysis.claims.rational_instances import matrix
 from analysis.ledger.claim import claim, rule
-from analysis.ledger.evidence import Trial, equal, holds
+from analysis.ledger.evidence import Trial, agrees, equal, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.networks.prototypes.quantisers import AbstractQuantiser, HardQuantiser, SoftQuantiser, usage
 from dynsim.papers import PROTOTYPES
 

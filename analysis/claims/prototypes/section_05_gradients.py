@@ -5,24 +5,14 @@ from fractions import Fraction
 import equinox as eqx
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.rational_logarithms import logarithm
-from analysis.claims.prototypes.instances.banks import (
-    HARD,
-    Bank,
-    computed,
-    distances,
-    hard,
-    random_bank,
-    soft,
-    squared_norms,
-)
+from analysis.claims.prototype_banks import HARD, Bank, computed, distances, hard, random_bank, soft, squared_norms
 from analysis.claims.rational_instances import Exact, matrix
+from analysis.claims.rational_logarithms import logarithm
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.losses import PrototypeLoss
 

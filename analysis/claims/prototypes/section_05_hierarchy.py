@@ -4,8 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.prototypes.instances.banks import Bank, parts, shipped, soft, squared_norms
+from analysis.claims.prototype_banks import Bank, parts, shipped, soft, squared_norms
 from analysis.claims.prototypes.instances.two_levels import (
     GROUPS,
     TwoBanks,
@@ -15,7 +14,7 @@ from analysis.claims.prototypes.instances.two_levels import (
 )
 from analysis.claims.rational_instances import Exact
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES

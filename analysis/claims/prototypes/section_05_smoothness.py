@@ -6,14 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank, computed, distances, hard, random_bank, soft, squared_norms
+from analysis.claims.prototype_banks import Bank, computed, distances, hard, random_bank, soft, squared_norms
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights

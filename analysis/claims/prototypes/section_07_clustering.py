@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.stats import t
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.experiments import Record, best_record
 from analysis.experiments.prototypes.debris import (
     BASELINES,
@@ -20,6 +19,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 
 PRINTED_GAIN = 0.772 - 0.756  # of the accuracy, Table 3

@@ -8,16 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import distances
+from analysis.claims.prototype_banks import distances
 from analysis.claims.rational_instances import matrix
 from analysis.experiments import Record, best_record
 from analysis.experiments.prototypes.quantisation import QUANTISATION
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.networks.prototypes.quantisers import SoftQuantiser
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.assignments import prototype_variance, separation, utilisation

@@ -6,8 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.clouds import (
     K,
     M,
@@ -20,11 +18,12 @@ from analysis.claims.prototypes.instances.clouds import (
 )
 from analysis.claims.rational_instances import identity
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from analysis.prototypes.collapse import FACTORS, collapse, collapse_spectrum, critical_temperature
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import Prototypes, separation, squared_distances

@@ -6,9 +6,7 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import (
+from analysis.claims.prototype_banks import (
     Bank,
     between_bank,
     computed,
@@ -24,9 +22,10 @@ from analysis.claims.prototypes.instances.encoded_banks import EncodedBank, enco
 from analysis.claims.rational_instances import Exact
 from analysis.hardmax.exact_geometry import in_hull
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 
 POSITIVE_CASE = "no control: the corrected claim is the positive case"

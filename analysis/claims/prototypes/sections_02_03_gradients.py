@@ -8,12 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.prototypes.instances.banks import Bank, computed, hard_bank, parts, random_bank, soft
+from analysis.claims.prototype_banks import Bank, computed, hard_bank, parts, random_bank, soft
 from analysis.claims.prototypes.instances.encoded_banks import EncodedBank, encoded_bank
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES

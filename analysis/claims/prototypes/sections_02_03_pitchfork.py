@@ -3,12 +3,11 @@
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.prototypes.instances.clouds import mode_of, random_cloud
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.linearisation import spectrum
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.prototypes.bifurcations import branches_in_temperature, pitchfork
 from analysis.prototypes.collapse import collapse, collapse_spectrum
 from dynsim._core.types import Key

@@ -69,7 +69,7 @@ class AllEquilibria(NamedTuple):
         return f"{count}: {said}{families}; {self.outside} outside; {self.starts} starts, {why}"
 
 
-def all_equilibria(
+def find_equilibria(
     flow: AbstractFlow,
     key: Key,
     *,

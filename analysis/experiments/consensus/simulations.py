@@ -24,7 +24,7 @@ from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.transformer import Transformer
 from dynsim.papers import CONSENSUS
 from dynsim.simulation.ensemble import ensemble
-from dynsim.systems.tokens.initial import initial
+from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.published import published_ensemble_flow
 
 MEASURES = ("E", "least cosine", "effective rank")
@@ -51,7 +51,7 @@ def run_ensemble(config: EnsembleConfig, key: Key, folder: Path) -> Arrays:
     weights, starts = jax.random.split(key)
     flow = published_ensemble_flow(weights, d=config.dimension)
     shape = (config.tokens, config.dimension)
-    y0s = jnp.stack([initial("box", k, shape) for k in jax.random.split(starts, config.members)])
+    y0s = jnp.stack([initial_tokens("box", k, shape) for k in jax.random.split(starts, config.members)])
     ts = np.linspace(0.0, config.end, 201)
     solver = InSpan(Diffrax(rtol=config.rtol, atol=config.rtol / 1000))
     found = ensemble(flow, y0s, ts, _observables, integrator=solver, folder=folder)

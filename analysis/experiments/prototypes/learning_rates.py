@@ -19,7 +19,7 @@ from dynsim._runtime.progress import progress
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.data import data_file
 from dynsim.io.npz import read_arrays
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.descent import DescentMap, random_batches
@@ -210,7 +210,7 @@ def _arrays(variant: Variant, rows: list[History]) -> Arrays:
     arrays = {f"{variant.name}: {what}": part for what, part in zip(NAMES[:-1], shaped[:-1], strict=True)}
     last = shaped.tables[:, :, -1]
     bands = [
-        chance_band(stream(0, variant.name, k), table) for k, table in enumerate(last.reshape(-1, *last.shape[2:]))
+        chance_band(random_key(0, variant.name, k), table) for k, table in enumerate(last.reshape(-1, *last.shape[2:]))
     ]
     return {
         **arrays,

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:
     """Print and draw the shares of the basins among random starts against a parameter."""
     from analysis.dynamics.attractors.fractions import continued_fractions
-    from dynsim.keys import stream
+    from dynsim.keys import random_key
     from dynsim.systems.named import where
 
     name, values = parameter_range(o.against, o.values, made.system, "against")
-    key, leaf = stream(o.seed, "starts"), where(made.system, name, "against")
+    key, leaf = random_key(o.seed, "starts"), where(made.system, name, "against")
     found = continued_fractions(made.system, leaf, values, sampler, o.sample, key, options=options)
     _tell(name, found, o.sample, o.longest)
     if o.out is not None:

@@ -211,7 +211,7 @@ def sampled(
     from jax.flatten_util import ravel_pytree
 
     from analysis.dynamics.attractors.fractions import basin_fractions
-    from dynsim.keys import stream
+    from dynsim.keys import random_key
 
     if not (np.all(np.isfinite(ends)) and np.all(ends[:, 0] < ends[:, 1])):
         raise argument_error("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
@@ -224,7 +224,7 @@ def sampled(
     options = search_of(o, known)
     if o.against:
         return along(o, made, sampler, options)
-    found = basin_fractions(made.system, sampler, o.sample, stream(o.seed, "starts"), options=options)
+    found = basin_fractions(made.system, sampler, o.sample, random_key(o.seed, "starts"), options=options)
     say(f"{found.total} starts, with {found.confidence:g} intervals of Wilson")
     for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):
         say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")

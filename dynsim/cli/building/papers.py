@@ -11,7 +11,7 @@ import numpy as np
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.parsing.tables import matrix
 from dynsim.errors import argument_error, nearest, renamed
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
@@ -55,7 +55,7 @@ def _symmetric(o: Simulate) -> np.ndarray:
     """Return U from its file, or a random symmetric matrix with entries in ]-1, 1[."""
     if o.value is not None:
         return matrix(o.value, "value", (2, 3))
-    A = np.asarray(jax.random.uniform(stream(o.seed, "value"), (o.token_dimension,) * 2, minval=-0.5, maxval=0.5))
+    A = np.asarray(jax.random.uniform(random_key(o.seed, "value"), (o.token_dimension,) * 2, minval=-0.5, maxval=0.5))
     return A + A.T
 
 
@@ -76,7 +76,7 @@ SYSTEMS: dict[str, tuple[str, Builder]] = {
     "published-hemisphere": ("Section 7.2 of CONSENSUS", lambda o: published_hemisphere_flow()),
     "published-symmetric": ("Section 7.3 of CONSENSUS", lambda o: published_symmetric_flow()),
     "published-ensemble": ("Section 7.4 of CONSENSUS", lambda o: published_ensemble_flow(
-        stream(o.seed, "weights"), o.token_dimension, o.heads)),
+        random_key(o.seed, "weights"), o.token_dimension, o.heads)),
 }  # fmt: skip
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from dynsim.cli.building.flow_options import DIMENSION, Simulate
 from dynsim.cli.parsing.tables import matrix
 from dynsim.errors import argument_error, renamed
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
-from dynsim.systems.tokens.initial import initial
+from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 
 TOKENS = 10  # of a start, by default
@@ -33,7 +33,9 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
     vector = o.tokens is None and (isinstance(flow, FunctionFlow) or o.system in CATALOGUE)
     tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
     with renamed(distribution="initial"):
-        x = initial(o.initial, stream(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(dtype)
+        x = initial_tokens(
+            o.initial, random_key(o.seed, "start", member), (tokens, columns(o, flow)), flow.space
+        ).astype(dtype)
     if o.system in CATALOGUE and CATALOGUE[o.system].counted:
         x = jnp.abs(x)
     return x[0] if vector else x

@@ -19,7 +19,7 @@ from dynsim.cli.parsing.system import SystemOptions
 from dynsim.cli.parsing.tables import number
 from dynsim.cli.simulate import WITH_OWN_OPTIONS
 from dynsim.errors import argument_error, counted, nearest, renamed
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import changed, components, declared, listed, parameters
@@ -53,7 +53,7 @@ class Found(NamedTuple):
         if dimension is None:
             must = f"be given for `{self.name}`, whose dimension is not known"
             raise argument_error("start", must, "is not")
-        return self.system.space.sample(stream(0, "start"), (dimension,))
+        return self.system.space.sample(random_key(0, "start"), (dimension,))
 
 
 def found(o: SystemOptions, command: str) -> Found:
@@ -284,7 +284,7 @@ def _started(o: SystemOptions, made: Found) -> Found:
     if not o.start:
         size, names = _size(o), made.system.names
         if made.start is None and names and size in (None, len(names)):
-            return made._replace(start=made.system.space.sample(stream(o.seed, "start"), (len(names),)))
+            return made._replace(start=made.system.space.sample(random_key(o.seed, "start"), (len(names),)))
         return made
     if not all(map(math.isfinite, o.start)):
         raise argument_error("start", "hold finite numbers", f"is {o.start}")

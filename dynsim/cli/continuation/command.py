@@ -145,16 +145,16 @@ def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
     import jax.numpy as jnp
     import numpy as np
 
-    from analysis.dynamics.equilibria.search import all_equilibria
-    from dynsim.keys import stream
+    from analysis.dynamics.equilibria.search import find_equilibria
+    from dynsim.keys import random_key
     from dynsim.systems.base import AbstractFlow
 
-    key, alone = stream(o.seed, "continue"), o.start and not o.box
+    key, alone = random_key(o.seed, "continue"), o.start and not o.box
     box = _box(o, made) if o.box or (made.box and not o.start) else None
     if isinstance(made.system, AbstractFlow) and not alone:
         shape = None if box is not None else np.shape(made.begun())
         gram: Any = (lambda x: jnp.sort((x @ x.T).ravel())) if symmetries else None
-        found = all_equilibria(
+        found = find_equilibria(
             made.system, key, box=box, shape=shape, num_starts=o.starts, symmetries=symmetries, invariant=gram,
         )  # fmt: skip
         say(repr(found))

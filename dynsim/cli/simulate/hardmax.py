@@ -42,7 +42,7 @@ class Hardmax:
     """number of tokens, if they are not read from a file"""
     dimension: int = 2
     """dimension of a token, if they are not read from a file"""
-    initial: str = "uniform"
+    initial_tokens: str = "uniform"
     """an initial distribution (uniform is standard normal here), or a .npy or .csv file with one token per row"""
     layers: int = 50
     """number of layers"""
@@ -111,13 +111,13 @@ def _check_alpha(o: Hardmax) -> None:
 
 def starts(o: Hardmax) -> np.ndarray:
     """Return the initial tokens (n, d): from a file (as Fractions for exact arithmetic), or from a distribution."""
-    from dynsim.keys import stream
+    from dynsim.keys import random_key
     from dynsim.spaces import Euclidean
-    from dynsim.systems.tokens.initial import initial
+    from dynsim.systems.tokens.initial import initial_tokens
 
     if o.initial.endswith((".npy", ".csv")):
         return (exact_array if o.arithmetic == "exact" else matrix)(Path(o.initial), "initial")
-    return np.asarray(initial(o.initial, stream(o.seed, "start", 0), (o.tokens, o.dimension), Euclidean()))
+    return np.asarray(initial_tokens(o.initial, random_key(o.seed, "start", 0), (o.tokens, o.dimension), Euclidean()))
 
 
 def _attention(o: Hardmax) -> np.ndarray | None:

@@ -104,7 +104,7 @@ def _check_sizes(o: MasterEquation) -> None:
 
 def chain(o: MasterEquation) -> Any:
     """Return the generator Q, (k, k): from a file, from an attention matrix, or of the named chain."""
-    from dynsim.keys import stream
+    from dynsim.keys import random_key
     from dynsim.systems.master_equation.checks import check_generator
     from dynsim.systems.master_equation.generators import (
         attention_generator,
@@ -122,7 +122,7 @@ def chain(o: MasterEquation) -> Any:
     if o.chain == "birth-death":
         return birth_death(np.full(o.size - 1, o.birth), np.full(o.size - 1, o.death))
     if o.chain == "random":
-        return random_generator(stream(o.seed, "rates"), o.size)
+        return random_generator(random_key(o.seed, "rates"), o.size)
     x = np.linspace(-1.5, 1.5, int(np.sqrt(o.size)))
     return walk_in_potential(2 * (x[:, None] ** 2 - 1) ** 2 + x[None] ** 2)
 

@@ -90,7 +90,7 @@ def _check_options(o: Multirate, length: int) -> None:
 
 def network(o: Multirate) -> "MultirateNetwork":
     """Return the network that the options name."""
-    from dynsim.keys import stream
+    from dynsim.keys import random_key
     from dynsim.networks.multirate.config import MultirateConfig
     from dynsim.networks.multirate.network import draw_multirate, with_gates
 
@@ -98,7 +98,7 @@ def network(o: Multirate) -> "MultirateNetwork":
         model = _trained(o)
     else:
         config = MultirateConfig(slow_mask=o.slow_mask, block=o.block)
-        model = draw_multirate(stream(o.seed, "multirate"), config)
+        model = draw_multirate(random_key(o.seed, "multirate"), config)
     return model if o.gate is None else with_gates(model, o.gate)
 
 
@@ -154,11 +154,11 @@ def _check_causality(o: Multirate, model: "MultirateNetwork", text: np.ndarray) 
 
 
 def _continue(o: Multirate, model: "MultirateNetwork", text: np.ndarray) -> None:
-    from dynsim.keys import stream
+    from dynsim.keys import random_key
     from dynsim.networks.multirate.byte_text import greedy, sampled
 
     if o.temperature:
-        found = sampled(model, text, o.bytes, stream(o.seed, "bytes"), temperature=o.temperature)
+        found = sampled(model, text, o.bytes, random_key(o.seed, "bytes"), temperature=o.temperature)
     else:
         found = greedy(model, text, o.bytes)
     say(bytes(found.astype(np.uint8)).decode(errors="replace"))

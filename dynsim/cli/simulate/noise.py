@@ -8,7 +8,7 @@ from dynsim.cli.parsing.options import refuse_unused
 from dynsim.cli.parsing.solvers import integrator
 from dynsim.errors import argument_error
 from dynsim.integrators import EulerHeun, EulerMaruyama, Symplectic
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 
@@ -41,5 +41,5 @@ def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any
         raise argument_error("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
     noise = imported(o.noise, "noise", beside=o.system) if isinstance(o.noise, str) else o.noise
     scheme = EulerMaruyama if o.calculus == "ito" else EulerHeun
-    key = stream(o.seed, "noise")
+    key = random_key(o.seed, "noise")
     return NoisyFlow(flow, noise, calculus=o.calculus), {"integrator": scheme(o.step_size), "key": key}

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim._core.validation import function, instance, not_negative, real
 from dynsim.errors import argument_error
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.growing.forces import head_forces
@@ -166,7 +166,7 @@ class GrowingFlow(AbstractFlow):
         heads = self.rules.capacity
         x = np.asarray(self.data, float)
         self.root = jnp.asarray(square_root(x.T @ x))
-        self.probe = jax.random.normal(stream(0, "start of the gate"), (d,))
+        self.probe = jax.random.normal(random_key(0, "start of the gate"), (d,))
         self.active, self.clipped = jnp.zeros(heads, bool), jnp.zeros(heads, bool)
         self.frames, self.retained = jnp.zeros((heads, 2, d)), jnp.zeros((d, d))
         self.levels, self.order = jnp.full(heads, jnp.nan, float), jnp.full(heads, -1, int)

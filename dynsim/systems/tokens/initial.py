@@ -46,7 +46,7 @@ DISTRIBUTIONS: dict[str, Callable[[Key, tuple[int, int], AbstractSpace], Float[A
 }
 
 
-def initial(
+def initial_tokens(
     distribution: str, key: Key, shape: tuple[int, int], space: AbstractSpace | None = None
 ) -> Float[Array, "n d"]:
     """Return random initial tokens.

@@ -8,11 +8,11 @@ import pytest
 
 from analysis.dynamics.attractors.edge_tracking import bisect_outcome
 from analysis.dynamics.equilibria.newton import _displaced, displaced, equilibria, max_speed, newton, random_starts
-from analysis.dynamics.equilibria.search import all_equilibria
+from analysis.dynamics.equilibria.search import find_equilibria
 from analysis.dynamics.linearisation import rotations
 from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
 from dynsim.integrators import Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Euclidean, Product, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -40,7 +40,7 @@ def oja():
 
 @pytest.mark.slow
 def test_the_equilibria_of_oja_are_the_eigenvectors(oja):
-    found = equilibria(oja, random_starts(oja, stream(0, "starts"), (3,), STARTS))
+    found = equilibria(oja, random_starts(oja, random_key(0, "starts"), (3,), STARTS))
     values, vectors = np.linalg.eigh(SYMMETRIC_VALUE)
     assert [e.kind for e in found] == ["stable"] * 2 + ["saddle"] * 2 + ["unstable"] * 2
     for e, k in zip(found, (2, 2, 1, 1, 0, 0), strict=True):
@@ -66,7 +66,7 @@ def test_equilibria_and_their_types_do_not_depend_on_the_units(size, rate):
     assert [float(e.spectrum.values[0].real) / rate for e in found] == pytest.approx([-2.0, -2.0, 1.0])
     assert max(e.speed for e in found) < 1e-9 * rate * size
     assert [e.speed for e in found] == [max_speed(flow, e.state) for e in found]
-    everything = all_equilibria(flow, stream(0, "units"), box=[[-2.0 * size], [2.2 * size]], num_starts=21)
+    everything = find_equilibria(flow, random_key(0, "units"), box=[[-2.0 * size], [2.2 * size]], num_starts=21)
     assert [e.kind for e in everything.found] == ["stable", "stable", "unstable"]
 
 
@@ -99,7 +99,7 @@ def test_a_degenerate_equilibrium_is_found_once():
     (found,) = equilibria(flow, np.stack([np.linspace(-2, 2.2, 21), np.linspace(1, -1, 21)], axis=1))
     assert (found.kind, found.times_found) == ("undecided", 21)
     assert float(jnp.max(jnp.abs(found.state))) < 1e-4
-    (only,) = all_equilibria(flow, stream(0, "units"), box=[[-2.0, -2.0], [2.2, 2.0]], num_starts=21).found
+    (only,) = find_equilibria(flow, random_key(0, "units"), box=[[-2.0, -2.0], [2.2, 2.0]], num_starts=21).found
     assert (only.kind, float(jnp.max(jnp.abs(only.state))) < 1e-4) == ("undecided", True)
     pair = equilibria(Cubic([1.0, -5e-3, 0.0, 0.0]), np.linspace(-2, 2.2, 21)[:, None])  # x^2 (x - 5e-3)
     assert sorted(float(e.state[0]) for e in pair) == pytest.approx([0.0, 5e-3], abs=1e-4)
@@ -121,7 +121,7 @@ def test_a_frozen_time_is_that_time():
 def test_duplicates_up_to_rotation_and_permutation_are_one():
     flow = TokenFlow(np.eye(3))
     gram = lambda x: np.sort(np.ravel(np.asarray(x) @ np.asarray(x).T))
-    starts = random_starts(flow, stream(0, "many"), (3, 3), 40)
+    starts = random_starts(flow, random_key(0, "many"), (3, 3), 40)
     found = equilibria(flow, starts, symmetries=rotations(3), invariant=gram)
     assert [e.kind for e in found].count("stable") == 1  # consensus
     assert len(found) <= 4  # consensus, two against one, the triangle
@@ -135,7 +135,7 @@ def test_bad_starts_are_refused(oja):
     with pytest.raises(ValueError, match="starts` must have the starts on the first axis"):
         equilibria(oja, jnp.asarray(1.0))
     with pytest.raises(ValueError, match="num_starts` must be at least 1"):
-        random_starts(oja, stream(0, "none"), (3,), 0)
+        random_starts(oja, random_key(0, "none"), (3,), 0)
 
 
 @pytest.mark.slow  # that on the sphere is quick

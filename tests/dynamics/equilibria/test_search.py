@@ -5,21 +5,21 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.equilibria.newton import Comparison, least_speed
-from analysis.dynamics.equilibria.search import PADDING, _Search, all_equilibria, token_permutations
+from analysis.dynamics.equilibria.search import PADDING, _Search, find_equilibria, token_permutations
 from analysis.dynamics.linearisation import rotations
 from analysis.dynamics.scaling.units import made_units
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.tokens.flow import TokenFlow
 
-KEY = stream(0, "all equilibria")
+KEY = random_key(0, "all equilibria")
 SINES = FunctionFlow(lambda t, x: jnp.sin(3 * x))
 BOX = [[-1.2, -1.2], [1.2, 1.2]]
 
 
 @pytest.fixture(scope="module")
 def sines():
-    return all_equilibria(SINES, KEY, box=BOX, num_starts=40)
+    return find_equilibria(SINES, KEY, box=BOX, num_starts=40)
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_nine_equilibria_of_nine_are_found(sines):
 @pytest.mark.slow
 def test_of_equilibria_that_a_symmetry_maps_to_each_other_one_is_kept():
     group = [lambda x: x[::-1], lambda x: -x, lambda x: -x[::-1]]
-    found = all_equilibria(SINES, KEY, box=BOX, num_starts=40, group=group)
+    found = find_equilibria(SINES, KEY, box=BOX, num_starts=40, group=group)
     assert [e.kind for e in found.found] == ["stable", "stable", "saddle", "unstable"]
 
 
@@ -61,7 +61,7 @@ def test_a_direction_without_pull_that_no_symmetry_explains_is_a_family():
 
 @pytest.mark.slow
 def test_a_box_that_holds_none_says_so():
-    found = all_equilibria(SINES, KEY, box=[[0.2, 0.2], [0.9, 0.9]], num_starts=40, max_rounds=1)
+    found = find_equilibria(SINES, KEY, box=[[0.2, 0.2], [0.9, 0.9]], num_starts=40, max_rounds=1)
     assert found.found == ()
     assert "0 equilibria: none in the box" in repr(found)
     assert found.outside > 0
@@ -69,8 +69,8 @@ def test_a_box_that_holds_none_says_so():
 
 @pytest.mark.slow
 def test_caps_are_reported():
-    assert all_equilibria(SINES, KEY, box=BOX, num_starts=40, max_rounds=1).end == "rounds"
-    found = all_equilibria(SINES, KEY, box=BOX, num_starts=40, max_count=2)
+    assert find_equilibria(SINES, KEY, box=BOX, num_starts=40, max_rounds=1).end == "rounds"
+    found = find_equilibria(SINES, KEY, box=BOX, num_starts=40, max_count=2)
     assert found.end == "count"
     assert "the cap on equilibria was reached" in repr(found)
 
@@ -78,12 +78,12 @@ def test_caps_are_reported():
 @pytest.mark.slow
 def test_a_circle_of_equilibria_is_one_family_that_is_not_isolated():
     ring = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * x)
-    found = all_equilibria(ring, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16)
+    found = find_equilibria(ring, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16)
     assert [e.kind for e in found.found] == ["unstable"]
     (family,) = found.families
     assert float(jnp.linalg.norm(family.state)) == pytest.approx(1.0)
     assert "1 not isolated (a symmetry, or zero modes)" in repr(found)
-    known = all_equilibria(
+    known = find_equilibria(
         ring, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16, symmetries=rotations(2), invariant=lambda x: x @ x
     )
     assert [e.kind for e in known.found] == ["stable", "unstable"]
@@ -93,11 +93,11 @@ def test_a_circle_of_equilibria_is_one_family_that_is_not_isolated():
 @pytest.mark.slow  # other flows are compiled
 def test_families_that_cross_or_have_other_spectra_are_each_one():
     cross = FunctionFlow(lambda t, x: -x * x[::-1] ** 2)  # both axes, along which the eigenvalue changes
-    found = all_equilibria(cross, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16)
+    found = find_equilibria(cross, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16)
     assert sorted(np.argmax(np.abs(np.asarray(e.state))) for e in found.families) == [0, 1]
     assert len(found.found) <= 1  # the point in both, from which a step along one leads off the other
     rings = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * (2 - jnp.sum(x**2)) * x)
-    families = all_equilibria(rings, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16).families
+    families = find_equilibria(rings, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16).families
     assert sorted(float(e.state @ e.state) for e in families) == pytest.approx([1.0, 2.0])
 
 
@@ -105,7 +105,7 @@ def test_families_that_cross_or_have_other_spectra_are_each_one():
 def test_three_tokens_on_a_circle_have_three_equilibria_up_to_symmetry():
     flow = TokenFlow(2.0 * np.eye(2)[None])
     gram = lambda x: jnp.sort((x @ x.T).ravel())
-    found = all_equilibria(flow, KEY, shape=(3, 2), num_starts=24, symmetries=rotations(2), invariant=gram)
+    found = find_equilibria(flow, KEY, shape=(3, 2), num_starts=24, symmetries=rotations(2), invariant=gram)
     assert [e.kind for e in found.found] == ["stable", "saddle", "unstable"]
     sums = sorted(float(jnp.linalg.norm(jnp.sum(e.state, axis=0))) for e in found.found)
     assert sums == pytest.approx([0.0, 1.0, 3.0], abs=1e-6)  # a triangle, two against one, one cluster
@@ -114,10 +114,10 @@ def test_three_tokens_on_a_circle_have_three_equilibria_up_to_symmetry():
 
 def test_bad_input_is_one_sentence():
     with pytest.raises(ValueError, match="Argument `box` must have shape"):
-        all_equilibria(SINES, KEY, box=[-1.0, 1.0])
+        find_equilibria(SINES, KEY, box=[-1.0, 1.0])
     with pytest.raises(ValueError, match="Argument `box` must have finite sides of positive length"):
-        all_equilibria(SINES, KEY, box=[[1.0, 1.0], [-1.0, 1.0]])
+        find_equilibria(SINES, KEY, box=[[1.0, 1.0], [-1.0, 1.0]])
     with pytest.raises(ValueError, match="Arguments `box` and `shape` must be given, one of them"):
-        all_equilibria(SINES, KEY)
+        find_equilibria(SINES, KEY)
     with pytest.raises(ValueError, match="Argument `n` must be at most 6"):
         token_permutations(7)

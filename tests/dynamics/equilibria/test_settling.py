@@ -7,7 +7,7 @@ import pytest
 from analysis.dynamics.equilibria.settling import _merging, leads_on, look, settle
 from analysis.tokens.clusters import clusters, drift
 from dynsim.integrators import Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid, Euclidean, Sphere
 from dynsim.systems.base import FunctionFlow
@@ -53,7 +53,7 @@ def test_the_drift_is_the_field_of_the_means_of_clusters_at_its_time():
     base = [[4.0, 1.0, 0.3], [-0.5, 3.0, 0.2], [0.1, -0.7, 2.0]]
     flow = TokenFlow(Modulated(base, 1.0, [1.0, 2.0, 0.5], 0.3), 0.7, space=Ellipsoid(np.diag([0.5, 1.0, 2.0])))
     members, first = np.repeat(np.arange(3), [1, 2, 3]), np.array([0, 1, 3])
-    x = np.asarray(flow.space.sample(stream(2, "c"), (3, 3)))[members]
+    x = np.asarray(flow.space.sample(random_key(2, "c"), (3, 3)))[members]
     x[1] += 4e-7
     found = drift(flow, x, 1.3)
     means = flow.space.project(jnp.stack([jnp.mean(x[members == k], axis=0) for k in range(3)]))
@@ -84,7 +84,7 @@ def test_equilibria_on_one_side_are_no_curve_of_them():
 def test_consensus_is_stationary_for_the_identity_for_a_metric_and_for_moving_P():
     A = np.diag([0.5, 1.0, 2.0])
     for flow in (TokenFlow(np.eye(3)), gradient_token_flow(A), published_hemisphere_flow()):
-        x = flow.space.sample(stream(0, "x"), (4, 3))
+        x = flow.space.sample(random_key(0, "x"), (4, 3))
         found = settle(flow, x * jnp.sign(x[:, :1]), integrator=Scipy())
         assert found.settled, found
         assert len(set(clusters(found.state, 1e-4))) == 1

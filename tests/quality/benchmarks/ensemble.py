@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim.integrators import AbstractIntegrator, Diffrax, InSpan
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.initial import initial
+from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.interactions.masks import Causal
 from dynsim.systems.tokens.published import published_ensemble_flow
 from tests.quality.benchmarks import opponents
@@ -42,15 +42,15 @@ def solved(flow: TokenFlow, starts: Any, integrator: AbstractIntegrator, ts: np.
 def flows(dtype: Any, d: int = D) -> tuple[TokenFlow, TokenFlow]:
     """Return the flow of 7.4, and the same with two general value matrices, whose parameters have a type."""
     cast = lambda tree: jax.tree.map(lambda a: a.astype(dtype) if jnp.issubdtype(a.dtype, jnp.floating) else a, tree)
-    identity = published_ensemble_flow(stream(0, "parameters"), d=d)
-    value = jax.random.normal(stream(0, "value"), (HEADS, d, d)) / math.sqrt(d)
+    identity = published_ensemble_flow(random_key(0, "parameters"), d=d)
+    value = jax.random.normal(random_key(0, "value"), (HEADS, d, d)) / math.sqrt(d)
     return cast(identity), cast(TokenFlow(identity.query_key, np.asarray(value), mask=Causal()))
 
 
 def starts(members: int, dtype: Any, d: int = D) -> jax.Array:
     """Return tokens uniform in ]-0.5, 0.5[ in every entry, projected to the sphere."""
-    keys = jax.random.split(stream(0, "starts"), 100)[:members]
-    return jax.vmap(lambda key: initial("uniform", key, (N, d)))(keys).astype(dtype)
+    keys = jax.random.split(random_key(0, "starts"), 100)[:members]
+    return jax.vmap(lambda key: initial_tokens("uniform", key, (N, d)))(keys).astype(dtype)
 
 
 def fast(solver: Any = None, **options: Any) -> Diffrax:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.integrate
 
 from dynsim.integrators import RKC2, Diffrax
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.growing import simulate_growing
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 def problem(n: int = 500, d: int = 64, heads: int = 8, **options: float) -> Problem:
     """Return the setting of Section 7.1: standard normal tokens, singular values 2 times powers of 0.7."""
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(stream(0, "growing benchmark"))))
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(random_key(0, "growing benchmark"))))
     m = np.zeros((d, d))
     for k in range(d // 2):
         m[2 * k, 2 * k + 1], m[2 * k + 1, 2 * k] = -2 * 0.7**k, 2 * 0.7**k
@@ -68,7 +68,7 @@ def flow(p: Problem) -> GrowingFlow:
 def dynsim(p: Problem, rtol: float, *solvers: Any) -> Answer:
     """Solve by this package; by a second solver, at `LATER` times the tolerance, from the time `p.smooth` on."""
     f = flow(p)
-    x, begin, grown, clipped = f.start(stream(0, "start")), 0.0, [], []
+    x, begin, grown, clipped = f.start(random_key(0, "start")), 0.0, [], []
     ends = [p.smooth, p.end] if len(solvers) > 1 else [p.end]
     for solver, end, tolerance in zip(solvers, ends, (rtol, LATER * rtol), strict=False):
         path = simulate_growing(f, x, [begin, end], integrator=Diffrax(solver, tolerance, tolerance))
@@ -150,7 +150,7 @@ def scipy_solver(p: Problem, method: str, rtol: float) -> Answer:
 def heads_of(p: Problem) -> np.ndarray:
     """Return the directions of the heads, as the flow that ships captures them."""
     f = flow(p)
-    x = f.start(stream(0, "start"))
+    x = f.start(random_key(0, "start"))
     for _ in range(p.heads):
         f, x = grow(f, 0.0, x)
     return np.asarray(f.frames[:, 0])

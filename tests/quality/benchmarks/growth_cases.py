@@ -12,7 +12,7 @@ import numpy as np
 import scipy.integrate
 
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy, stiff
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
@@ -80,7 +80,7 @@ def allocated(run: Callable[[], Any]) -> Callable[[], int]:
 
 def tokens(*shape: int) -> jax.Array:
     """Return uniformly distributed tokens."""
-    return Sphere().sample(stream(0, "growth", sum(shape)), shape)
+    return Sphere().sample(random_key(0, "growth", sum(shape)), shape)
 
 
 def turning(d: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
@@ -22,7 +22,7 @@ SDPA = "torch SDPA"
 
 def tokens(n: int, d: int, dtype: str) -> jax.Array:
     """Return uniformly distributed tokens."""
-    return Sphere().sample(stream(0, "tokens", n + d), (n, d)).astype(dtype)
+    return Sphere().sample(random_key(0, "tokens", n + d), (n, d)).astype(dtype)
 
 
 def field(interaction: AbstractInteraction, d: int) -> Any:

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.multirate.byte_text import random_windows
 from dynsim.networks.multirate.config import MultirateConfig, dense
 from dynsim.networks.multirate.network import MultirateNetwork, draw_multirate, frozen, num_parameters
@@ -17,7 +17,7 @@ from dynsim.simulation.ensemble import cores
 from tests.quality.benchmarks.harness import Contender, Row, race
 
 STEPS = 20
-KEY = stream(0, "multirate benchmark")
+KEY = random_key(0, "multirate benchmark")
 
 
 class InTorch:

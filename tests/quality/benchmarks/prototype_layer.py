@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout
 from dynsim.simulation.ensemble import cores
 from tests.quality.benchmarks.harness import Contender, Row, race
@@ -60,7 +60,7 @@ def _gap(a: Any, b: Any) -> float:
 
 def race_layer(n: int, m: int, k: int, heads: int, *, rounds: int, threads: tuple[int, ...]) -> list[Row]:
     """Race at one size in single precision; the error is the largest relative difference of output and derivatives."""
-    key, more, last = jax.random.split(stream(0, "prototype layer benchmark"), 3)
+    key, more, last = jax.random.split(random_key(0, "prototype layer benchmark"), 3)
     layer = draw_readout(key, m, k, heads=heads, dtype=jnp.float32)
     z = 2 * jax.random.normal(more, (n, m), jnp.float32)
     weights = jax.random.normal(last, (n, m), jnp.float32)

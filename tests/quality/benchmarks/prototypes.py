@@ -13,7 +13,7 @@ import numpy as np
 import scipy.integrate
 
 from dynsim.integrators import RKC2, Diffrax
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.ensemble import cores
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.encoders import LinearEncoder
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
 
 def problem(n: int, k: int, m: int, d: int, *, temperature: float, ratio: float = 1e-3, end: float = 5.0) -> Problem:
     """Return a problem drawn from a named stream."""
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(stream(0, "prototypes benchmark"))))
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(random_key(0, "prototypes benchmark"))))
     centres = 2 * rng.normal(size=(k, d))
     data = centres[rng.integers(0, k, n)] + rng.normal(size=(n, d))
     weight = rng.normal(size=(m, d)) / np.sqrt(d)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from dynsim.integrators import Diffrax, Scipy
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.published import published_gradient_flow
 from tests.quality.benchmarks.harness import Contender, Row, race, show, start_to_end
@@ -76,7 +76,7 @@ print(np.asarray(path.ys)[-1, 0, 0])
 def repeated(rounds: int) -> list[Row]:
     """Race `simulate` against a jitted `diffeqsolve` of the same field, written by hand."""
     flow = published_gradient_flow()
-    y0 = flow.space.sample(stream(0, "ten tokens"), (10, 3))
+    y0 = flow.space.sample(random_key(0, "ten tokens"), (10, 3))
     P, ts = flow.query_key(0.0)[0], jnp.asarray(TS)
     integrator = Diffrax(rtol=1e-8, atol=1e-10)
 
@@ -114,7 +114,7 @@ def repeated(rounds: int) -> list[Row]:
 def by_scipy(rounds: int) -> list[Row]:
     """Race `simulate` with `Scipy()` against SciPy on a field in NumPy, at the tolerances of the referee."""
     flow, integrator = published_gradient_flow(), Scipy()
-    y0 = np.asarray(flow.space.sample(stream(0, "ten tokens"), (10, 3)))
+    y0 = np.asarray(flow.space.sample(random_key(0, "ten tokens"), (10, 3)))
     P = np.asarray(flow.query_key(0.0)[0])
 
     def field(t, y):

@@ -183,9 +183,9 @@ CALLS = {
             "integrator": QUICK,
         },
     ),
-    "dense": (ds.dense, {"run": RUN, "integrator": QUICK}),
-    "initial": (ds.initial, {"distribution": "uniform", "key": KEY, "space": ds.Sphere(), "shape": (3, 2)}),
-    "stream": (ds.stream, {"seed": 0, "name": "x"}),
+    "dense": (ds.dense_output, {"run": RUN, "integrator": QUICK}),
+    "initial": (ds.initial_tokens, {"distribution": "uniform", "key": KEY, "space": ds.Sphere(), "shape": (3, 2)}),
+    "stream": (ds.random_key, {"seed": 0, "name": "x"}),
 }
 ODD = (
     None, True, -1, 0, 1, 3, 0.5, -0.5, 1e-300, 1e300, float("nan"), float("inf"), "x", "", b"x", 1j, [], (), {},

@@ -5,14 +5,13 @@ Claims hold the flows and maps that ship against these sums, which share no code
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.claims.rational_instances import factor_and_points, rational_matrix
-from analysis.ledger.evidence import ROUNDING, Measurement, equal, holds
 from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.spaces import Ellipsoid
@@ -90,16 +89,6 @@ def printed_metric_factors(x: ArrayLike, P: ArrayLike) -> np.ndarray:
     """Return Z_i of (9), sqrt(d) times the sum over j of exp(x_i^T P x_j)."""
     x, P = _floats(x), _floats(P)
     return np.array([math.sqrt(x.shape[1]) * sum(math.exp(a @ P @ b) for b in x) for a in x])
-
-
-def agrees(what: str, found: Any, expected: ArrayLike) -> Measurement:
-    """Measure that every entry of `found` is that of `expected`, an array of its shape or a number, up to rounding."""
-    given, wanted = np.asarray(found, float), _floats(expected)
-    if wanted.ndim and given.shape != wanted.shape:
-        return holds(f"the shape of {what} is {wanted.shape}, and not {given.shape}", False)
-    gap = np.max(np.abs(given - wanted), initial=0.0)
-    size = 1 + float(np.max(np.abs(wanted), initial=0.0))
-    return equal(f"error of {what}", gap, 0.0, tolerance=ROUNDING * size)
 
 
 class Instance(NamedTuple):

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.expansions import (
     D,
     Expansion,
@@ -15,11 +14,11 @@ from analysis.claims.growing.instances.expansions import (
     shipped,
     signed_permutation,
 )
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank, distances
+from analysis.claims.prototype_banks import Bank, distances
 from analysis.claims.rational_instances import matrix
-from analysis.ledger.evidence import Measurement, holds
+from analysis.ledger.evidence import Measurement, agrees, holds
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 
 
 class Bound(NamedTuple):

@@ -26,10 +26,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.ledger.evidence import ROUNDING, Measurement, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, agrees, at_least, at_most, equal, holds
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.simulation.growing import simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -68,7 +67,7 @@ def two_heads(
     )
     loss = PrototypeLoss(reduction=reduction)
     flow = GrowingFlow(tokens, interaction, rules=rules, loss=loss, prototype_rate=rates[0], temperature_rate=rates[1])
-    x = flow.start(stream(0, "no random part"))
+    x = flow.start(random_key(0, "no random part"))
     for _ in range(2):
         flow, x = grow(flow, 0.0, x)
     return flow, x

@@ -10,13 +10,12 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank, distances, soft, squared_norms
+from analysis.claims.prototype_banks import Bank, distances, soft, squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.growing import separation as measures
-from analysis.ledger.evidence import Measurement, holds
+from analysis.ledger.evidence import Measurement, agrees, holds
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
 
 N, K, D = 4, 3, 4

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.growing.instances.interactions import blocks
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.losses import PrototypeLoss

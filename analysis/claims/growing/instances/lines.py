@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 
 from analysis.claims.growing.instances.expansions import BASES, D, Expansion, expanding, signed_permutation
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank
+from analysis.claims.prototype_banks import Bank
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.evidence import Measurement, holds
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 
 LINE = "The tokens are centred and have their largest variance along u."
 

@@ -6,14 +6,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank, distances, squared_norms
+from analysis.claims.prototype_banks import Bank, distances, squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.growing.pruning import heads_at
-from analysis.ledger.evidence import Measurement, at_most, holds
+from analysis.ledger.evidence import Measurement, agrees, at_most, holds
 from dynsim._core.types import Key
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
@@ -92,7 +90,7 @@ class RationalHeads(NamedTuple):
         flow = GrowingFlow(
             self.banks[0].floats[0], self.interaction.astype(float), rules=rules, loss=loss, encoder=encoder
         )
-        x = flow.start(stream(0, "heads"))
+        x = flow.start(random_key(0, "heads"))
         if linear:
             x = x._replace(encoder=jnp.eye(DIMENSION))
         for _ in self.banks:

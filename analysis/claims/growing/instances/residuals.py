@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from analysis.claims.growing.instances.expansions import reflections, rotation
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import squared_norms
+from analysis.claims.prototype_banks import squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.losses import PrototypeLoss

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from analysis.claims.growing.instances.rational_heads import rotation
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.simulation.growing import simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import GrowingFlow
@@ -48,7 +47,7 @@ def growing_system(
 def run(flow: GrowingFlow, until: float, integrator: AbstractIntegrator, **options: Any) -> HybridTrajectory:
     """Return the run from no head to a time."""
     times = np.linspace(0.0, until, TIMES)
-    return simulate_growing(flow, flow.start(stream(0, "start")), times, integrator=integrator, **options)
+    return simulate_growing(flow, flow.start(random_key(0, "start")), times, integrator=integrator, **options)
 
 
 def random_values(rng: np.random.Generator) -> np.ndarray:

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank
+from analysis.claims.prototype_banks import Bank
 from analysis.claims.rational_instances import matrix
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 
 NEAR = Fraction(1, 8)  # the distance of prototypes; what is far is at about 1
 

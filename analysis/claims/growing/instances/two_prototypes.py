@@ -10,12 +10,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.rational_logarithms import Enclosure, logarithm, total
-from analysis.claims.prototypes.instances.banks import Bank
+from analysis.claims.prototype_banks import Bank
 from analysis.claims.rational_instances import Exact, matrix
+from analysis.claims.rational_logarithms import Enclosure, logarithm, total
 from dynsim._core.types import Key
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
@@ -123,7 +122,7 @@ class TwoPrototypes(NamedTuple):
         m[self.axis, other], m[other, self.axis] = 2.0, -2.0
         rules = GrowthRules(0.5, 0.1, capacity=2, prototypes=2, least_temperature=0.01, dwell=1e6)
         flow = GrowingFlow(z, m, rules=rules, loss=PrototypeLoss(gradient), prototype_rate=rate, temperature_rate=0.0)
-        x = flow.start(stream(0, "two prototypes"))
+        x = flow.start(random_key(0, "two prototypes"))
         flow, x = grow(flow, 0.0, x._replace(gate=jnp.eye(M)[self.axis]))
         near = jnp.asarray([[0.0] * M, [0.0] * (M - 1) + [0.1]])
         flow = flow.with_heads(active=jnp.ones(2, bool))

@@ -7,16 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.boxes import Box
 from analysis.claims.growing.instances.interactions import in_planes
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane
@@ -125,7 +123,7 @@ def born(m: np.ndarray, tokens: np.ndarray, *, k: int = 2, **rules: float | str)
     """Return a flow and its state after the birth of its first head."""
     given = GrowthRules(capacity=1, prototypes=k, **rules)  # pyright: ignore[reportArgumentType]
     flow = GrowingFlow(tokens, m, rules=given)
-    return grow(flow, 0.0, flow.start(stream(0, "no random part")))
+    return grow(flow, 0.0, flow.start(random_key(0, "no random part")))
 
 
 BASE, SPACING, SPREAD = Fraction(17, 16), Fraction(1, 4), Fraction(1, 2)

@@ -8,7 +8,6 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.boxes import (
     TIMES,
     Box,
@@ -18,12 +17,12 @@ from analysis.claims.growing.instances.boxes import (
     rates_of_change,
 )
 from analysis.claims.growing.section_05.temperatures import random_heads
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.temperatures import activity, hitting_time, printed_hitting_time
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import simulate_growing
 from dynsim.systems.growing.flow import Growing, GrowingFlow

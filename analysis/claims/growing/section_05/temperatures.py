@@ -8,16 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.boxes import Box, rates_of_change, two_heads
 from analysis.claims.growing.instances.interactions import in_planes
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank, distances
+from analysis.claims.prototype_banks import Bank, distances
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.assignments import competitive_loss, free_energy

@@ -7,17 +7,15 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.boxes import Box, rates_of_change
 from analysis.claims.growing.section_05.specialisation import cooling_box, mixed_box
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.pruning import heads_at
 from analysis.growing.residuals import directional_loss
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import grow
@@ -48,7 +46,7 @@ def _grown(at: Box, tilt: float, rng: np.random.Generator) -> Growths:
         frames=jnp.zeros_like(flow.frames),
         levels=jnp.full(2, jnp.nan),
     )
-    first, x = grow(empty, 0.0, empty.start(stream(0, "no random part")))
+    first, x = grow(empty, 0.0, empty.start(random_key(0, "no random part")))
     bank = x.prototypes[0]
     x = x._replace(prototypes=x.prototypes.at[0, :, 1].add(tilt * jnp.sign(bank[:, 0])))
     second, y = grow(first, 0.0, x)

@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import Matrix, decreasing, in_planes, orthonormal
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.residuals import (
     captured_basis,
     directional_loss,
@@ -17,10 +15,10 @@ from analysis.growing.residuals import (
     squared_norm,
 )
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, square_root
@@ -210,7 +208,7 @@ def _captured_trial(key: Key, row: int) -> Trial:
     m, _ = in_planes(rng, decreasing(rng, 3), 6)
     rules = GrowthRules(prototypes=2, capacity=4, reading=reading, removal=removal)
     flow = GrowingFlow(rng.normal(size=(9, 6)), m, rules=rules)
-    x = flow.start(stream(0, "start"))
+    x = flow.start(random_key(0, "start"))
     left, residuals, levels, orthonormal = [], [], [float(flow.dominant)], []
     for _ in range(2):
         v = dominant_plane(np.asarray(flow.residual))[row]

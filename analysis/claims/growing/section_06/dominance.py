@@ -5,18 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks, decreasing, in_planes
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import matrix
 from analysis.growing.residuals import captured_basis, directional_loss, squared_norm
 from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim, rule
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value
@@ -131,7 +129,7 @@ def _dominance_trial(key: Key, ratio: float) -> Trial:
     values = decreasing(rng, count) if ratio < 1 else np.full(3, rng.uniform(0.5, 2.0))
     m, planes = in_planes(rng, values, d)
     flow = GrowingFlow(rng.normal(size=(9, d)), m, rules=GrowthRules(prototypes=2, capacity=4))
-    flow, _ = grow(flow, 0.0, flow.start(stream(0, "start")))
+    flow, _ = grow(flow, 0.0, flow.start(random_key(0, "start")))
     adaptive = directional_loss(m, flow.frames[0, :1])
     rows = rng.normal(scale=1 / math.sqrt(d), size=(4 * d, d))
     best = rows[np.argmax(np.abs(rows @ np.asarray(flow.frames[0, 0])))]

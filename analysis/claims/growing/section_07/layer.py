@@ -5,12 +5,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
 from dynsim.networks.growing.growth import Sample, residual, revised, sample, with_random_head, without_head
 from dynsim.networks.growing.layer import Competition, GrowingLayer, draw_layer
@@ -29,7 +28,7 @@ WIDTH, PLACES = 8, 12
 def _random_layer(key: Key) -> tuple[GrowingLayer, jax.Array]:
     """Return a layer with a warm and a clipped head, and random tokens."""
     rng = numpy_rng(key)
-    layer = draw_layer(stream(0, "layer"), D, prototypes=K, capacity=CAPACITY, least_temperature=LEAST, dtype=float)
+    layer = draw_layer(random_key(0, "layer"), D, prototypes=K, capacity=CAPACITY, least_temperature=LEAST, dtype=float)
     parts = lambda one: (one.prototypes, one.temperatures, one.output, one.growth.active)
     temperatures = np.array([rng.uniform(0.5, 3), LEAST * rng.uniform(0.2, 0.9), 1.0])
     new = (
@@ -130,8 +129,8 @@ def layer_steps_as_the_algorithm_says(key: Key, integrator: AbstractIntegrator) 
 def _fixed_trial(key: Key, per_plane: int) -> Trial:
     """Measure growth by the rules of Section 7.5 at every step of a network that stands still."""
     rng = numpy_rng(key)
-    layer = draw_layer(stream(0, "layer"), WIDTH, prototypes=4, capacity=PLACES, dtype=float)
-    model = draw_classifier(stream(0, "classifier"), layer, words=2, length=2, heads=2, dtype=float)
+    layer = draw_layer(random_key(0, "layer"), WIDTH, prototypes=4, capacity=PLACES, dtype=float)
+    model = draw_classifier(random_key(0, "classifier"), layer, words=2, length=2, heads=2, dtype=float)
     pair = lambda one: (one.attention.query, one.attention.key)
     model = eqx.tree_at(pair, model, tuple(jnp.asarray(rng.normal(size=(2, WIDTH // 2, WIDTH)) / 3) for _ in range(2)))
     values = np.linalg.svd(antisymmetric_part(model.attention.interaction))[1][::2]

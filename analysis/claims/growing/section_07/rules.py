@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 
 from analysis.claims.growing.instances.small_clouds import growing_system, orthonormal, random_values, rows_of_planes
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, equal
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
@@ -51,7 +50,7 @@ def _grown_by_gate(key: Key, integrator: AbstractIntegrator, lift: float) -> tup
     gate = np.cos(angle) * u + np.sin(angle) * v + lift * w
     gate = _unit(gate)
     outside = np.linalg.norm(gate - planes.T @ (planes @ gate))
-    start = flow.start(stream(0, "start"))._replace(gate=gate)
+    start = flow.start(random_key(0, "start"))._replace(gate=gate)
     path = simulate_growing(flow, start, [0.0, 40.0], integrator=integrator)
     return flow, path, {"values": s, "settled": settled, "outside": outside, "start": gate}
 
@@ -140,7 +139,7 @@ def _order_trial(key: Key, *, ordered: bool) -> Trial:
     rng = numpy_rng(key, "order")
     values = random_values(rng)
     flow = growing_system(key, values, width=1.0, threshold=0.5 * values[-1], ordered=ordered)
-    before, flow, x = _levels_at_growth(flow, flow.start(stream(0, "start")))
+    before, flow, x = _levels_at_growth(flow, flow.start(random_key(0, "start")))
     removed = int(rng.integers(len(values) - 1))
     flow, x = prune(flow, 0.0, x, int(np.flatnonzero(np.asarray(flow.order) == removed)[0]))
     left = float(flow.dominant)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.experiments import Record, best_record
 from analysis.experiments.growing.pruning import PRUNING, Event, decomposition_errors, removal, separation_changes
 from analysis.experiments.growing.training import TRAINING
@@ -12,7 +11,7 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_
 from dynsim._core.types import Key
 from dynsim.errors import UnavailableError
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
 from dynsim.networks.growing.growth import Sample, with_head
 from dynsim.networks.growing.layer import draw_layer
@@ -88,8 +87,8 @@ def separation_force_falls_by_that_of_the_removed_head(key: Key, integrator: Abs
 def _parallel_heads(key: Key) -> tuple[SentenceClassifier, Sample]:
     """Return a classifier whose heads all lie along the same two directions, and random tokens."""
     rng = numpy_rng(key)
-    layer = draw_layer(stream(0, "layer"), DIMENSION, prototypes=BANK, capacity=HEAD_COUNT, dtype=float)
-    model = draw_classifier(stream(0, "classifier"), layer, words=2, length=2, heads=1, dtype=float)
+    layer = draw_layer(random_key(0, "layer"), DIMENSION, prototypes=BANK, capacity=HEAD_COUNT, dtype=float)
+    model = draw_classifier(random_key(0, "classifier"), layer, words=2, length=2, heads=1, dtype=float)
     plane = np.linalg.qr(rng.normal(size=(DIMENSION, 2)))[0].T
     rules = GrowthRules(prototypes=BANK, initial_temperature=float(rng.uniform(0.5, 2)))
     for _ in range(HEAD_COUNT):

@@ -7,7 +7,6 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.experiments.growing.instances import (
     Choices,
     Setting,
@@ -21,6 +20,7 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import dominant_value, residual_matrix

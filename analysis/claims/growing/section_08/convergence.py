@@ -15,13 +15,13 @@ from analysis.claims.growing.instances.small_clouds import (
     run,
     spectral_gap,
 )
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.cycles import growth_cycle
 from analysis.growing.pruning import heads_at
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory

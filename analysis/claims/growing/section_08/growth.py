@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.rational_heads import rotation
 from analysis.claims.growing.instances.small_clouds import (
     DIMENSION,
@@ -17,13 +16,12 @@ from analysis.claims.growing.instances.small_clouds import (
     spectral_gap,
     with_values,
 )
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of
 from dynsim.systems.growing.residual import Reading, dominant_plane, dominant_value, residual_matrix
@@ -207,7 +205,7 @@ def _in_a_reading(key: Key, reading: str) -> Measurement:
     found = []
     for factor in (1.0, 0.5):
         flow = growing_system(key, (3, 2, 1), width=0.5, threshold=0.01, reading=reading)
-        flow, x = grow(flow, 0.0, flow.start(stream(0, "start")))
+        flow, x = grow(flow, 0.0, flow.start(random_key(0, "start")))
         flow, _ = grow(flow, 0.0, x._replace(cubes=factor * x.cubes))
         found.append(np.asarray(flow.residual))
     return at_most(f"change of A_res by a temperature at growth, {reading}", np.max(np.abs(found[0] - found[1])), 0.0,

@@ -8,7 +8,6 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.small_clouds import (
     DIMENSION,
     growing_system,
@@ -18,14 +17,13 @@ from analysis.claims.growing.instances.small_clouds import (
     spectral_gap,
 )
 from analysis.claims.growing.section_08.growth import MLP, directions_needed, one_plane
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.pruning import heads_at
 from analysis.growing.temperatures import printed_hitting_time
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of
 from dynsim.systems.growing.flow import GrowingFlow
@@ -80,7 +78,7 @@ def _timed(key: Key, s: np.ndarray, threshold: float) -> tuple[GrowingFlow, floa
     """Return a flow, with a rate of temperatures at which t* is 1/2 for its first head at birth, and that t*."""
     given: dict[str, Any] = {"initial_temperature": 0.5, "least_temperature": 0.3, "spread": 0.3}
     flow = growing_system(key, s, width=0.5, threshold=threshold, **given)
-    born, x = grow(flow, 0.0, flow.start(stream(0, "start")))
+    born, x = grow(flow, 0.0, flow.start(random_key(0, "start")))
     sigma = float(heads_at(born, x).activities[0])
     rate = (0.5**3 - 0.3**3) / (3 * TIME * sigma)
     flow = eqx.tree_at(lambda f: f.temperature_rate, flow, jnp.asarray(rate))

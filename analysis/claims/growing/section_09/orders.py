@@ -5,7 +5,6 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.rational_heads import (
     DOMINATED,
     HEADS,
@@ -15,14 +14,14 @@ from analysis.claims.growing.instances.rational_heads import (
     random_heads,
 )
 from analysis.claims.growing.instances.tight_banks import NEAR, lone_bank, remote_bank, tight_bank
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank, computed, distances, soft, squared_norms
+from analysis.claims.prototype_banks import Bank, computed, distances, soft, squared_norms
 from analysis.growing.pruning import pruned
 from analysis.growing.separation import separation_force
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.prototypes.assignments import distance_variance
 

@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.rational_heads import (
     DOMINATED,
     HEADS,
@@ -19,13 +18,13 @@ from analysis.claims.growing.instances.rational_heads import (
     in_order,
     random_heads,
 )
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.pruning import heads_at, pruned
 from analysis.growing.separation import separation_force
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.transitions import prune

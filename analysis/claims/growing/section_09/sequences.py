@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.rational_heads import (
     HEADS,
     VALUES,
@@ -21,16 +20,15 @@ from analysis.claims.growing.instances.rational_heads import (
 )
 from analysis.claims.growing.instances.small_clouds import DIMENSION, TIMES, TOKENS, with_values
 from analysis.claims.growing.instances.tight_banks import lone_bank, tight_bank
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank, distances
+from analysis.claims.prototype_banks import Bank, distances
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.pruning import heads_at
 from analysis.growing.step_sizes import exchange_lipschitz
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
@@ -63,7 +61,7 @@ def _three_heads(key: Key, *, trained: bool) -> tuple[GrowingFlow, Growing]:
         prototype_rate=1.0,
         temperature_rate=1.0,
     )
-    x = flow.start(stream(0, "start"))._replace(encoder=jnp.eye(DIMENSION))
+    x = flow.start(random_key(0, "start"))._replace(encoder=jnp.eye(DIMENSION))
     for _ in range(HEADS):
         flow, x = grow(flow, 0.0, x)
     noise = 0.1 * rng.normal(size=x.prototypes.shape)

@@ -8,14 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.growing.instances.small_clouds import TIMES, growing_system, run
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.pruning import heads_at
 from analysis.growing.step_sizes import exchange_lipschitz
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.systems.growing.flow import GrowingFlow
@@ -68,7 +67,7 @@ def _survival_trial(key: Key, integrator: AbstractIntegrator, bound: str) -> Tri
     rng = numpy_rng(key, "survivor")
     heat: dict[str, Any] = {"initial_temperature": 1.0, "least_temperature": 0.6, "spread": 0.4}
     flow = growing_system(key, (3.0, 2.0, 1.0), width=0.2, rates=(1.0, 1.0), threshold=10.0, **heat)
-    x = flow.start(stream(0, "start"))
+    x = flow.start(random_key(0, "start"))
     for _ in range(2):
         flow, x = grow(flow, 0.0, x)
     noise = 0.1 * rng.normal(size=x.prototypes.shape)

@@ -7,16 +7,15 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.steps import measured_at, met, separated_rates
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, expanding_head
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.step_sizes import GateSteps, Measured, Rates, common_bound, cooling_steps, step_conditions
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
 from dynsim.systems.growing.transitions import prune

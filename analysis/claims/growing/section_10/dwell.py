@@ -9,15 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.small_clouds import DIMENSION, growing_system, with_values
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.temperatures import activity, printed_hitting_time, printed_step_bound, step_bound
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.keys import stream
+from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend, simulate_growing
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
@@ -70,7 +68,7 @@ def _of_the_algorithm(key: Key, integrator: AbstractIntegrator) -> tuple[Measure
     cold, hot = 0.5, 0.6
     given: dict[str, Any] = {"initial_temperature": hot, "least_temperature": cold, "spread": 0.5}
     flow = growing_system(key, VALUES, width=0.5, rates=(0.02, 1.0), threshold=0.01, **given)
-    flow, x = grow(flow, 0.0, flow.start(stream(0, "start")))
+    flow, x = grow(flow, 0.0, flow.start(random_key(0, "start")))
     z, p = flow.head_inputs(x)[0], x.prototypes[0]
     largest = 2 * max(float(activity(z, p, jnp.asarray(T))) for T in (hot, cold))
     rate = 0.3 * cold**3 / largest
@@ -198,7 +196,7 @@ def _gated(key: Key, word: str) -> tuple[GrowingFlow, Growing]:
     rules = GrowthRules(0.5, capacity=2, prototypes=2, gate=word, spread=NEAR)  # pyright: ignore[reportArgumentType]
     loss = PrototypeLoss("full", reduction="mean")
     flow = GrowingFlow(z, with_values(key, VALUES), rules=rules, loss=loss, prototype_rate=0.0, gate_rate=0.05)
-    return grow(flow, 0.0, flow.start(stream(0, "start")))
+    return grow(flow, 0.0, flow.start(random_key(0, "start")))
 
 
 @eqx.filter_jit

@@ -8,10 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.steps import measured_at, met, separated_rates, slow_rate, temperatures
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, contracting_head, expanding_head
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.separation import expanded, expansion_derivatives, separation_force
 from analysis.growing.step_sizes import (
@@ -21,9 +19,10 @@ from analysis.growing.step_sizes import (
     step_conditions,
 )
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
 from dynsim.systems.growing.descent import GrowingStep

@@ -5,19 +5,18 @@ from fractions import Fraction
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.instances.lattice_heads import LatticeHeads, lattice_heads
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.limits import pair_of_prototypes
 from analysis.claims.growing.section_11.lyapunov import shipped_activities, slow_rates
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.prototypes.section_04_lyapunov import derivatives, loss_value
 from analysis.growing.functionals import piecewise_free_energy, rate_of_change
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules

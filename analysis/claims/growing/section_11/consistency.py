@@ -8,12 +8,12 @@ import numpy as np
 
 from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.section_11.events import FRAMES, small_flow, without_heads
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import energy_along, free_energy_terms
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend, flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory

@@ -4,16 +4,15 @@ from fractions import Fraction
 
 import jax.numpy as jnp
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.lattice_heads import lattice_heads
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.lyapunov import random_heads, shipped_activities, slow_rates
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import rate_of_change
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 
 THEOREM_9 = GROWING.at("Theorem 9")

@@ -6,11 +6,11 @@ import numpy as np
 
 from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.section_11.events import FRAMES, small_flow, without_heads
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 

@@ -6,15 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.section_11.lyapunov import random_heads
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory

@@ -3,18 +3,17 @@
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.section_11.events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_12.hierarchy import forces, grown_run, last, resting
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.experiments.growing.instances import all_heads
 from analysis.growing.functionals import energy_along, piecewise_free_energy
 from analysis.growing.greedy import coverage, energy_coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory

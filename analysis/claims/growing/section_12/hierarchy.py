@@ -6,18 +6,17 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_05.specialisation import mixed_box
 from analysis.claims.growing.section_11.events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_11.limits import Interval, symmetric_heads, symmetric_interval
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import separation_force
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory

@@ -5,9 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.interactions import blocks, orthonormal, rotated
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.greedy import (
     coverage,
     energy_coverage,
@@ -17,9 +15,10 @@ from analysis.growing.greedy import (
 )
 from analysis.growing.residuals import paired_spectrum
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 

@@ -7,14 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.boxes import Box, arrivals, final_temperatures
 from analysis.claims.growing.section_05.specialisation import mixed_box
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import SOLVER, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import SOLVER, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of
 from dynsim.systems.growing.flow import Growing, GrowingFlow

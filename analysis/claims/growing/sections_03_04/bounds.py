@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.bounds import (
     bound_computed,
     bound_of,
@@ -23,13 +22,13 @@ from analysis.claims.growing.instances.expansions import (
     shipped,
 )
 from analysis.claims.growing.instances.lines import LINE, centred, symmetric_expansion
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.rational_logarithms import logarithm
+from analysis.claims.rational_logarithms import logarithm
 from analysis.growing.separation import expansion, expansion_derivatives
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 
 PROPOSITION = GROWING.at("Proposition 1", "(15)")

@@ -7,9 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import (
+from analysis.claims.prototype_banks import (
     Bank,
     computed,
     distances,
@@ -25,9 +23,10 @@ from analysis.claims.prototypes.sections_02_03_gradients import variance_gradien
 from analysis.claims.rational_instances import Exact
 from analysis.growing.separation import residual_forces, separation_force, splitting_form
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.losses import PrototypeLoss

@@ -6,7 +6,6 @@ from itertools import combinations
 import jax
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.expansions import (
     Expansion,
     along_dominant,
@@ -15,14 +14,14 @@ from analysis.claims.growing.instances.expansions import (
     shipped,
     times,
 )
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import hard_bank
+from analysis.claims.prototype_banks import hard_bank
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.prototypes.assignments import assignment_covariance
 

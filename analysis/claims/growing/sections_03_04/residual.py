@@ -5,16 +5,15 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.residuals import PAIRS, Planted, planted
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import squared_norms
+from analysis.claims.prototype_banks import squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim, rule
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.transitions import grow

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.expansions import (
     Expansion,
     along_dominant,
@@ -28,14 +27,14 @@ from analysis.claims.growing.instances.lines import (
     symmetric_expansion,
     tilted_expansion,
 )
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank
+from analysis.claims.prototype_banks import Bank
 from analysis.claims.rational_instances import matrix
 from analysis.growing.separation import expansion, expansion_at_high_temperature
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 
 LEMMA = GROWING.at("Lemma 4", "(7)")

@@ -7,16 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.growing.instances.expansions import along_dominant, expansion_computed, force_of, separated
 from analysis.claims.growing.instances.lines import LINE, centred, falling, symmetric_expansion
 from analysis.claims.growing.instances.residuals import DWELL, Planted, planted
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.growing.separation import expanded, separation_force
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import SOLVER, Measurement, Trial, at_least, equal, holds
+from analysis.ledger.evidence import SOLVER, Measurement, Trial, agrees, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
+from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
 from dynsim.simulation.hybrid_trajectory import Jump

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from analysis.chains.stationary import stationary_distributions
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.evidence import Measurement, holds
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.systems.tokens.interactions.masks import AbstractMask, Full, Window
 
 RATES = tuple(Fraction(r) for r in ("1/1000000", "1/7", "1", "5/2", "1000000"))

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.multirate.instances.numpy_forward_pass import in_numpy, injection
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.transformer import GeluMLP, RMSNorm
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, FixedPointIteration
 from dynsim.networks.multirate.layers import GroupedAttention, GroupedLayer, LinearProjector

@@ -15,9 +15,9 @@ from analysis.claims.multirate.instances.chains import (
     uniform_cycle,
     with_transient,
 )
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 
 SLOW, FAST = Fraction(1, 10**6), Fraction(10**6)
 WEAK = Fraction(1, 10**9)  # the rate between two parts of a nearly decomposable chain

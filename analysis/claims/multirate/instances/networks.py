@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.config import MultirateConfig
 from dynsim.networks.multirate.network import MultirateNetwork, draw_multirate, with_gates
 from dynsim.networks.multirate.pooling import causal_upsample, leaking_upsample

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.evidence import Trial
 from analysis.prototypes.collapse import critical_temperature
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import CoupledFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank, K, M, N, random_bank
+from analysis.claims.prototype_banks import Bank, K, M, N, random_bank
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._core.types import Key
+from dynsim.keys import numpy_rng
 from dynsim.systems.prototypes.encoders import (
     Affine,
     AffineEncoder,

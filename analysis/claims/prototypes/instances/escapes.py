@@ -8,8 +8,8 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from dynsim._core.types import Key, State
+from dynsim.keys import numpy_rng
 from dynsim.systems.prototypes.encoders import FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss

@@ -3,10 +3,9 @@
 import jax
 import numpy as np
 
-from analysis.claims.consensus.instances.printed_attention import agrees
 from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, pair_in_full_mode
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.evidence import Measurement, equal
+from analysis.ledger.evidence import Measurement, agrees, equal
 from analysis.prototypes.hessian import hessian_blocks, rate_jacobian, rate_spectrum
 from dynsim._core.types import Key
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow

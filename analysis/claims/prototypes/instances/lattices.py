@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.prototypes.instances.banks import Bank
+from analysis.claims.prototype_banks import Bank
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._core.types import Key, State
 from dynsim.exact import rationals
+from dynsim.keys import numpy_rng
 from dynsim.systems.prototypes.encoders import FreeEmbeddings, LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss

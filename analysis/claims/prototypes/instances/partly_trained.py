@@ -12,11 +12,11 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
-from analysis.claims.multirate.rational_logarithms import Enclosure, logarithm
 from analysis.claims.rational_instances import Exact, matrix
+from analysis.claims.rational_logarithms import Enclosure, logarithm
 from analysis.dynamics.equilibria.newton import newton
 from dynsim._core.types import Key, State
+from dynsim.keys import numpy_rng
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.prototypes.assignments import Embeddings
 from dynsim.systems.prototypes.encoders import AbstractEncoder, Data

@@ -40,13 +40,13 @@ def growing_flow(o: Growing) -> "GrowingFlow":
     from analysis.experiments.growing.instances import Choices, interaction, planes, tokens
     from dynsim.cli.parsing.tables import matrix
     from dynsim.errors import argument_error
-    from dynsim.keys import stream
+    from dynsim.keys import random_key
     from dynsim.systems.growing.flow import GrowingFlow
     from dynsim.systems.growing.rules import GrowthRules
     from dynsim.systems.prototypes.encoders import LinearEncoder
     from dynsim.systems.prototypes.losses import PrototypeLoss
 
-    key = stream(o.seed, "growing")
+    key = random_key(o.seed, "growing")
     data = None if o.data_file is None else np.asarray(matrix(o.data_file, "data_file"), float)
     given = None if o.interaction is None else np.asarray(matrix(o.interaction, "interaction"), float)
     known = data if data is not None else given
@@ -77,10 +77,10 @@ def growing_flow(o: Growing) -> "GrowingFlow":
 def run(o: Growing, flow: "GrowingFlow") -> "HybridTrajectory":
     """Return the run of a flow, in continuous time or by steps of the Algorithm."""
     from dynsim.cli.parsing.solvers import integrator
-    from dynsim.keys import stream
+    from dynsim.keys import random_key
     from dynsim.simulation.growing import descend, simulate_growing
 
-    start: Any = flow.start(stream(o.seed, "start"))
+    start: Any = flow.start(random_key(o.seed, "start"))
     if o.encoder == "linear":
         start = start._replace(encoder=np.eye(len(flow.interaction)))
     if o.discrete:

@@ -13,7 +13,7 @@ from dynsim.cli.parsing.tables import array, matrix
 from dynsim.cli.simulate.prototypes.options import Prototypes
 from dynsim.errors import argument_error, nearest, reason
 from dynsim.io.npz import read_arrays
-from dynsim.keys import stream
+from dynsim.keys import random_key
 from dynsim.systems.prototypes.encoders import (
     AbstractEncoder,
     AffineEncoder,
@@ -43,9 +43,9 @@ def data(o: Prototypes) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def _clusters(o: Prototypes) -> tuple[np.ndarray, np.ndarray]:
-    centres = jax.random.normal(stream(o.seed, "centres"), (o.clusters, o.dimension))
+    centres = jax.random.normal(random_key(o.seed, "centres"), (o.clusters, o.dimension))
     labels = np.arange(o.points) % o.clusters
-    noise = jax.random.normal(stream(o.seed, "data"), (o.points, o.dimension))
+    noise = jax.random.normal(random_key(o.seed, "data"), (o.points, o.dimension))
     return np.asarray(centres)[labels] + o.spread * np.asarray(noise), labels
 
 
@@ -112,7 +112,7 @@ def _encoder(o: Prototypes, x: np.ndarray) -> tuple[AbstractEncoder, State]:
     outputs = min(2, d) if o.outputs is None else o.outputs
     if o.encoder == "mlp":
         network = MLPEncoder(d, o.hidden, outputs)
-        return network, network.draw(stream(o.seed, "encoder"))
+        return network, network.draw(random_key(o.seed, "encoder"))
     axes = principal_components(x, outputs)
     return (LinearEncoder(d, outputs), axes.weight) if o.encoder == "linear" else (AffineEncoder(d, outputs), axes)
 
@@ -125,11 +125,11 @@ def _prototypes(o: Prototypes, z: np.ndarray) -> np.ndarray:
             must = f"have {z.shape[1]} columns, the dimension of the embeddings"
             raise argument_error("initial", must, f"`{o.initial}` has {p.shape[1]}")
     elif o.initial == "normal":
-        p = np.asarray(jax.random.normal(stream(o.seed, "prototypes"), (o.prototypes, z.shape[1])))
+        p = np.asarray(jax.random.normal(random_key(o.seed, "prototypes"), (o.prototypes, z.shape[1])))
     elif o.initial == "mean":
         p = np.tile(z.mean(axis=0), (o.prototypes, 1))
     elif o.initial == "k-means":
-        p = np.asarray(kmeans(stream(o.seed, "k-means"), jnp.asarray(z), o.prototypes).centroids)
+        p = np.asarray(kmeans(random_key(o.seed, "k-means"), jnp.asarray(z), o.prototypes).centroids)
     elif o.initial == "points":
         p = _rows(o, z, o.prototypes, "prototypes")
     else:
@@ -145,5 +145,5 @@ def _rows(o: Prototypes, points: np.ndarray, count: int, name: str) -> Any:
     if count > len(points):
         must = f"be at most {len(points)}, the number of points from which they are drawn at the start"
         raise argument_error(name, must, f"is {count}")
-    rows = jax.random.choice(stream(o.seed, name), len(points), (count,), replace=False)
+    rows = jax.random.choice(random_key(o.seed, name), len(points), (count,), replace=False)
     return points[np.asarray(rows)]

@@ -12,11 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from analysis.claims.consensus.instances.printed_attention import agrees
-from analysis.claims.multirate.instances.random_numbers import numpy_rng
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.evidence import Measurement, holds
+from analysis.ledger.evidence import Measurement, agrees, holds
 from dynsim._core.types import Key, Scalar
+from dynsim.keys import numpy_rng
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights
 
