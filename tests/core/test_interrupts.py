@@ -15,7 +15,7 @@ from dynsim.io.whole_files import whole_file
 
 BLOCKED = """
 import sys, time, types
-from dynsim import interrupts
+from dynsim._runtime import interrupts
 from dynsim.__main__ import command_line
 
 def main(words):
