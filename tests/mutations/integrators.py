@@ -119,7 +119,7 @@ MUTANTS = (
     Mutant("integrators: solves within programs take the mean error of all members", WITHIN,
            '{"norm": norm}', "{}", tests=WITHIN_PROGRAMS),
     Mutant("integrators: solves within programs have no derivative in reverse", WITHIN,
-           "Checkpointed() if reverse else Forward()", "Forward()", tests=("tests/test_saltation.py",)),
+           "dfx.RecursiveCheckpointAdjoint() if reverse else dfx.ForwardMode()", "dfx.ForwardMode()", tests=("tests/test_saltation.py",)),
     Mutant("integrators: solves within programs begin with diffrax's own step", WITHIN,
            "y0, self.length, args", "y0, None, args", tests=WITHIN_PROGRAMS),
     Mutant("integrators: an event is looked for in a step once", EVENTS,
