@@ -16,6 +16,8 @@ from dynsim.keys import stream
 from tests import data_or_skip
 from tests.verifiers import FILES, OTHER_WITNESS, file_of, run
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "consensus/claim-feedforward-sum",
     "consensus/claim-general-p-not-ascertainable/conjugacy",

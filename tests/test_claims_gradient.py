@@ -21,6 +21,8 @@ from dynsim.keys import stream
 from dynsim.simulation import simulate
 from dynsim.systems.tokens.flow import TokenFlow
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 KEY = stream(0, "claims by hand")
 
 

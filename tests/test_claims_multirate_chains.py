@@ -37,6 +37,8 @@ from dynsim.integrators import Diffrax
 from dynsim.keys import stream
 from dynsim.systems.tokens.masks import Causal, Window
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 KEYS = [stream(0, "chains", index) for index in range(24)]
 SWAP = instances.Chain(matrix([[-1, 1], [1, -1]]))
 numbers = st.integers(1, 10**9)

@@ -30,6 +30,8 @@ from dynsim.keys import stream
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.systems.tokens.masks import Causal, Full
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 HALF = Fraction(1, 2)
 KEY = stream(0, "multirate claims")
 
