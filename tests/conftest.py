@@ -1,53 +1,40 @@
-"""Strictness: no silent broadcasting or promotion, and a warning is an error (pyproject.toml)."""
+"""Strictness: no silent broadcasting or promotion, and a warning is an error (pyproject.toml).
+
+Programs are compiled as users compile them, by one thread, unless `XLA_FLAGS` says otherwise. `make test` sets it for
+all files but those that the Makefile lists as `OPTIMISED`: integrators, simulations, spaces, tokens, and the files of
+the workbench whose subject is accuracy. The others compile without optimisation, in half of the time, to slower code,
+and `make test-all` runs them optimised. Programs of tests run for milliseconds, so compiling them takes most of the
+time: measured in CPU seconds, the listed files take 190 with optimisation and 115 without, those of the claims 12.8
+and 7.9 for one file of 15 tests. All files would take longer than the 900 CPU seconds that `make test` may.
+
+Random numbers are JAX's own; files that check many claims ask for `short_draws`.
+"""
 
 import gc
 import os
-from importlib.metadata import version
 
-# Programs of tests run for milliseconds: they are compiled quickly, to slower code. XLA reads no flag after a word, and
-# ends the process at a flag that it does not know.
-QUICK = "--xla_backend_optimization_level=0"
-if version("jaxlib").startswith("0.10."):
-    QUICK += " --xla_cpu_use_fusion_emitters=false"
-FLAGS = f"{QUICK} --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-os.environ.setdefault("XLA_FLAGS", FLAGS)
+# XLA reads the flags once in each process, and no flag after a word.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # two test processes on two cores
 
-import functools  # noqa: E402
-import math  # noqa: E402
-
 import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from dynsim._core import settings as _settings  # noqa: E402, F401
+from tests.support.draws import first_of_one_draw  # noqa: E402
 
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
 
 
-def _first_of_one_draw(draw, count=4096):
-    """Return `draw`, of which calls outside of programs give the first numbers of a longer draw, compiled once.
+@pytest.fixture
+def short_draws(monkeypatch):
+    """Draw random numbers of all small shapes by one program, for files that check many claims.
 
-    An entry depends on the key and on its position alone: the numbers are those of a draw of the shape, to the bit.
+    Each claim has shapes of its own, and a program for each would cost more than the claim.
     """
-
-    @functools.wraps(draw)
-    def drawn(key, shape=(), dtype=float, *places, **bounds):
-        size, numbers = math.prod(shape), all(isinstance(bound, int | float) for bound in bounds.values())
-        if isinstance(key, jax.core.Tracer) or key.ndim or places or not numbers or size > count:
-            return draw(key, shape, dtype, *places, **bounds)
-        first = draw(key, (count,), dtype, **bounds)
-        if isinstance(first, jax.core.Tracer):  # of a constant key in a program
-            return draw(key, shape, dtype, **bounds)
-        return jnp.asarray(np.asarray(first)[:size].reshape(shape))
-
-    return drawn
-
-
-jax.random.normal = _first_of_one_draw(jax.random.normal)
-jax.random.uniform = _first_of_one_draw(jax.random.uniform)
+    for name in ("normal", "uniform"):
+        monkeypatch.setattr(jax.random, name, first_of_one_draw(getattr(jax.random, name)))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -17,7 +17,6 @@ from dynsim._core.host import on_host, room_for
 from dynsim._core.types import State, Time, Times
 from dynsim._core.validation import instance, integer, number
 from dynsim.errors import Outcome, argument_error
-from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Coordinates,
@@ -34,6 +33,7 @@ from dynsim.integrators.base import (
 )
 from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent
 from dynsim.integrators.events import at_end, before_reset, check_begin, check_end, first_signs, signs
+from dynsim.integrators.explicit import by_entry
 from dynsim.integrators.save_times import in_order, request, times_of
 from dynsim.systems.base import AbstractFlow
 
@@ -175,7 +175,7 @@ def _solve(
     jumps: Array,
     limit: Any,
     wrap: Callable[[dfx.AbstractSolver], dfx.AbstractSolver] = Guarded,
-    adjoint: dfx.AbstractAdjoint = Checkpointed(),
+    adjoint: dfx.AbstractAdjoint = dfx.RecursiveCheckpointAdjoint(),
     **options: Any,
 ) -> Any:
     """Run diffrax with the guard, the early stop and the time structure of the flow."""
@@ -235,7 +235,7 @@ def _integrate(integrator, flow, y0, saved, jumps, limit):
 @eqx.filter_jit
 def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
     ts = times_of(saved)
-    wrap = lambda solver: Guarded(without_reverse(solver), reverse=False)
+    wrap = lambda solver: Guarded(by_entry(solver), reverse=False)
 
     def one(flow, y0):
         form, z0, back = coordinates(flow, y0)
@@ -243,7 +243,7 @@ def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
         seen = request(saved, fn=lambda t, z, args: fn(t, state(z)))
         last = dfx.SubSaveAt(t1=True)
         save = dfx.SaveAt(subs=(seen, last), controller_state=True)
-        solution = _solve(integrator, form, z0, ts, jumps, limit, wrap, Forward(), saveat=save)
+        solution = _solve(integrator, form, z0, ts, jumps, limit, wrap, dfx.ForwardMode(), saveat=save)
         values, final = solution.ys
         values = _begun(values, fn(ts[0], y0))
         final = jax.tree.map(lambda z: z[0], final)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from dynsim._core.types import State
-from dynsim.integrators.adjoint import step_of, without_derivative_unless
+from dynsim.integrators.adjoint import without_derivative_unless
 from dynsim.integrators.base import Event
 from dynsim.integrators.events import located, untouched
 from dynsim.spaces import AbstractSpace
@@ -111,7 +111,7 @@ class Guarded(_Wrapper):
 
         def stepped(given: Any) -> Any:
             terms, t0, t1, y0, args, solver_state = given
-            found = step_of(self.solver)(terms, t0, t1, y0, args, solver_state, made_jump)
+            found = self.solver.step(terms, t0, t1, y0, args, solver_state, made_jump)
             return found, _below(lambda dtype: jnp.inf, found[:2])
 
         given = terms, t0, t1, y0, args, solver_state

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from dynsim._core.types import Scalar
-from dynsim.integrators.adjoint import Checkpointed, Forward, without_reverse
 from dynsim.integrators.diffrax_wrappers import AbstractWrapping
 
 
@@ -75,10 +74,9 @@ def solve_within(
         control = dfx.ClipStepSizeController(control, step_ts=stops, jump_ts=jumps)
     if first is not None:
         control = FirstStep(control, jnp.asarray(first))  # pyright: ignore[reportCallIssue]
-    solver = dfx.Tsit5() if solver is None else solver
     return dfx.diffeqsolve(
         dfx.ODETerm(field),  # pyright: ignore[reportArgumentType]
-        solver if reverse else without_reverse(solver),
+        dfx.Tsit5() if solver is None else solver,
         begin,
         end,
         None,
@@ -87,5 +85,5 @@ def solve_within(
         saveat=dfx.SaveAt(t1=True) if saveat is None else saveat,
         max_steps=max_steps,
         throw=False,
-        adjoint=Checkpointed() if reverse else Forward(),
+        adjoint=dfx.RecursiveCheckpointAdjoint() if reverse else dfx.ForwardMode(),
     )

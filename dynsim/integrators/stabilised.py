@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Int
 
 from dynsim._core.types import Scalar, State
 from dynsim._core.validation import integer
+from dynsim.integrators.any_member import any_member
 
 DAMPING = 2 / 13
 REACH = 1.54  # s stages are stable up to (s^2 - 1) / 1.54 of step times spectral radius, and slightly beyond
@@ -105,7 +106,7 @@ class RKC2(dfx.AbstractAdaptiveSolver):
         field = lambda y: terms.vf(t0, y, args)
         # Outside of the `cond` the loop would cost one field even where nothing is stale: its invariants are hoisted.
         anew = lambda: _dominant(field, y0, f0, memory, stale)
-        radius, direction = jax.lax.cond(eqxi.unvmap_any(stale), anew, lambda: (memory.radius, memory.direction))
+        radius, direction = jax.lax.cond(any_member(stale), anew, lambda: (memory.radius, memory.direction))
         stages = _stages(h * radius)
         fits = stages <= self.max_stages
 
@@ -154,7 +155,7 @@ def _refreshed(field: State, evaluate: Any, made_jump: Any) -> State:
     if made_jump is False:
         return field
     again = lambda: jax.tree.map(lambda new, old: jnp.where(made_jump, new, old), evaluate(), field)
-    return jax.lax.cond(eqxi.unvmap_any(made_jump), again, lambda: field)
+    return jax.lax.cond(any_member(made_jump), again, lambda: field)
 
 
 def _stages(z: Scalar) -> Int[Array, ""]:
@@ -231,5 +232,6 @@ def _chebyshev(part: Any, k0: State, stages: Int[Array, ""], most: int) -> State
     first = weighted((w1 * b, k0))
     start = jax.tree.map(jnp.zeros_like, first)
     carry = (jnp.asarray(2), _Polynomial(w0, one, zero, b, w1 * b), _Polynomial(one, zero, zero, b, zero), first, start)
+    # Equinox has no public loop with derivatives in reverse mode whose length the values decide; JAX has none at all.
     loop = eqxi.while_loop(lambda carry: carry[0] <= stages, stage, carry, max_steps=most, kind="checkpointed")
     return loop[3]

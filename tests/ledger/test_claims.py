@@ -17,6 +17,8 @@ from dynsim.keys import random_key
 from tests import data_or_skip
 from tests.support.verifiers import FILES, OTHER_WITNESS, run
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "consensus/claim-feedforward-sum",
     "consensus/claim-general-p-not-ascertainable/conjugacy",

@@ -16,6 +16,8 @@ from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import causal_identity_flow
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 KEY = random_key(0, "claims by hand")
 BOTH = pytest.mark.parametrize(
     "integrator", [Diffrax(), pytest.param(Scipy(), marks=pytest.mark.slow)], ids=["diffrax", "scipy"]

@@ -21,6 +21,8 @@ from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import TokenFlow
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 KEY = random_key(0, "claims by hand")
 
 

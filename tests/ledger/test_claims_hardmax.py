@@ -27,6 +27,8 @@ from dynsim.systems.hardmax.attention import Softmax
 from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 HALF = Fraction(1, 2)
 
 

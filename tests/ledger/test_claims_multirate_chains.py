@@ -37,6 +37,8 @@ from dynsim.integrators import Diffrax
 from dynsim.keys import random_key
 from dynsim.systems.tokens.interactions.masks import Causal, Window
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 KEYS = [random_key(0, "chains", index) for index in range(24)]
 SWAP = instances.Chain(matrix([[-1, 1], [1, -1]]))
 numbers = st.integers(1, 10**9)

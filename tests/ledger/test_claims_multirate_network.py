@@ -30,6 +30,8 @@ from dynsim.keys import random_key
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.systems.tokens.interactions.masks import Causal, Full
 
+pytestmark = pytest.mark.usefixtures("short_draws")
+
 HALF = Fraction(1, 2)
 KEY = random_key(0, "multirate claims")
 
