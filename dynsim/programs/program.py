@@ -5,7 +5,6 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from jax.tree_util import PyTreeDef
 
 from dynsim.errors import argument_error, counted
 
@@ -65,12 +64,12 @@ class Program:
 
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[np.dtype, ...]
-    structure: PyTreeDef
+    structure: Any
     constants: tuple[Any, ...]
     operations: tuple[Operation, ...]
     outputs: tuple[np.ndarray, ...]
     output_dtypes: tuple[np.dtype, ...]
-    output_structure: PyTreeDef
+    output_structure: Any
 
     @functools.cached_property
     def num_inputs(self) -> int:
@@ -107,7 +106,7 @@ class Program:
         """
         listed = enumerate(self.operations, self.first_operation)
         return tuple(
-            Comparison(o.name, *o.operands, k)
+            Comparison(o.name, o.operands[0], o.operands[1], k)
             for k, o in listed
             if o.name in COMPARING and self.varies[k] and o.operands[0] != o.operands[1]
         )
