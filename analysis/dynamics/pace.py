@@ -10,12 +10,14 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.numpy_solver import Field, follow, sampled
 from dynsim._types import State, Time
 from dynsim.ensembles import ensemble
 from dynsim.errors import argument_error
 from dynsim.integrators import Diffrax
 from dynsim.padding import filled, room_for
-from dynsim.spaces import AbstractSpace
+from dynsim.programs import Programmed
+from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractFlow
 
 SLOW = 1e-3  # of the typical speed: below it the pace is proportional to the speed, so that curves end at equilibria
@@ -95,13 +97,39 @@ def followed(
     Starts are filled up to a multiple of `TOGETHER`: with `TIMES` times all calls for a flow run one program.
     """
     starts = np.asarray(starts, float)
+    directions = np.asarray(signs, float)
+    slowed = _slowed(flow, t, directions, slow, np.broadcast_to(size, starts.shape[-1:]), unit)
+    if slowed is not None and len(starts):
+        begins = np.full(len(starts), ts[0])
+        found = follow(slowed, starts, begins, np.full(len(starts), ts[-1] - ts[0]), rtol=rtol, atol=atol, keep=True)
+        return sampled(slowed, found, starts, begins, np.asarray(ts, float) - ts[0])
     count, members = len(starts), -(-len(starts) // TOGETHER) * TOGETHER
     units = np.broadcast_to(size, starts.shape[-1:])
-    flows = [Paced(flow, sign, t, slow, units, unit) for sign in filled(np.asarray(signs, float), members)]
+    flows = [Paced(flow, sign, t, slow, units, unit) for sign in filled(directions, members)]
     path = ensemble(
         flows, filled(starts, members), ts, _state, integrator=Diffrax(rtol=rtol, atol=atol), chunk=TOGETHER
     )
     return np.asarray(path.values)[:count]
+
+
+def _slowed(flow: AbstractFlow, t: Time, signs: np.ndarray, slow: float, size: np.ndarray, unit: float) -> Field | None:
+    """Return the field of `Paced` flows for NumPy; None where it is compiled."""
+    field = _FIELD.rows((flow,), np.zeros(()), np.zeros(size.shape)) if flow.space == Euclidean() else None
+    if field is None:
+        return None
+
+    at, factors, units = np.float64(t), signs * unit, size[:, None]
+
+    def slowed(which: np.ndarray, times: np.ndarray, z: np.ndarray) -> np.ndarray:
+        del times
+        found = np.empty_like(z)
+        found[:] = factors[which]
+        for row, v in zip(found, field.columns(at, *(units * z)), strict=True):
+            row *= v
+        found /= units
+        return found / np.sqrt(np.sum(found**2, axis=0) + slow**2) if np.isfinite(slow) else found
+
+    return slowed
 
 
 def curves(
@@ -136,6 +164,9 @@ def fields(flow: AbstractFlow, points: State, ts: Any) -> Float[np.ndarray, "poi
     count, entries = len(leaves[0]), sum(leaf[:1].size for leaf in leaves)
     if not count:
         return np.empty((0, entries))
+    programmed = _FIELD.rows((flow,), np.zeros(()), jax.tree.unflatten(tree, [leaf[0] for leaf in leaves]))
+    if programmed is not None:
+        return programmed(np.broadcast_to(ts, count).astype(float), *leaves)
     rows = int(np.clip(ENTRIES // room_for(entries), *ROWS))
     columns = [
         filled(column, -(-count // rows) * rows) for column in (np.broadcast_to(ts, count).astype(float), *leaves)
@@ -184,9 +215,16 @@ def _at_moments(flow: AbstractFlow, points: State, later: float) -> Float[np.nda
     return fields(flow, again, np.repeat(moments, count)).reshape(len(moments), count, -1)
 
 
+def _field(flow: AbstractFlow, t: Array, x: State) -> Array:
+    return ravel_pytree(flow.vector_field(t, x))[0]
+
+
+_FIELD = Programmed(_field)
+
+
 @eqx.filter_jit
 def _fields(flow: AbstractFlow, points: State, ts: Array | np.ndarray) -> Array:
-    return jax.vmap(lambda t, x: ravel_pytree(flow.vector_field(t, x))[0])(ts, points)
+    return jax.vmap(lambda t, x: _field(flow, t, x))(ts, points)
 
 
 def _state(t: Time, x: Array) -> Array:

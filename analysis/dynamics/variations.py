@@ -6,15 +6,19 @@ import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
+from analysis.dynamics.numpy_solver import follow
 from dynsim._types import State
 from dynsim.conversion import number
 from dynsim.errors import argument_error, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.integrators.within import solve_within
+from dynsim.programs import Programmed
 from dynsim.systems.base import AbstractMap
+from dynsim.systems.rescaled import is_flat
 
 
 def solver_of(system: Any, integrator: Any) -> dfx.AbstractAdaptiveSolver | None:
@@ -106,3 +110,42 @@ class Linearised(eqx.Module):
         x, V = y
         f = lambda z: ravel_pytree(fn(z))[0]
         return f(x), jax.vmap(lambda v: jax.jvp(f, (x,), (v,))[1], in_axes=1, out_axes=1)(V)
+
+
+def _with_jacobian(pair: Linearised, t: Array, x: Array) -> tuple[Array, Array]:
+    f = lambda z: ravel_pytree(pair.system.vector_field(t, pair.restored(z)))[0]
+    return f(x), jax.jacfwd(f)(x)
+
+
+_WITH_JACOBIAN = Programmed(_with_jacobian)
+
+
+def over_rows(
+    pair: Linearised, x: np.ndarray, begins: np.ndarray, durations: np.ndarray, rtol: float
+) -> tuple[np.ndarray, ...] | None:
+    """Return the ends of trajectories, the derivatives by their starts, and the velocities at the ends and the starts.
+
+    None where a compiled program computes them: see `Linearised.over`. Trajectories that cannot be followed end at NaN.
+    """
+    count, n = x.shape
+    flat = pair.solver is None and is_flat(pair.system.space)
+    field = _WITH_JACOBIAN.rows((pair,), np.zeros(()), np.zeros(n)) if flat else None
+    if field is None:
+        return None
+
+    def moved(which: np.ndarray, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        del which
+        found = np.empty_like(y)
+        entries = field.columns(t, *y[:n])
+        for row, v in zip(found, entries[:n], strict=False):
+            row[:] = v
+        J = np.empty((n, n, y.shape[1]))
+        for k, v in enumerate(entries[n:]):
+            J[divmod(k, n)] = v
+        found[n:] = np.einsum("ikm,kjm->ijm", J, y[n:].reshape(n, n, -1)).reshape(n * n, -1)
+        return found
+
+    starts = np.concatenate([x, np.tile(np.eye(n).ravel(), (count, 1))], axis=1)
+    found = follow(moved, starts, begins, durations, rtol=rtol, atol=rtol / 100, first=durations / 100).ends
+    ends, V = found[:, :n], found[:, n:].reshape(count, n, n)
+    return ends, V, field(begins + durations, ends)[0], field(begins, x)[0]

@@ -2,6 +2,7 @@
 
 from dynsim.programs.numpy_evaluator import NumpyEvaluator, evaluate
 from dynsim.programs.program import Comparison, Operation, Program, ProgramError
+from dynsim.programs.programmed import Programmed, without_compiling
 from dynsim.programs.recording import jacobian_program, scalar_program
 from dynsim.programs.tables import Table, Tabulated
 
@@ -11,9 +12,11 @@ __all__ = [
     "Operation",
     "Program",
     "ProgramError",
+    "Programmed",
     "Table",
     "Tabulated",
     "evaluate",
     "jacobian_program",
     "scalar_program",
+    "without_compiling",
 ]

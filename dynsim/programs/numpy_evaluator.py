@@ -1,6 +1,7 @@
 """Programs evaluated by NumPy, for one input or for many at once, without any compilation."""
 
 import functools
+import itertools
 import math
 import operator
 import weakref
@@ -49,55 +50,63 @@ def evaluate(program: Program, *arguments: Any) -> Any:
 class NumpyEvaluator:
     """A program prepared for evaluation by NumPy: results that are needed no more make room for others."""
 
-    def __init__(self, program: Program):
-        """Compute what depends on constants only, and give every other result a place; see `evaluate` for errors."""
-        self._shapes, self._dtypes = program.shapes, program.dtypes
+    def __init__(self, program: Program, *fixed: Any):
+        """Compute what depends on constants only, and give every other result a place; see `evaluate` for errors.
+
+        Args:
+            program: the program, of arguments that are arrays if some are fixed.
+            fixed: values of the first arguments, without batch axes: what depends on them only is computed once.
+        """
+        count = len(fixed)
+        self._shapes, self._dtypes = program.shapes[count:], program.dtypes[count:]
         self._structure, self._output_structure = program.structure, program.output_structure
         self._single = program.structure == jax.tree.structure((0,) * len(program.shapes))
-        self._sizes = [math.prod(shape) for shape in program.shapes]
+        self._sizes = [math.prod(shape) for shape in self._shapes]
+        given = [np.asarray(a, dtype).ravel() for a, dtype in zip(fixed, program.dtypes, strict=False)]
+        known = dict(enumerate(entry for a in given for entry in a))
         self._steps: list[tuple[Callable[..., Any], int, tuple[int, ...]]] = []
-        self._values: list[Any] = [None] * program.num_inputs
-        place = self._placed(program)
+        self._values: list[Any] = [None] * sum(self._sizes)
+        place = self._placed(program, self._constants(program, known))
         self._outputs = [
             (output.shape, dtype, [place[k] for k in output.ravel().tolist()])
             for output, dtype in zip(program.outputs, program.output_dtypes, strict=True)
         ]
         self._alone = len(self._outputs) == 1 and program.output_structure == jax.tree.structure(0)
 
-    def _placed(self, program: Program) -> list[int]:
+    def _constants(self, program: Program, known: dict[int, Any]) -> dict[int, Any]:
+        """Return the values that depend on constants and on some of the entries of the input only."""
+        found = {**known, **dict(enumerate(program.constants, program.num_inputs))}
+        with np.errstate(all="ignore"):
+            for k, operation in enumerate(program.operations, program.first_operation):
+                if all(j in found for j in operation.operands):
+                    found[k] = _arithmetic(operation)(*(found[j] for j in operation.operands))
+        return found
+
+    def _placed(self, program: Program, constants: dict[int, Any]) -> list[int]:
         """Record the steps, and return the place of each value at the time when it is used."""
-        constants = self._constants(program)
         last = np.zeros(program.first_operation + len(program.operations), int)
         for k, operation in enumerate(program.operations, program.first_operation):
             last[list(operation.operands)] = k
         for output in program.outputs:
             last[output.ravel()] = len(last)
-        place, free = list(range(program.num_inputs)), []
-        for k in range(program.num_inputs, len(last)):
+        place, free, inputs = [], [], itertools.count()
+        for k in range(len(last)):
             if k in constants:
                 place.append(len(self._values))
                 self._values.append(constants[k])
-                continue
-            operation = program.operations[k - program.first_operation]
-            where = tuple(place[j] for j in operation.operands)
-            free += {
-                place[j] for j in operation.operands if last[j] == k and j >= program.num_inputs and j not in constants
-            }
-            if not free:
-                free.append(len(self._values))
-                self._values.append(None)
-            place.append(free.pop())
-            self._steps.append((_arithmetic(operation), place[k], where))
+            elif k < program.num_inputs:
+                place.append(next(inputs))
+            else:
+                operation = program.operations[k - program.first_operation]
+                where = tuple(place[j] for j in operation.operands)
+                ended = {j for j in operation.operands if last[j] == k and j >= program.first_operation}
+                free += [place[j] for j in ended if j not in constants]
+                if not free:
+                    free.append(len(self._values))
+                    self._values.append(None)
+                place.append(free.pop())
+                self._steps.append((_arithmetic(operation), place[k], where))
         return place
-
-    def _constants(self, program: Program) -> dict[int, Any]:
-        """Return the values that do not depend on the input."""
-        found = dict(enumerate(program.constants, program.num_inputs))
-        with np.errstate(all="ignore"):
-            for k, operation in enumerate(program.operations, program.first_operation):
-                if not program.varies[k]:
-                    found[k] = _arithmetic(operation)(*(found[j] for j in operation.operands))
-        return found
 
     def __call__(self, *arguments: Any) -> Any:
         """Evaluate the program; see `evaluate`."""
@@ -107,9 +116,15 @@ class NumpyEvaluator:
             found = self._many(arrays, counts) if any(counts) else self._one(arrays)
         return found[0] if self._alone else jax.tree.unflatten(self._output_structure, found)
 
+    def columns(self, *entries: Any) -> list[Any]:
+        """Return the entries of all outputs from those of all inputs, numbers or arrays of one length each."""
+        with np.errstate(all="ignore"):
+            values = self._run([*entries])
+        return [values[k] for _, _, where in self._outputs for k in where]
+
     def _arrays(self, arguments: tuple[Any, ...]) -> list[np.ndarray]:
         """Return the input arrays in the types of the program; raise `ValueError` for others."""
-        leaves = arguments
+        leaves: Any = arguments
         if not self._single or len(arguments) != len(self._shapes):
             leaves, structure = jax.tree.flatten(arguments)
             if structure != self._structure:

@@ -7,7 +7,7 @@ import numpy as np
 from dynsim.programs.program import Operation, ProgramError
 
 LIMIT = 200_000
-"""Most operations of a program: their record takes about 100 MB and 2 s, the longest that evaluation should save."""
+"""Most operations of a program unless a lower limit is given, and most constants."""
 LARGEST = 10 * LIMIT
 """Most entries of an array while recording: moves of more take longer than compiling the function."""
 
@@ -22,23 +22,23 @@ class Entries(NamedTuple):
 class Recorder:
     """The operations recorded so far."""
 
-    def __init__(self, size: int, drop_zeros: bool):
+    def __init__(self, size: int, drop_zeros: bool, limit: int):
         """Begin with this many inputs; `drop_zeros` leaves out products with zero."""
-        self.size, self.drop_zeros = size, drop_zeros
+        self.size, self.drop_zeros, self.limit = size, drop_zeros, limit
         self.operations: list[Operation | None] = [None] * size
         self.numbers: dict[int, Any] = {}
         self.seen: dict[Any, int] = {}
         self.work = 0
 
     def spend(self, count: int = 1) -> None:
-        """Count operations to come, or turns of a loop; raise `ProgramError` for more than `LIMIT`."""
+        """Count operations to come, or turns of a loop; raise `ProgramError` for more than the limit."""
         self.check(count)
         self.work += count
 
     def check(self, count: int) -> None:
         """Raise `ProgramError` if so many operations more would be too many, before any of them is recorded."""
-        if self.work + count > LIMIT:
-            raise ProgramError(f"more than {LIMIT:,} of them")
+        if self.work + count > self.limit:
+            raise ProgramError(f"more than {self.limit:,} of them")
 
     def constant(self, value: Any, dtype: Any) -> int:
         """Return the number of a constant."""

@@ -16,7 +16,7 @@ from dynsim import _settings  # noqa: F401  (made before the first array exists)
 from dynsim.programs.arrays import EXACT, NUMPY
 from dynsim.programs.moves import INDICES, MOVES, fill_value, gathered
 from dynsim.programs.program import Program, ProgramError
-from dynsim.programs.recorder import LARGEST, Entries, Recorder
+from dynsim.programs.recorder import LARGEST, LIMIT, Entries, Recorder
 from dynsim.programs.reductions import CONTRACTIONS
 
 CALLS = {
@@ -29,7 +29,9 @@ RECORDED = frozenset((*NUMPY, *MOVES, *CONTRACTIONS, "gather"))
 EFFECTS = ("callback", "infeed", "outfeed", "rng_uniform")  # parts of names: of these nothing may be left out
 
 
-def scalar_program(fn: Callable[..., Any], *arguments: Any, dtype: Any = float, drop_zeros: bool = False) -> Program:
+def scalar_program(
+    fn: Callable[..., Any], *arguments: Any, dtype: Any = float, drop_zeros: bool = False, limit: int = LIMIT
+) -> Program:
     """List the scalar operations of a function of arrays, traced once by JAX.
 
     ```python
@@ -52,17 +54,18 @@ def scalar_program(fn: Callable[..., Any], *arguments: Any, dtype: Any = float, 
         dtype: the type of arguments that are described by a shape.
         drop_zeros: leave out products with the constant zero, of which derivatives have many, also where the other
             factor may be infinite or NaN.
+        limit: the most operations; the record of 200,000 takes about 2 s and 100 MB, and more are faster compiled.
 
     Raises:
         ProgramError: for an operation that is no list of scalar ones, such as a loop whose end depends on the input, a
             gather at an index that does, a sort, a factorisation or a callback, by its name; and for a program that
-            would have more than `recorder.LIMIT` operations.
+            would have more operations than the limit.
     """
     described = [_described(one, dtype) for one in arguments]
     traced, shaped = jax.make_jaxpr(lambda *given: fn(*given), return_shape=True)(*described)  # fn may have no hash
     leaves, structure = jax.tree.flatten(tuple(described))
     sizes = [math.prod(leaf.shape) for leaf in leaves]
-    recorder, first, given = Recorder(sum(sizes), drop_zeros), 0, []
+    recorder, first, given = Recorder(sum(sizes), drop_zeros, limit), 0, []
     for leaf, size in zip(leaves, sizes, strict=True):
         given.append(Entries(np.arange(first, first + size).reshape(leaf.shape), np.dtype(leaf.dtype)))
         first += size
