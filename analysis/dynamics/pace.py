@@ -12,9 +12,7 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.numpy_solver import Field, follow, sampled
 from dynsim._types import State, Time
-from dynsim.ensembles import ensemble
 from dynsim.errors import argument_error
-from dynsim.integrators import Diffrax
 from dynsim.padding import filled, room_for
 from dynsim.programs import Programmed
 from dynsim.spaces import AbstractSpace, Euclidean
@@ -103,6 +101,9 @@ def followed(
         begins = np.full(len(starts), ts[0])
         found = follow(slowed, starts, begins, np.full(len(starts), ts[-1] - ts[0]), rtol=rtol, atol=atol, keep=True)
         return sampled(slowed, found, starts, begins, np.asarray(ts, float) - ts[0])
+    from dynsim.ensembles import ensemble
+    from dynsim.integrators import Diffrax
+
     count, members = len(starts), -(-len(starts) // TOGETHER) * TOGETHER
     units = np.broadcast_to(size, starts.shape[-1:])
     flows = [Paced(flow, sign, t, slow, units, unit) for sign in filled(directions, members)]

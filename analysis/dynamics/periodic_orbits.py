@@ -1,9 +1,8 @@
 """Periodic orbits by multiple shooting on any space, with their Floquet multipliers."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -24,6 +23,9 @@ from dynsim.errors import argument_error
 from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat
+
+if TYPE_CHECKING:
+    import diffrax as dfx
 
 ITERATIONS = 30
 FURTHEST = 3.0  # the factor between a guess of the period and the period
@@ -72,7 +74,7 @@ def periodic_orbit(
     shift: State | None = None,
     rtol: float = 1e-10,
     lost: Callable[[State, float], bool] | None = None,
-    solver: dfx.AbstractAdaptiveSolver | None = None,
+    solver: "dfx.AbstractAdaptiveSolver | None" = None,
 ) -> PeriodicOrbit:
     """Return the periodic orbit to which Newton's method leads from a state and a period.
 

@@ -1,8 +1,7 @@
 """The variational equation: a state and tangent vectors moved together by a flow."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,14 +13,17 @@ from analysis.dynamics.numpy_solver import follow
 from dynsim._types import State
 from dynsim.conversion import number
 from dynsim.errors import argument_error, shown
-from dynsim.integrators import AbstractIntegrator, Diffrax
-from dynsim.integrators.within import solve_within
 from dynsim.programs import Programmed
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.rescaled import is_flat
 
+if TYPE_CHECKING:
+    import diffrax as dfx
 
-def solver_of(system: Any, integrator: Any) -> dfx.AbstractAdaptiveSolver | None:
+    from dynsim.integrators import AbstractIntegrator
+
+
+def solver_of(system: Any, integrator: Any) -> "dfx.AbstractAdaptiveSolver | None":
     """Return the solver of a given integrator of a flow, None of Tsit5, which is the default.
 
     Raises:
@@ -31,14 +33,22 @@ def solver_of(system: Any, integrator: Any) -> dfx.AbstractAdaptiveSolver | None
         return None
     if isinstance(system, AbstractMap):
         raise argument_error("integrator", "be left out for a map", f"is {type(integrator).__name__}")
+    from dynsim.integrators import Diffrax
+
     if not isinstance(integrator, Diffrax):
         must = "solve many starts in one program, such as `Diffrax(Kvaerno4())` of a stiff flow"
         raise argument_error("integrator", must, f"is {shown(integrator)}")
+    import diffrax as dfx
+
     return None if isinstance(integrator.solver, dfx.Tsit5) else integrator.solver
 
 
-def tolerance_of(rtol: float, integrator: AbstractIntegrator | None) -> float:
+def tolerance_of(rtol: float, integrator: "AbstractIntegrator | None") -> float:
     """Return the relative tolerance of a given integrator, or the one that holds without."""
+    if integrator is None:
+        return number("rtol", rtol)
+    from dynsim.integrators import Diffrax
+
     return float(integrator.rtol) if isinstance(integrator, Diffrax) else number("rtol", rtol)
 
 
@@ -47,9 +57,9 @@ class Linearised(eqx.Module):
 
     system: Any
     restored: Any
-    solver: dfx.AbstractAdaptiveSolver | None
+    solver: "dfx.AbstractAdaptiveSolver | None"
 
-    def __init__(self, system: Any, state: State, solver: dfx.AbstractAdaptiveSolver | None = None):
+    def __init__(self, system: Any, state: State, solver: "dfx.AbstractAdaptiveSolver | None" = None):
         """Store the system, the shape of its states, and the solver of a flow, Tsit5 by default."""
         self.system, self.restored = system, jax.tree_util.Partial(ravel_pytree(state)[1])
         self.solver = solver
@@ -78,6 +88,10 @@ class Linearised(eqx.Module):
         """
         if self.solver is not None:
             return self._over_steps(begin, end, step, x, V, rtol)
+        import diffrax as dfx
+
+        from dynsim.integrators.within import solve_within
+
         solution = solve_within(self.field, begin, end, (x, V), rtol=rtol, first=jnp.minimum(step, end - begin))
         steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
         assert solution.ys is not None
@@ -91,6 +105,10 @@ class Linearised(eqx.Module):
 
         The steps are those of the state alone, and an implicit solver has as many equations as the state has entries.
         """
+        import diffrax as dfx
+
+        from dynsim.integrators.within import solve_within
+
         field = lambda t, z, args: ravel_pytree(self.system.vector_field(t, self.restored(z), args))[0]
 
         def moved(x: Array) -> tuple[Array, Array, Any]:

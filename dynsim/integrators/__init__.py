@@ -1,25 +1,5 @@
 """Integrators: diffrax, a stabilised solver for it, SciPy for confirmation, symplectic, token spans, noise."""
 
-from dynsim.integrators.base import AbstractIntegrator, Event, Stats
-from dynsim.integrators.diffrax_backend import Diffrax
-from dynsim.integrators.implicit import stiff
-from dynsim.integrators.in_span import InSpan
-from dynsim.integrators.scipy_backend import Scipy
-from dynsim.integrators.stabilised import RKC2
-from dynsim.integrators.stochastic import EulerHeun, EulerMaruyama, StochasticHeun
-from dynsim.integrators.symplectic import Symplectic
+import lazy_loader as _lazy
 
-__all__ = [
-    "RKC2",
-    "AbstractIntegrator",
-    "Diffrax",
-    "EulerHeun",
-    "EulerMaruyama",
-    "Event",
-    "InSpan",
-    "Scipy",
-    "Stats",
-    "StochasticHeun",
-    "Symplectic",
-    "stiff",
-]
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,12 @@
+from .base import AbstractIntegrator as AbstractIntegrator
+from .base import Event as Event
+from .base import Stats as Stats
+from .diffrax_backend import Diffrax as Diffrax
+from .implicit import stiff as stiff
+from .in_span import InSpan as InSpan
+from .scipy_backend import Scipy as Scipy
+from .stabilised import RKC2 as RKC2
+from .stochastic import EulerHeun as EulerHeun
+from .stochastic import EulerMaruyama as EulerMaruyama
+from .stochastic import StochasticHeun as StochasticHeun
+from .symplectic import Symplectic as Symplectic
