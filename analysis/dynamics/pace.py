@@ -23,6 +23,7 @@ POINTS = 1001  # of a curve of three diagonals: chords do not show on turns of a
 BETWEEN = 2  # times from a point of a curve to the next
 TIMES = BETWEEN * (POINTS - 1) + 1  # at which states that are followed are kept
 TOGETHER = 16  # starts are followed, the last one repeated
+LONG = 250.0  # a time over which a compiled program is faster than NumPy, with the seconds that compiling it takes
 ENTRIES, ROWS = 2**15, (8, 512)  # of states at which a field is evaluated at once, and how many of these there are
 PERIODIC = 1e-7  # of its change in time: a smaller difference after a period is that of its rounded value
 ROUNDING = 1e-12  # of the field: differences of its values up to rounding
@@ -96,7 +97,8 @@ def followed(
     """
     starts = np.asarray(starts, float)
     directions = np.asarray(signs, float)
-    slowed = _slowed(flow, t, directions, slow, np.broadcast_to(size, starts.shape[-1:]), unit)
+    long = not np.isfinite(slow) and ts[-1] - ts[0] > LONG
+    slowed = None if long else _slowed(flow, t, directions, slow, np.broadcast_to(size, starts.shape[-1:]), unit)
     if slowed is not None and len(starts):
         begins = np.full(len(starts), ts[0])
         found = follow(slowed, starts, begins, np.full(len(starts), ts[-1] - ts[0]), rtol=rtol, atol=atol, keep=True)

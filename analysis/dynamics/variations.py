@@ -130,12 +130,11 @@ class Linearised(eqx.Module):
         return f(x), jax.vmap(lambda v: jax.jvp(f, (x,), (v,))[1], in_axes=1, out_axes=1)(V)
 
 
-def _with_jacobian(pair: Linearised, t: Array, x: Array) -> tuple[Array, Array]:
-    f = lambda z: ravel_pytree(pair.system.vector_field(t, pair.restored(z)))[0]
-    return f(x), jax.jacfwd(f)(x)
+def _with_vectors(pair: Linearised, t: Array, x: Array, V: Array) -> tuple[Array, Array]:
+    return pair.field(t, (x, V))
 
 
-_WITH_JACOBIAN = Programmed(_with_jacobian)
+_WITH_VECTORS = Programmed(_with_vectors)
 
 
 def over_rows(
@@ -147,23 +146,19 @@ def over_rows(
     """
     count, n = x.shape
     flat = pair.solver is None and is_flat(pair.system.space)
-    field = _WITH_JACOBIAN.rows((pair,), np.zeros(()), np.zeros(n)) if flat else None
+    field = _WITH_VECTORS.rows((pair,), np.zeros(()), np.zeros(n), np.zeros((n, n))) if flat else None
     if field is None:
         return None
 
     def moved(which: np.ndarray, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         del which
         found = np.empty_like(y)
-        entries = field.columns(t, *y[:n])
-        for row, v in zip(found, entries[:n], strict=False):
+        for row, v in zip(found, field.columns(t, *y), strict=True):
             row[:] = v
-        J = np.empty((n, n, y.shape[1]))
-        for k, v in enumerate(entries[n:]):
-            J[divmod(k, n)] = v
-        found[n:] = np.einsum("ikm,kjm->ijm", J, y[n:].reshape(n, n, -1)).reshape(n * n, -1)
         return found
 
     starts = np.concatenate([x, np.tile(np.eye(n).ravel(), (count, 1))], axis=1)
     found = follow(moved, starts, begins, durations, rtol=rtol, atol=rtol / 100, first=durations / 100).ends
     ends, V = found[:, :n], found[:, n:].reshape(count, n, n)
-    return ends, V, field(begins + durations, ends)[0], field(begins, x)[0]
+    speed = lambda t, y: field(t, y, np.eye(n))[0]
+    return ends, V, speed(begins + durations, ends), speed(begins, x)
