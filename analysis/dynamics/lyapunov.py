@@ -2,9 +2,8 @@
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -25,6 +24,9 @@ from dynsim.outcome import Outcome
 from dynsim.padding import room_for
 from dynsim.pictures import picture
 from dynsim.systems.base import AbstractFlow, AbstractMap
+
+if TYPE_CHECKING:
+    import diffrax as dfx
 
 DURATION = 500  # steps, or units of time
 LONG = 1e-6  # of the duration: an interval is not shorter by default
@@ -157,7 +159,7 @@ def _run(
     count: int | None,
     rtol: float,
     t0: float,
-    solver: dfx.AbstractAdaptiveSolver | None,
+    solver: "dfx.AbstractAdaptiveSolver | None",
 ) -> LyapunovSpectrum:
     """Return the spectrum of a system in its units, from a start, an interval and a time in those of the given one."""
     system, x, every, t0 = units.system, units.rescaled(start), every / units.time, t0 / units.time

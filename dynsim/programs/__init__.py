@@ -2,7 +2,7 @@
 
 from dynsim.programs.numpy_evaluator import NumpyEvaluator, evaluate
 from dynsim.programs.program import Comparison, Operation, Program, ProgramError
-from dynsim.programs.programmed import Programmed, without_compiling
+from dynsim.programs.programmed import Programmed, compiles_little, without_compiling
 from dynsim.programs.recording import jacobian_program, scalar_program
 from dynsim.programs.tables import Table, Tabulated
 
@@ -15,6 +15,7 @@ __all__ = [
     "Programmed",
     "Table",
     "Tabulated",
+    "compiles_little",
     "evaluate",
     "jacobian_program",
     "scalar_program",

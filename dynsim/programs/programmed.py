@@ -33,6 +33,11 @@ def without_compiling() -> Iterator[None]:
         _first_answer.reset(token)
 
 
+def compiles_little() -> bool:
+    """Return whether this is a context of `without_compiling`."""
+    return _first_answer.get()
+
+
 class Programmed:
     """A function of systems and arrays as scalar programs, one for each structure and shapes of its arguments.
 
