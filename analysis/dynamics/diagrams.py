@@ -16,7 +16,6 @@ from analysis.dynamics.cycle_phases import phases
 from analysis.dynamics.flat_states import chord_bends, chord_distances, flat_states
 from analysis.dynamics.linearisation import SymmetryGenerator
 from analysis.dynamics.orbit_continuation import orbits_from_hopf
-from analysis.dynamics.parameter_planes import critical_curves
 from analysis.dynamics.two_parameters import CriticalCurve, Degeneracy
 from analysis.dynamics.unit_estimates import curve_units
 from analysis.dynamics.units import Units
@@ -255,6 +254,8 @@ def with_curves(
         raise argument_error("second", f"be that of the curves of the diagram, `{diagram.second}`", f"is `{second}`")
     branches = [*zip(diagram.branches, diagram.iterates, strict=True), *((one, 1) for one in diagram.orbits)]
     points = [(at, k) for one, k in branches for at in one.bifurcations]
+    from analysis.dynamics.parameter_planes import critical_curves
+
     curves = critical_curves(
         flow, where, [at for at, _ in points], bounds, iterates=[k for _, k in points], known=diagram.curves,
         step=step, max_step=max_step, max_points=max_points, max_period=max_period,

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -27,8 +26,6 @@ from dynsim._types import State
 from dynsim.arguments import check_flow
 from dynsim.conversion import function, instance, integer, number
 from dynsim.errors import argument_error
-from dynsim.integrators.save_times import InOrder, request
-from dynsim.integrators.within import solve_within
 from dynsim.padding import filled
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
@@ -283,6 +280,11 @@ def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: 
 
     `numbers` are the duration of each segment, the parameter, and the count of segments before it.
     """
+
+    import diffrax as dfx
+
+    from dynsim.integrators.save_times import InOrder, request
+    from dynsim.integrators.within import solve_within
 
     def extremes(node: State, duration: Array, parameter: Array, before: Array) -> Array:
         moved, ts = with_parameter(where, flow, parameter), duration * (shares + before)

@@ -14,7 +14,7 @@ from analysis.dynamics.component_sizes import orbit_sizes
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.pace import check_period, depends_on_time
 from analysis.dynamics.units import Units, rounded_units
-from analysis.dynamics.variations import Linearised, over_rows
+from analysis.dynamics.variations import Linearised
 from dynsim._types import State
 from dynsim.arguments import check_flow, check_start
 from dynsim.conversion import integer, number, reals
@@ -260,9 +260,6 @@ def shoot(pair: Linearised, nodes: Any, time: Any, rtol: Array) -> tuple[np.ndar
 
 def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> tuple[np.ndarray, ...]:
     """Return a segment from arrays of one type, made on the host: all segments run one program, and nothing else."""
-    programmed = over_rows(pair, np.asarray(node, float)[None], np.array([begin]), np.array([duration]), float(rtol))
-    if programmed is not None:
-        return tuple(part[0] for part in programmed)
     x, start, length = (jnp.asarray(np.asarray(value, float)) for value in (node, begin, duration))
     return jax.device_get(_segment(pair, x, start, length, rtol))
 

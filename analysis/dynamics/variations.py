@@ -5,18 +5,15 @@ from typing import TYPE_CHECKING, Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.dynamics.numpy_solver import follow
 from analysis.dynamics.rolled_solver import advanced
 from dynsim._types import State
 from dynsim.conversion import number
 from dynsim.errors import argument_error, shown
-from dynsim.programs import Programmed, compiles_little
+from dynsim.programs import compiles_little
 from dynsim.systems.base import AbstractMap
-from dynsim.systems.rescaled import is_flat
 
 if TYPE_CHECKING:
     import diffrax as dfx
@@ -147,37 +144,3 @@ class Linearised(eqx.Module):
         x, V = y
         f = lambda z: ravel_pytree(fn(z))[0]
         return f(x), jax.vmap(lambda v: jax.jvp(f, (x,), (v,))[1], in_axes=1, out_axes=1)(V)
-
-
-def _with_vectors(pair: Linearised, t: Array, x: Array, V: Array) -> tuple[Array, Array]:
-    return pair.field(t, (x, V))
-
-
-_WITH_VECTORS = Programmed(_with_vectors)
-
-
-def over_rows(
-    pair: Linearised, x: np.ndarray, begins: np.ndarray, durations: np.ndarray, rtol: float
-) -> tuple[np.ndarray, ...] | None:
-    """Return the ends of trajectories, the derivatives by their starts, and the velocities at the ends and the starts.
-
-    None where a compiled program computes them: see `Linearised.over`. Trajectories that cannot be followed end at NaN.
-    """
-    count, n = x.shape
-    flat = pair.solver is None and is_flat(pair.system.space)
-    field = _WITH_VECTORS.rows((pair,), np.zeros(()), np.zeros(n), np.zeros((n, n))) if flat else None
-    if field is None:
-        return None
-
-    def moved(which: np.ndarray, t: np.ndarray, y: np.ndarray) -> np.ndarray:
-        del which
-        found = np.empty_like(y)
-        for row, v in zip(found, field.columns(t, *y), strict=True):
-            row[:] = v
-        return found
-
-    starts = np.concatenate([x, np.tile(np.eye(n).ravel(), (count, 1))], axis=1)
-    found = follow(moved, starts, begins, durations, rtol=rtol, atol=rtol / 100, first=durations / 100).ends
-    ends, V = found[:, :n], found[:, n:].reshape(count, n, n)
-    speed = lambda t, y: field(t, y, np.eye(n))[0]
-    return ends, V, speed(begins + durations, ends), speed(begins, x)

@@ -2,8 +2,7 @@
 
 import dataclasses
 
-from dynsim.integrators import RKC2, AbstractIntegrator, Diffrax, Scipy, stiff
-from dynsim.integrators.implicit import implicit
+from dynsim.integrators import AbstractIntegrator
 
 
 def integrator(name: str, rtol: float, max_steps: int | None = None) -> AbstractIntegrator:
@@ -12,6 +11,8 @@ def integrator(name: str, rtol: float, max_steps: int | None = None) -> Abstract
     The implicit one, `stiff`, has its own choice of the absolute tolerance. Without a cap on steps it is that of the
     integrator.
     """
+    from dynsim.integrators import RKC2, Diffrax, Scipy, stiff
+
     if name == "stiff":
         made: Diffrax | Scipy = stiff(rtol)
     elif name == "scipy":
@@ -23,4 +24,8 @@ def integrator(name: str, rtol: float, max_steps: int | None = None) -> Abstract
 
 def of_many(name: str, rtol: float) -> AbstractIntegrator | None:
     """Return the integrator of many starts, or of tangent vectors, by its word: None for the one that they have."""
-    return implicit(rtol) if name == "stiff" else None
+    if name != "stiff":
+        return None
+    from dynsim.integrators.implicit import implicit
+
+    return implicit(rtol)
