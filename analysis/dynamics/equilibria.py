@@ -78,13 +78,13 @@ def equilibria(
     Raises:
         ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
     """
-    starts = jax.tree.map(lambda y: jnp.asarray(y, float), as_state("starts", starts))
+    starts = jax.tree.map(lambda y: np.asarray(y, float), as_state("starts", starts))
     count = count_of("starts", starts)
     if not all(np.all(np.isfinite(np.asarray(y))) for y in jax.tree.leaves(starts)):
         raise argument_error("starts", "be finite", "has an entry that is not")
     near_value = None if radius is None else number("radius", radius)
     compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
-    scaled, when = compare.units.system, jnp.asarray(t / compare.units.time, float)
+    scaled, when = compare.units.system, jnp.asarray(np.asarray(t / compare.units.time, float))
     begin = compare.units.rescaled(starts)
     none = np.full((PADDING, _size(starts)), np.inf)  # as `all_equilibria` has them: one program serves both
     near, scale = jax.device_get(least_speed(scaled, begin, when, none))
@@ -232,8 +232,8 @@ def _displaced(space: AbstractSpace, x: State, step: Array) -> State:
 
 
 def least_speed(
-    flow: AbstractFlow, starts: State, t: Array, known: Array | np.ndarray
-) -> tuple[State, Array | np.ndarray]:
+    flow: AbstractFlow, starts: State, t: Array | np.ndarray, known: Array | np.ndarray
+) -> tuple[State, Array | np.ndarray | float]:
     """Return for each start a nearby local minimum of the speed, and the median speed at the starts.
 
     The speed is multiplied by a factor that grows near `known` equilibria, flat rows, of which those with an infinity

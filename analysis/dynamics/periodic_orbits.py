@@ -119,7 +119,7 @@ def periodic_orbit(
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
-        ends, maps, speeds, _ = shoot(pair, jnp.asarray(nodes), jnp.asarray(time, float), tolerance)
+        ends, maps, speeds, _ = shoot(pair, nodes, time, tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):

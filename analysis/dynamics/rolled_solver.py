@@ -72,7 +72,7 @@ def _step(
     after = _State(
         pick(jnp.where(last, end, s.t + h), s.t), pick(y, s.y), pick(K[STAGES], s.f),
         h * jnp.where(jnp.isfinite(error), factor, LEAST),
-        s.accepted + accepted, jnp.where(accepted, 0, s.rejected + 1),
+        s.accepted + accepted.astype(int), jnp.where(accepted, 0, s.rejected + 1),
     )  # fmt: skip
     return after, h, K, accepted
 
@@ -139,7 +139,7 @@ def _kept(flow: AbstractFlow, begun: _State, end: Array, longest: Array, rtol: A
         rows = [change, h * K[0] - change, 2 * change - h * (K[STAGES] + K[0])]
         found = jnp.concatenate([jnp.stack(rows), h * (jnp.asarray(D) @ K)])
         kept = (begins, s.t), (lengths, h), (states, s.y), (coefficients, found)  # written over where it is rejected
-        return after, count + accepted, *(rows.at[count].set(row) for rows, row in kept)
+        return after, count + accepted.astype(int), *(rows.at[count].set(row) for rows, row in kept)
 
     going = lambda c: (c[0].t < end) & (c[1] < ROOM) & (c[0].rejected <= REJECTIONS)
     empty = jnp.zeros(ROOM), jnp.zeros(ROOM), jnp.zeros((ROOM, n)), jnp.zeros((ROOM, 7, n))
