@@ -46,6 +46,24 @@ def test_a_portrait_shows_the_same(name):
     assert len(one.cycles) == len(other.cycles)
 
 
+def test_a_portrait_of_a_new_function_compiles_one_large_program_and_a_few_small_ones():
+    seconds = []
+    heard = lambda name, duration, **kw: (
+        seconds.append(name) if name.endswith("jaxpr_to_mlir_module_duration") else None
+    )
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[1], 0.71 * (1 - x[0] ** 2) * x[1] - x[0]]))
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        with without_compiling():
+            phase_plane(flow, (-3.0, 3.0, -3.0, 3.0), grid=17)
+        few = len(seconds)
+        phase_plane(flow, (-3.0, 3.0, -3.0, 3.0), grid=17)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+    assert few <= 12
+    assert len(seconds) - few >= 4  # those of diffrax and optimistix, without the small ones, which are known by now
+
+
 def test_orbits_exponents_and_sections_are_the_same():
     flow, start = VanDerPol(), jnp.asarray([2.0, 0.1])
     orbit, again = both(lambda: periodic_orbit(flow, start, 6.6))

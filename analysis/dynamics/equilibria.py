@@ -248,7 +248,7 @@ def least_speed(
     )
     speeds = _SPEED.rows((flow,), np.zeros(()), one)
     if residuals is None or speeds is None:
-        return _least_speed(flow, starts, t, known)
+        return _least_speed(flow, starts, jnp.asarray(t), known)
     flat = np.concatenate([np.asarray(leaf, float).reshape(len(leaf), -1) for leaf in leaves], axis=1)
     found, edges = least_squares(residuals, flat), np.cumsum([np.asarray(leaf)[0].size for leaf in leaves])[:-1]
     parts = [part.reshape(np.shape(leaf)) for part, leaf in zip(np.split(found, edges, axis=1), leaves, strict=True)]

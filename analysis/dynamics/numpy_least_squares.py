@@ -41,7 +41,8 @@ def least_squares(
             y, r = np.where(counts[:, None], tried, y), np.where(counts[:, None], r1, r)
             J = np.where(counts[:, None, None], J1, J)
             found[which] = y
-            which, y, r, J, radius = (part[~done] for part in (which, y, r, J, radius))
+            which, radius = which[~done], radius[~done]
+            y, r, J = (part[~done] for part in (y, r, J))
             if not len(which):
                 break
     return found
