@@ -1,23 +1,23 @@
 """Whole figures of phase portraits from computed data: the plane and slices, lines, circles, spheres and simplices."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from analysis.dynamics.attractors.basins import Basins
-from analysis.dynamics.attractors.limit_set import CURVE, SURFACE
-from analysis.dynamics.equilibria.families import Family
-from analysis.dynamics.portraits.curved import Portrait
-from analysis.dynamics.portraits.plane import PhasePlane
 from figures.fitted import fitted
-from figures.panels.basins import basin_background
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
 from figures.panels.portrait_curves import cycles, families, paths, separatrices, sphere_cycles
 from figures.panels.simplices import simplex_portrait
 from figures.panels.tokens import AXES, View
 from figures.style import COLUMN, PAGE, canvas, colour, settings
+
+if TYPE_CHECKING:
+    from analysis.dynamics.attractors.basins import Basins
+    from analysis.dynamics.equilibria.families import Family
+    from analysis.dynamics.portraits.curved import Portrait
+    from analysis.dynamics.portraits.plane import PhasePlane
 
 ARROWS = 300  # of the field on a sphere
 CLEAR = 0.7  # of the distance of the arrows on a line: from an equilibrium to the middle of the next arrow
@@ -44,11 +44,11 @@ def entries(drawn: Figure) -> dict[str, Any]:
 
 
 def plane(
-    found: PhasePlane,
+    found: "PhasePlane",
     labels: Sequence[str],
     *,
     title: str = "",
-    basins: Basins | None = None,
+    basins: "Basins | None" = None,
     speed: str = "speed",
     common: Common = ALONE,
 ) -> Figure:
@@ -65,6 +65,8 @@ def plane(
         cycles(ax, found.cycles, found.cycle_kinds)
         families(ax, found.families)
         if basins is not None:
+            from figures.panels.basins import basin_background
+
             basin_background(ax, basins.labels, basins.axes)
         _finished(ax, title, common)
         return fitted(drawn)
@@ -77,10 +79,10 @@ def line(
     kinds: Sequence[str],
     label: str,
     *,
-    curves: Sequence[Family] = (),
+    curves: "Sequence[Family]" = (),
     velocity: str = "velocity",
     title: str = "",
-    basins: Basins | None = None,
+    basins: "Basins | None" = None,
     common: Common = ALONE,
 ) -> Figure:
     """Return the portrait of a line: the velocity against the state, with arrows and equilibria on the axis.
@@ -120,12 +122,14 @@ def line(
             pad = PAD * (common.speeds[1] - common.speeds[0]) or 1.0
             ax.set_ylim(common.speeds[0] - pad, common.speeds[1] + pad)
         if basins is not None:
+            from figures.panels.basins import basin_background
+
             basin_background(ax, basins.labels, basins.axes)
         _finished(ax, title, common)
         return fitted(drawn)
 
 
-def circle(found: Portrait, labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
+def circle(found: "Portrait", labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
     """Return the portrait of a flow on the circle."""
     with settings():
         drawn, (ax,) = canvas(COLUMN, 0.9)
@@ -142,7 +146,7 @@ def circle(found: Portrait, labels: Sequence[str], *, title: str = "", common: C
         return fitted(drawn)
 
 
-def sphere(found: Portrait, labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
+def sphere(found: "Portrait", labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
     """Return the portrait of a flow on the sphere, from the front and from the back."""
     with settings():
         drawn, axes = canvas(PAGE, 0.5, columns=2)
@@ -166,8 +170,10 @@ def sphere(found: Portrait, labels: Sequence[str], *, title: str = "", common: C
         return fitted(drawn)
 
 
-def _others(found: Portrait) -> dict[int, str]:
+def _others(found: "Portrait") -> dict[int, str]:
     """Return words for the limits of a portrait that are no equilibria, by number."""
+    from analysis.dynamics.attractors.limit_set import CURVE, SURFACE
+
     words = {"periodic orbit": "a limit cycle", CURVE: "a curve of equilibria", SURFACE: "a surface of equilibria"}
     word = lambda k: words.get(found.others.get(k, ""), "another attractor")
     known = {int(k): word(k) for k in np.unique(found.limits) if k >= len(found.kinds)}
@@ -180,7 +186,7 @@ def simplex(
     kinds: Sequence[str],
     states: Sequence[str],
     *,
-    curves: Sequence[Family] = (),
+    curves: "Sequence[Family]" = (),
     title: str = "",
     common: Common = ALONE,
 ) -> Figure:

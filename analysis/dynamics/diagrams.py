@@ -11,7 +11,6 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy
-from analysis.dynamics.codim2.planes import critical_curves
 from analysis.dynamics.continuation.branches import Bifurcation, Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
 from analysis.dynamics.continuation.orbits import orbits_from_hopf
@@ -254,6 +253,8 @@ def with_curves(
         raise argument_error("second", f"be that of the curves of the diagram, `{diagram.second}`", f"is `{second}`")
     branches = [*zip(diagram.branches, diagram.iterates, strict=True), *((one, 1) for one in diagram.orbits)]
     points = [(at, k) for one, k in branches for at in one.bifurcations]
+    from analysis.dynamics.codim2.planes import critical_curves
+
     curves = critical_curves(
         flow, where, [at for at, _ in points], bounds, iterates=[k for _, k in points], known=diagram.curves,
         step=step, max_step=max_step, max_points=max_points, max_period=max_period,

@@ -2,9 +2,8 @@
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -24,6 +23,9 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.notebook import picture
 from dynsim.simulation.checks import as_state, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
+
+if TYPE_CHECKING:
+    import diffrax as dfx
 
 DURATION = 500  # steps, or units of time
 LONG = 1e-6  # of the duration: an interval is not shorter by default
@@ -156,7 +158,7 @@ def _run(
     count: int | None,
     rtol: float,
     t0: float,
-    solver: dfx.AbstractAdaptiveSolver | None,
+    solver: "dfx.AbstractAdaptiveSolver | None",
 ) -> LyapunovSpectrum:
     """Return the spectrum of a system in its units, from a start, an interval and a time in those of the given one."""
     system, x, every, t0 = units.system, units.rescaled(start), every / units.time, t0 / units.time

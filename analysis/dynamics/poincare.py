@@ -11,19 +11,24 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
 from dynsim._core.host import filled, room_for
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import argument_error, counted
 from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.integrators.base import step_limit
 from dynsim.notebook import picture
+from dynsim.programs import Programmed, compiles_little
 from dynsim.simulation.checks import as_state, check_flow, check_integrator, check_start
 from dynsim.simulation.dense import DensePath, dense_path
 from dynsim.simulation.simulate import simulate
+from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 
 SAMPLES = 2000  # of a piece of the trajectory
+LONGER = 16  # pieces of a path that does not come from diffrax, which keeps as many steps as a piece has
 HALVINGS = 60  # of a bracket between two samples: to neighbouring floats
 SETTLED = 1e-5  # of the size of the states: crossings within it are one, up to rounding and the solver's error
 
@@ -128,27 +133,53 @@ def poincare_section(
         t = number("warm_up", warm_up)
         if not t < end:
             raise argument_error("longest", f"be longer than the warm-up, {t:g}", f"is {end:g}")
-        x = simulate(flow, x, [0.0, t], integrator=integrator).final
+        x = _begun(flow, x, t, end, integrator)
+    quick = _is_quick(flow, x, end, integrator)
+    samples = LONGER * SAMPLES if quick else SAMPLES
     times, states, signs = [np.empty(0)], [], [np.empty(0)]
     found = 0
     while found < wanted and t < end:
-        ends = np.array([t, t + SAMPLES * step])
+        ends = np.array([t, t + samples * step])
         flow.check_horizon(*ends.tolist())
-        path = dense_path(flow, x, ends, integrator)
-        where, at, sign = _crossings(path, surface, np.linspace(t, t + SAMPLES * step, SAMPLES + 1), direction)
+        path = _quick_path(flow, x, ends, integrator) if quick else dense_path(flow, x, ends, integrator)
+        where, at, sign = _crossings(path, surface, np.linspace(t, t + samples * step, samples + 1), direction)
         times.append(where)
         signs.append(sign)
         states.append(at)
         found += len(where)
-        x, t = path(t + SAMPLES * step), t + SAMPLES * step
+        x, t = path(t + samples * step), t + samples * step
     if not found:
         raise argument_error("surface", "be crossed by the trajectory", f"is not crossed up to t = {t:g}")
     joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
     return Section(np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted)
 
 
+def _is_quick(flow: AbstractFlow, x: State, end: float, integrator: AbstractIntegrator) -> bool:
+    """Return whether a solver that compiles in less time takes the place of an integrator with its tolerances."""
+    plain = isinstance(x, jax.Array | np.ndarray) and np.ndim(x) == 1 and flow.space == Euclidean()
+    if not (compiles_little() and plain and isinstance(integrator, Diffrax)) or flow.breakpoints(0.0, end).size:
+        return False
+    import diffrax as dfx
+
+    return isinstance(integrator.solver, dfx.Tsit5)
+
+
+def _quick_path(flow: AbstractFlow, x: State, ends: np.ndarray, integrator: Any) -> Path:
+    longest = step_limit(integrator, flow)
+    begin, end = map(float, ends)
+    return followed_path(flow, x, begin, end, rtol=float(integrator.rtol), atol=float(integrator.atol), longest=longest)
+
+
+def _begun(flow: AbstractFlow, x: State, t: float, end: float, integrator: AbstractIntegrator) -> State:
+    """Return the state after the warm-up."""
+    if _is_quick(flow, x, end, integrator):
+        flow.check_horizon(0.0, t)
+        return _quick_path(flow, x, np.array([0.0, t]), integrator)(t)
+    return simulate(flow, x, [0.0, t], integrator=integrator).final
+
+
 def _crossings(
-    path: DensePath, surface: Callable, ts: np.ndarray, direction: int
+    path: DensePath | Path, surface: Callable, ts: np.ndarray, direction: int
 ) -> tuple[np.ndarray, State, np.ndarray]:
     """Return the times, states and directions of the crossings between samples, by halving their brackets."""
     values = np.sign(_values(path, surface, ts))
@@ -165,12 +196,20 @@ def _crossings(
     return (low + high) / 2, path.states_at((low + high) / 2), change[kept]
 
 
-def _values(path: DensePath, surface: Callable, ts: np.ndarray) -> np.ndarray:
+def _values(path: DensePath | Path, surface: Callable, ts: np.ndarray) -> np.ndarray:
     """Return the surface's function along a path; times are filled up, so that few programs are made."""
     if not len(ts):
         return np.empty(0)
+    if isinstance(path, Path):
+        states = path.states_at(ts)
+        values = _SURFACE.rows((surface,), np.zeros(()), states[0])
+        if values is not None:
+            return np.asarray(values(ts, states))
     times = filled(ts, room_for(len(ts), least=16))
     return np.asarray(_surface(surface, jnp.asarray(times), path.states_at(times)))[: len(ts)]
+
+
+_SURFACE = Programmed(lambda surface, t, x: surface(t, x))
 
 
 @eqx.filter_jit

@@ -58,9 +58,11 @@ def main(words: Sequence[str]) -> int:
     check_at_least(2, values=o.values)
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.cli.building.systems import found
+    from dynsim.programs import without_compiling
 
     made = found(o, "lyapunov")
-    return against(o, made) if o.against else single(o, made)
+    with without_compiling():
+        return against(o, made) if o.against else single(o, made)
 
 
 def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":

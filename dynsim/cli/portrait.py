@@ -87,12 +87,14 @@ def main(words: Sequence[str]) -> int:
     check_positive(horizon=o.horizon)
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.cli.building.systems import flow
+    from dynsim.programs import without_compiling
     from figures.files import write_figure
     from figures.portraits import ALONE
 
     found = flow(o, "portrait")
     name, values = varied(o, found.system)
-    one = portrait(o, found)
+    with without_compiling():
+        one = portrait(o, found)
     say(one.said)
     write_figure(one.draw(ALONE), o.figure, f"phase portrait of {found.name}")
     say(f"figure {o.figure}")

@@ -84,6 +84,7 @@ def main(words: Sequence[str]) -> int:
     check_at_least(0, warm_up=o.warm_up)
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.cli.building.systems import found
+    from dynsim.programs import without_compiling
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import components
 
@@ -94,7 +95,8 @@ def main(words: Sequence[str]) -> int:
     if np.ndim(state) != 1:
         raise argument_error("system", "have a vector as its state", f"that of `{o.system}` has {np.ndim(state)} axes")
     known = components(made.system, state)
-    shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
+    with without_compiling():
+        shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
     say(shown.words)
     write(o, shown, f"section of {made.name}")
     return 0

@@ -9,7 +9,6 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import ArrayLike
-from scipy.interpolate import Akima1DInterpolator
 
 from dynsim.errors import argument_error
 from figures.style import colour
@@ -117,6 +116,8 @@ def smooth_curve(lengths: np.ndarray, rows: np.ndarray, corners: np.ndarray) -> 
         part = slice(begin, end + 1)
         apart = np.append(True, np.diff(lengths[part]) > 1e-9 * max(lengths[-1] - lengths[0], 1e-300))
         if np.sum(apart) > 2 and np.all(np.isfinite(rows[part])):
+            from scipy.interpolate import Akima1DInterpolator
+
             curve = Akima1DInterpolator(lengths[part][apart], rows[part][apart])
             inside = slice(PIECES * begin, PIECES * end + 1)
             within = np.clip(fine[inside], lengths[part][apart][0], lengths[part][apart][-1])

@@ -15,7 +15,6 @@ from matplotlib.patches import Circle, Polygon
 from matplotlib.quiver import Quiver
 from matplotlib.streamplot import StreamplotSet
 from numpy.typing import ArrayLike
-from scipy.spatial import KDTree
 
 from dynsim.errors import argument_error
 from figures.panels.tokens import AXES, HIDDEN, View, surface
@@ -193,6 +192,8 @@ def _basins(ax: Axes, points: np.ndarray, limits: np.ndarray, view: View) -> dic
     seen = np.column_stack([flat, depth]) @ view.frame()
     numbers = np.unique(limits)
     spacing = np.sqrt(4 * np.pi / len(points))
+    from scipy.spatial import KDTree
+
     distances, near = KDTree(points).query(seen, k=min(_NEIGHBOURS, len(points)))
     weights = np.exp(-((distances / (1.7 * spacing)) ** 2))
     shares = np.stack([np.sum(weights * (limits[near] == k), axis=1) for k in numbers]) / weights.sum(axis=1)

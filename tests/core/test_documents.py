@@ -118,7 +118,6 @@ def test_the_claim_of_the_example_is_supported_and_its_figure_drawn(tmp_path, mo
 
 
 def test_the_command_of_the_example_prints_a_paper_and_refuses_another_word(capsys):
-    pytest.importorskip("dynsim.cli", reason="the commands are not in `dynsim/cli` yet")
     names = {"__name__": "paper"}
     exec(compile(examples()["dynsim/cli/paper.py"], "paper.py", "exec"), names)
     assert names["main"](["hardmax"]) == 0

@@ -5,7 +5,6 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, direction_to, turned
 
@@ -137,6 +136,8 @@ def _located(chord: _Chord, test: Any) -> tuple[CurvePoint | None, float]:
         return at
 
     try:
+        import scipy.optimize
+
         share = float(np.asarray(scipy.optimize.brentq(value, 0.0, 1.0, xtol=LOCATED)))
         value(share)
     except ArithmeticError:  # at a branch point itself the correction has no one solution, at a pole there is no value
@@ -188,6 +189,8 @@ def least_between(curve: AbstractCurve, pair: tuple[CurvePoint, CurvePoint], tes
         point = between(curve, begin, end, share)
         return math.inf if point is None else abs(test(point))
 
+    import scipy.optimize
+
     least: Any = scipy.optimize.minimize_scalar(size, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
     share = float(least.x)
     found = _Chord(curve, begin, end).smooth(share, AROUND, test, 1)
@@ -211,6 +214,8 @@ def hidden_sign(
     def value(share: float) -> float:
         point = between(curve, points[k], points[k + 1], share)
         return math.inf if point is None else sign * float(test(point))
+
+    import scipy.optimize
 
     lowest: Any = scipy.optimize.minimize_scalar(value, bounds=(0.0, 1.0), method="bounded", options={"xatol": NARROW})
     point = between(curve, points[k], points[k + 1], float(lowest.x)) if lowest.fun < 0 else None

@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
@@ -199,6 +198,8 @@ class OrbitCurve(AbstractCurve):
 
     def basis(self, state: State) -> np.ndarray:
         """Return the tangent bases of the nodes as blocks, and the period unless it is given."""
+        import scipy.linalg
+
         return np.asarray(scipy.linalg.block_diag(*self._bases(state), np.ones((1, 0 if self.forced else 1))))
 
     def displaced(self, state: State, step: np.ndarray) -> State:

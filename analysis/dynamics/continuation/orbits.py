@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -33,8 +32,6 @@ from dynsim._core.host import filled
 from dynsim._core.types import State
 from dynsim._core.validation import function, instance, integer, number
 from dynsim.errors import argument_error
-from dynsim.integrators.embedded import solve_within
-from dynsim.integrators.save_times import InOrder, request
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
@@ -289,6 +286,11 @@ def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: 
 
     `numbers` are the duration of each segment, the parameter, and the count of segments before it.
     """
+
+    import diffrax as dfx
+
+    from dynsim.integrators.embedded import solve_within
+    from dynsim.integrators.save_times import InOrder, request
 
     def extremes(node: State, duration: Array, parameter: Array, before: Array) -> Array:
         moved, ts = with_parameter(where, flow, parameter), duration * (shares + before)

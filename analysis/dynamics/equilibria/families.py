@@ -69,7 +69,7 @@ class Family(NamedTuple):
 def families(
     flow: AbstractFlow,
     found: Sequence[Equilibrium],
-    starts: Float[Array, "starts d"],
+    starts: Float[Array | np.ndarray, "starts d"],
     extent: Float[np.ndarray, " d"],
     *,
     inside: Callable[[np.ndarray], bool] = lambda x: True,
@@ -92,7 +92,7 @@ def families(
     """
     units = sample_units(flow, starts, t)
     speeds = np.abs(fields(units.system, np.asarray(units.rescaled(starts)), t / units.time))
-    curve = _Curves(units, starts[0], extent, float(np.nanmedian(np.max(speeds, axis=1))), inside, axes, t)
+    curve = _Curves(units, np.asarray(starts)[0], extent, float(np.nanmedian(np.max(speeds, axis=1))), inside, axes, t)
     alone: list[Equilibrium] = []
     known: list[Family] = []
     for one in found:

@@ -1,15 +1,16 @@
 """Equilibria of a flow, found by least squares and Newton's method from many initial points."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
-import optimistix as optx
 from jaxtyping import Array
 
+from analysis.dynamics.equilibria.least_squares import least_squares
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.flat import count_of, flat_state
 from analysis.dynamics.linearisation import Spectrum, spectrum, tangent_basis, tangent_jacobian
@@ -18,6 +19,7 @@ from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import number
 from dynsim.errors import argument_error
+from dynsim.programs import Programmed
 from dynsim.simulation.checks import as_state, start_on
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -76,13 +78,13 @@ def equilibria(
     Raises:
         ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
     """
-    starts = jax.tree.map(lambda y: jnp.asarray(y, float), as_state("starts", starts))
+    starts = jax.tree.map(lambda y: np.asarray(y, float), as_state("starts", starts))
     count = count_of("starts", starts)
     if not all(np.all(np.isfinite(np.asarray(y))) for y in jax.tree.leaves(starts)):
         raise argument_error("starts", "be finite", "has an entry that is not")
     near_value = None if radius is None else number("radius", radius)
     compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
-    scaled, when = compare.units.system, jnp.asarray(t / compare.units.time, float)
+    scaled, when = compare.units.system, jnp.asarray(np.asarray(t / compare.units.time, float))
     begin = compare.units.rescaled(starts)
     none = np.full((PADDING, _size(starts)), np.inf)  # as `all_equilibria` has them: one program serves both
     near, scale = jax.device_get(least_speed(scaled, begin, when, none))
@@ -229,31 +231,65 @@ def _displaced(space: AbstractSpace, x: State, step: Array) -> State:
     return space.project(unravel(flat + step))
 
 
-@compiled
-def least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array | np.ndarray) -> tuple[State, Array]:
+def least_speed(
+    flow: AbstractFlow, starts: State, t: Array | np.ndarray, known: Array | np.ndarray
+) -> tuple[State, Array | np.ndarray | float]:
     """Return for each start a nearby local minimum of the speed, and the median speed at the starts.
 
     The speed is multiplied by a factor that grows near `known` equilibria, flat rows, of which those with an infinity
     are left out; there may be none.
     """
+    rows = np.asarray(known, float)
+    leaves, tree = jax.tree.flatten(starts)
+    one = jax.tree.unflatten(tree, [np.asarray(leaf)[0] for leaf in leaves])
+    finite = rows[np.all(np.isfinite(rows), axis=1)]
+    residuals = (
+        _RESIDUAL.rows((flow, np.asarray(t), finite, one), np.zeros(rows.shape[1:])) if is_flat(flow.space) else None
+    )
+    speeds = _SPEED.rows((flow,), np.zeros(()), one)
+    if residuals is None or speeds is None:
+        return _least_speed(flow, starts, jnp.asarray(t), known)
+    flat = np.concatenate([np.asarray(leaf, float).reshape(len(leaf), -1) for leaf in leaves], axis=1)
+    found, edges = least_squares(residuals, flat), np.cumsum([np.asarray(leaf)[0].size for leaf in leaves])[:-1]
+    parts = [part.reshape(np.shape(leaf)) for part, leaf in zip(np.split(found, edges, axis=1), leaves, strict=True)]
+    with np.errstate(all="ignore"):
+        middle = np.nanmedian(speeds(np.asarray(t), *leaves))
+    return jax.tree.unflatten(tree, parts), middle
 
-    def field(x: State) -> Array:
-        return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
+
+def _residual(flow: AbstractFlow, t: Array, known: Array | np.ndarray, shape: State, y: Array) -> Array:
+    """Return the field at a flat state, multiplied by a factor that grows near known equilibria."""
+    unravel = jax.flatten_util.ravel_pytree(shape)[1]
+    point = jax.flatten_util.ravel_pytree(flow.space.project(unravel(y)))[0]
+    there = jnp.all(jnp.isfinite(known), axis=1)
+    away = jnp.sum((point[None] - jnp.where(there[:, None], known, 0.0)) ** 2, axis=1)
+    logs = jnp.where(there, jnp.log1p(1 / (away + 1e-300)), 0.0)  # the derivative of a product compiles slowly
+    field = jax.flatten_util.ravel_pytree(flow.vector_field(t, unravel(y)))[0]
+    return field * jnp.exp(jnp.sum(logs))
+
+
+def _with_slopes(flow: AbstractFlow, t: Array, known: Array, shape: State, y: Array) -> tuple[Array, Array]:
+    residual = lambda y: _residual(flow, t, known, shape, y)
+    return residual(y), jax.jacfwd(residual)(y)
+
+
+def _speed(flow: AbstractFlow, t: Array, x: State) -> Array:
+    return jnp.max(jnp.abs(jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]))
+
+
+_RESIDUAL, _SPEED = Programmed(_with_slopes), Programmed(_speed)
+
+
+@eqx.filter_jit
+def _least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array | np.ndarray) -> tuple[State, Array]:
+    import optimistix as optx
 
     def nearest(start: State) -> State:
         flat, unravel = jax.flatten_util.ravel_pytree(start_on(flow.space, start))
-
-        def residual(y: Array, args: Any) -> Array:
-            del args
-            point = jax.flatten_util.ravel_pytree(flow.space.project(unravel(y)))[0]
-            there = jnp.all(jnp.isfinite(known), axis=1)
-            away = jnp.sum((point[None] - jnp.where(there[:, None], known, 0.0)) ** 2, axis=1)
-            logs = jnp.where(there, jnp.log1p(1 / (away + 1e-300)), 0.0)  # the derivative of a product compiles slowly
-            return field(unravel(y)) * jnp.exp(jnp.sum(logs))
-
+        residual = lambda y, args: _residual(flow, t, known, start, y)
         solver = optx.LevenbergMarquardt(1e-12, 1e-14)
         solution = optx.least_squares(residual, solver, flat, max_steps=100, throw=False)
         return flow.space.project(unravel(solution.value))
 
-    speeds = jax.vmap(lambda x: jnp.max(jnp.abs(field(x))))(starts)
+    speeds = jax.vmap(lambda x: _speed(flow, t, x))(starts)
     return jax.vmap(nearest)(starts), jnp.nanmedian(speeds)

@@ -25,7 +25,6 @@ from analysis.dynamics.equilibria.newton import (
     newton,
     random_starts,
 )
-from analysis.dynamics.equilibria.settling import leads_on
 from analysis.dynamics.linearisation import null_directions, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
@@ -225,6 +224,8 @@ class _Search:
         null = null_directions(J)
         if len(null) <= spectrum(self.flow, x, symmetries=self.symmetries).num_symmetries:
             return False
+        from analysis.dynamics.equilibria.settling import leads_on
+
         return any(leads_on(self.flow, x, basis @ v, 0.0) for v in null)
 
     def _in_box(self, x: State, box: np.ndarray) -> bool:

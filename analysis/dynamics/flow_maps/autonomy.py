@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from dynsim._core.host import filled, room_for
 from dynsim._core.types import State
 from dynsim.errors import argument_error
+from dynsim.programs import Programmed
 from dynsim.systems.base import AbstractFlow
 
 ENTRIES, ROWS = 2**15, (8, 512)  # of states at which a field is evaluated at once, and how many of these there are
@@ -34,6 +35,9 @@ def fields(flow: AbstractFlow, points: State, ts: Any) -> Float[np.ndarray, "poi
     count, entries = len(leaves[0]), sum(leaf[:1].size for leaf in leaves)
     if not count:
         return np.empty((0, entries))
+    programmed = PROGRAMMED.rows((flow,), np.zeros(()), jax.tree.unflatten(tree, [leaf[0] for leaf in leaves]))
+    if programmed is not None:
+        return programmed(np.broadcast_to(ts, count).astype(float), *leaves)
     rows = int(np.clip(ENTRIES // room_for(entries), *ROWS))
     columns = [
         filled(column, -(-count // rows) * rows) for column in (np.broadcast_to(ts, count).astype(float), *leaves)
@@ -82,6 +86,14 @@ def _at_moments(flow: AbstractFlow, points: State, later: float) -> Float[np.nda
     return fields(flow, again, np.repeat(moments, count)).reshape(len(moments), count, -1)
 
 
+def _field(flow: AbstractFlow, t: Array, x: State) -> Array:
+    return ravel_pytree(flow.vector_field(t, x))[0]
+
+
+PROGRAMMED = Programmed(_field)
+"""The field at one time and one state, as a program for NumPy where commands compile little."""
+
+
 @eqx.filter_jit
 def _fields(flow: AbstractFlow, points: State, ts: Array | np.ndarray) -> Array:
-    return jax.vmap(lambda t, x: ravel_pytree(flow.vector_field(t, x))[0])(ts, points)
+    return jax.vmap(lambda t, x: _field(flow, t, x))(ts, points)

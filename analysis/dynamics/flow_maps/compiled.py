@@ -1,4 +1,4 @@
-"""Compiled functions that are called thousands of times from the host, as a continuation does at each step."""
+"""Functions that are called thousands of times from the host, as a continuation does at each step: compiled once."""
 
 import functools
 import logging
@@ -9,6 +9,8 @@ import equinox as eqx
 import jax
 import numpy as np
 from jax.errors import JaxRuntimeError
+
+from dynsim.programs import Programmed
 
 ARRAYS = (jax.Array, np.ndarray, np.generic)
 _CALLBACKS = logging.getLogger("jax._src.callback")
@@ -25,6 +27,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     Arrays of the arguments, JAX's and NumPy's, and numbers of NumPy are traced; all other leaves, hashable, are part of
     the program. There are no keyword arguments, and every result is an array. Results are ready when the call returns.
 
+    In `without_compiling` a function with a short program is evaluated by NumPy, and its results are NumPy's arrays.
+
     Raises:
         equinox.EquinoxRuntimeError: where a check of `equinox.error_if` fails in the program.
     """
@@ -35,9 +39,13 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*jax.tree.unflatten(tree, leaves))
 
     program, with_messages = jax.jit(run, static_argnums=0), eqx.filter_jit(function)
+    programmed = Programmed(function)
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
+        evaluated = programmed.at(*args)
+        if evaluated is not None:
+            return evaluated()
         leaves, tree = jax.tree.flatten(args)
         arrays = [leaf if isinstance(leaf, ARRAYS) else None for leaf in leaves]
         others = tuple(leaf if array is None else None for array, leaf in zip(arrays, leaves, strict=True))

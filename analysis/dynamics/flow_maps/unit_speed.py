@@ -7,12 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from analysis.dynamics.flow_maps.autonomy import fields
+from analysis.dynamics.flow_maps.autonomy import PROGRAMMED, fields
+from analysis.dynamics.flow_maps.numpy_solver import Field, follow, sampled
 from dynsim._core.host import filled
 from dynsim._core.types import State, Time
-from dynsim.integrators import Diffrax
-from dynsim.simulation.ensemble import ensemble
-from dynsim.spaces import AbstractSpace
+from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractFlow
 
 SLOW = 1e-3  # of the typical speed: below it the pace is proportional to the speed, so that curves end at equilibria
@@ -20,6 +19,7 @@ POINTS = 1001  # of a curve of three diagonals: chords do not show on turns of a
 BETWEEN = 2  # times from a point of a curve to the next
 TIMES = BETWEEN * (POINTS - 1) + 1  # at which states that are followed are kept
 TOGETHER = 16  # starts are followed, the last one repeated
+LONG = 250.0  # a time over which a compiled program is faster than NumPy, with the seconds that compiling it takes
 
 
 class Frozen(AbstractFlow):
@@ -88,13 +88,43 @@ def followed(
     Starts are filled up to a multiple of `TOGETHER`: with `TIMES` times all calls for a flow run one program.
     """
     starts = np.asarray(starts, float)
+    directions = np.asarray(signs, float)
+    long = not np.isfinite(slow) and ts[-1] - ts[0] > LONG
+    slowed = None if long else _slowed(flow, t, directions, slow, np.broadcast_to(size, starts.shape[-1:]), unit)
+    if slowed is not None and len(starts):
+        begins = np.full(len(starts), ts[0])
+        found = follow(slowed, starts, begins, np.full(len(starts), ts[-1] - ts[0]), rtol=rtol, atol=atol, keep=True)
+        return sampled(slowed, found, starts, begins, np.asarray(ts, float) - ts[0])
+    from dynsim.integrators import Diffrax
+    from dynsim.simulation.ensemble import ensemble
+
     count, members = len(starts), -(-len(starts) // TOGETHER) * TOGETHER
     units = np.broadcast_to(size, starts.shape[-1:])
-    flows = [Paced(flow, sign, t, slow, units, unit) for sign in filled(np.asarray(signs, float), members)]
+    flows = [Paced(flow, sign, t, slow, units, unit) for sign in filled(directions, members)]
     path = ensemble(
         flows, filled(starts, members), ts, _state, integrator=Diffrax(rtol=rtol, atol=atol), chunk=TOGETHER
     )
     return np.asarray(path.values)[:count]
+
+
+def _slowed(flow: AbstractFlow, t: Time, signs: np.ndarray, slow: float, size: np.ndarray, unit: float) -> Field | None:
+    """Return the field of `Paced` flows for NumPy; None where it is compiled."""
+    field = PROGRAMMED.rows((flow,), np.zeros(()), np.zeros(size.shape)) if flow.space == Euclidean() else None
+    if field is None:
+        return None
+
+    at, factors, units = np.float64(t), signs * unit, size[:, None]
+
+    def slowed(which: np.ndarray, times: np.ndarray, z: np.ndarray) -> np.ndarray:
+        del times
+        found = np.empty_like(z)
+        found[:] = factors[which]
+        for row, v in zip(found, field.columns(at, *(units * z)), strict=True):
+            row *= v
+        found /= units
+        return found / np.sqrt(np.sum(found**2, axis=0) + slow**2) if np.isfinite(slow) else found
+
+    return slowed
 
 
 def curves(

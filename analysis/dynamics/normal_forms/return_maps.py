@@ -11,7 +11,6 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.normal_forms.charts import retracted
 from dynsim._core.types import State
-from dynsim.integrators.embedded import solve_within
 from dynsim.systems.base import AbstractFlow
 
 
@@ -85,6 +84,8 @@ class _Varied(eqx.Module):
 @eqx.filter_custom_jvp
 def _solved(x: Any, *, field: Any, end: Array, rtol: Array) -> Any:
     """Return the solution at a time from a state at time 0; the tolerance holds for each of its derivatives too."""
+    from dynsim.integrators.embedded import solve_within
+
     solution = solve_within(lambda t, y, args: field(t, y), jnp.zeros_like(end), end, x, rtol=rtol, first=end / 100)
     return jax.tree.map(lambda a: a[-1], solution.ys)
 

@@ -1,9 +1,8 @@
 """Periodic orbits by multiple shooting on any space, with their Floquet multipliers."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -24,6 +23,9 @@ from dynsim.notebook import picture
 from dynsim.simulation.checks import check_flow, check_start
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat
+
+if TYPE_CHECKING:
+    import diffrax as dfx
 
 ITERATIONS = 30
 FURTHEST = 3.0  # the factor between a guess of the period and the period
@@ -72,7 +74,7 @@ def periodic_orbit(
     shift: State | None = None,
     rtol: float = 1e-10,
     lost: Callable[[State, float], bool] | None = None,
-    solver: dfx.AbstractAdaptiveSolver | None = None,
+    solver: "dfx.AbstractAdaptiveSolver | None" = None,
 ) -> PeriodicOrbit:
     """Return the periodic orbit to which Newton's method leads from a state and a period.
 
@@ -117,7 +119,7 @@ def periodic_orbit(
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
-        ends, maps, speeds, _ = shoot(pair, jnp.asarray(nodes), jnp.asarray(time, float), tolerance)
+        ends, maps, speeds, _ = shoot(pair, nodes, time, tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):

@@ -220,7 +220,7 @@ def _equilibria(
 ) -> tuple[tuple[Equilibrium, ...], tuple[Family, ...]]:
     """Return the isolated equilibria in the window, of a slice those in it, and families with points in its plane."""
     others = [k for k in range(len(at)) if k not in axes]
-    starts = jnp.asarray(lifted(_spread(low, high, SIDE)))
+    starts = lifted(_spread(low, high, SIDE))
     found = equilibria(flow, starts, t)
     inside = lambda x: in_box(x[list(axes)], low, high)
     near = IN_SLICE * float(np.max(high - low))

@@ -12,6 +12,7 @@ from jaxtyping import Array
 
 from analysis.dynamics.scaling.units import Units, made_units, power_near, rounded_units
 from dynsim._core.types import State, Time
+from dynsim.programs import Programmed
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
@@ -56,16 +57,31 @@ def norms(flow: AbstractFlow, states: State, t: Time = 0.0) -> np.ndarray:
 
     `states` are on the first axis of every array.
     """
-    found = np.asarray(_norms(flow, states, jnp.asarray(t, float)))
+    leaves, tree = jax.tree.flatten(states)
+    jacobians = _JACOBIAN.rows(
+        (flow,), np.asarray(t, float), jax.tree.unflatten(tree, [np.asarray(y)[0] for y in leaves])
+    )
+    if jacobians is None:
+        found = np.asarray(_norms(flow, states, jnp.asarray(t, float)))
+    else:
+        J = jacobians(t, *leaves)
+        found = np.linalg.norm(J, axis=(1, 2)) / np.sqrt(J.shape[1])
     return found[np.isfinite(found)]
+
+
+def _jacobian(flow: AbstractFlow, t: Array, x: State) -> Array:
+    flat, restored = ravel_pytree(x)
+    return jax.jacfwd(lambda y: ravel_pytree(flow.vector_field(t, restored(y)))[0])(flat)
+
+
+_JACOBIAN = Programmed(_jacobian)
 
 
 @eqx.filter_jit
 def _norms(flow: AbstractFlow, states: State, t: Array) -> Array:
     def norm(x: State) -> Array:
-        flat, restored = ravel_pytree(x)
-        J = jax.jacfwd(lambda y: ravel_pytree(flow.vector_field(t, restored(y)))[0])(flat)
-        return jnp.linalg.norm(J) / np.sqrt(flat.shape[0])
+        J = _jacobian(flow, t, x)
+        return jnp.linalg.norm(J) / np.sqrt(J.shape[0])
 
     return jax.vmap(norm)(states)
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
+from analysis.dynamics.flow_maps.flat import flat_state
 from dynsim._core.types import State, Step, SymmetryGenerator
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -92,7 +92,7 @@ class Units(NamedTuple):
     def flat(self, state: State) -> np.ndarray:
         """Return the unit of each entry of a flat state."""
         ones = jax.tree.map(lambda part: np.ones(np.shape(part)), state)
-        return np.asarray(ravel_pytree(self.restored(ones))[0], float)
+        return flat_state(self.restored(ones))
 
 
 def made_units(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dynsim.errors import UnavailableError, argument_error
+from dynsim.programs.program import COMPARING, Operation
 
 
 def flint() -> Any:
@@ -190,29 +191,20 @@ ENTRYWISE: dict[str, Callable[..., Any]] = {
     "tanh": _hyperbolic("tanh", lambda p, m: (p - m) / (p + m)), "expm1": _hyperbolic("expm1", lambda p, m: p - 1),
     "log1p": lambda a: (1 + a).log() if is_series(a) else a.log1p(),
     "exp2": lambda a: (a * flint().arb(2).log()).exp(), "logistic": lambda a: 1 / (1 + (-a).exp()),
-    "and": _both, "or": _either, "not": _not, "sign": _sign, "stop_gradient": lambda a: a,
+    "and": _both, "or": _either, "not": _not, "sign": _sign,
     "lt": _compare(operator.lt, operator.ge), "le": _compare(operator.le, operator.gt),
     "gt": _compare(operator.gt, operator.le), "ge": _compare(operator.ge, operator.lt),
     "eq": _compare(operator.eq, operator.ne), "ne": _compare(operator.ne, operator.eq),
-    "convert_element_type": _as_ball, "select_n": selected,
+    "convert_element_type": lambda a, dtype: _as_ball(a), "select_n": selected, "integer_pow": power,
     "clamp": lambda low, a, high: _smaller(_larger(a, low), high),
 }  # fmt: skip
-"""Operations on entries, by the names of JAX's primitives."""
-
-COMPARISONS = frozenset(ENTRYWISE[name] for name in ("lt", "le", "gt", "ge", "eq", "ne"))
+"""The arithmetic of the operations of programs."""
 
 
-def may_jump(operation: Callable[..., Any], arguments: Sequence[Any], found: Any) -> bool:
+def may_jump(operation: Operation, operands: Sequence[Any], found: Any) -> bool:
     """Return whether the result of an operation may jump within balls: a comparison, a sign, an angle at its cut."""
-    if operation in COMPARISONS:
+    if operation.name in COMPARING:
         return not isinstance(found, bool)
-    if operation is _sign:
-        return not (arguments[0] > 0 or arguments[0] < 0)
-    return operation is _angle and bool(arguments[0].contains(0)) and not arguments[1] > 0
-
-
-REDUCED = {
-    "reduce_sum": "add", "reduce_max": "max", "reduce_min": "min", "reduce_prod": "mul", "reduce_and": "and",
-    "reduce_or": "or",
-}  # fmt: skip
-"""Reductions, and the operation that each repeats."""
+    if operation.name == "sign":
+        return not (operands[0] > 0 or operands[0] < 0)
+    return operation.name == "atan2" and bool(operands[0].contains(0)) and not operands[1] > 0

@@ -40,12 +40,13 @@ def main(words: Sequence[str]) -> int:
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
     check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
+    from dynsim.programs import without_compiling
 
     made, where, symmetries = _studied(o)
     if o.resume is None:
         _drawn_component(o, made, made.begun(len(o.box) // 2 or None))
     second = second_parameter(o, made.system) if o.second else None
-    with renamed(max_step="largest"):
+    with renamed(max_step="largest"), without_compiling():
         diagram = _diagram(o, made, where, symmetries)
     say(repr(diagram))
     for one, iterate in zip(diagram.branches, diagram.iterates, strict=True):

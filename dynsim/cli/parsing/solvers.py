@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dynsim.errors import Outcome
-from dynsim.integrators import RKC2, AbstractIntegrator, Diffrax, Scipy, stiff
-from dynsim.integrators.presets import implicit
+from dynsim.integrators import AbstractIntegrator
 
 
 def integrator(name: str, rtol: float, max_steps: int | None = None) -> AbstractIntegrator:
@@ -15,6 +14,8 @@ def integrator(name: str, rtol: float, max_steps: int | None = None) -> Abstract
     The implicit one, `stiff`, has its own choice of the absolute tolerance. Without a cap on steps it is that of the
     integrator.
     """
+    from dynsim.integrators import RKC2, Diffrax, Scipy, stiff
+
     if name == "stiff":
         made: Diffrax | Scipy = stiff(rtol)
     elif name == "scipy":
@@ -26,7 +27,11 @@ def integrator(name: str, rtol: float, max_steps: int | None = None) -> Abstract
 
 def of_many(name: str, rtol: float) -> AbstractIntegrator | None:
     """Return the integrator of many starts, or of tangent vectors, by its word: None for the one that they have."""
-    return implicit(rtol) if name == "stiff" else None
+    if name != "stiff":
+        return None
+    from dynsim.integrators.presets import implicit
+
+    return implicit(rtol)
 
 
 SOLVERS = {

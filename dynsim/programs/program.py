@@ -1,0 +1,139 @@
+"""A function as data: its scalar operations in order, on numbered values."""
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dynsim.errors import argument_error, counted
+
+COMPARING = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+class ProgramError(ValueError):
+    """A function has no scalar program; `uses` names the operation that has none, or says that there are too many."""
+
+    def __init__(self, uses: str):
+        super().__init__(str(argument_error("fn", "consist of scalar operations on its input", f"uses {uses}")))
+        self.uses = uses
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.uses,)
+
+
+class Operation(NamedTuple):
+    """One scalar operation: the name of a JAX primitive, the numbers of its operands, and the type of its result.
+
+    `parameter` is the exponent of `integer_pow`, the new type of `convert_element_type` or the method of `round`, and
+    None for all others.
+    """
+
+    name: str
+    operands: tuple[int, ...]
+    dtype: np.dtype
+    parameter: Any = None
+
+
+class Comparison(NamedTuple):
+    """A comparison of two values that depend on the input: its name, and the numbers of both and of its result."""
+
+    name: str
+    left: int
+    right: int
+    result: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Program:
+    """The scalar operations of a function of arrays, in order.
+
+    Values are numbered: first the entries of the inputs, one array after the other, then the constants, then the result
+    of each operation. Equal operations occur once.
+
+    Attributes:
+        shapes: the shape of each input array.
+        dtypes: the type of each input array.
+        structure: how the input arrays make up the arguments.
+        constants: numbers, each in the type in which it was traced.
+        operations: the operations; each uses earlier values only.
+        outputs: for each output array the numbers of its entries.
+        output_dtypes: the type of each output array.
+        output_structure: how the output arrays make up the result.
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[np.dtype, ...]
+    structure: Any
+    constants: tuple[Any, ...]
+    operations: tuple[Operation, ...]
+    outputs: tuple[np.ndarray, ...]
+    output_dtypes: tuple[np.dtype, ...]
+    output_structure: Any
+
+    @functools.cached_property
+    def num_inputs(self) -> int:
+        """The number of entries of all input arrays."""
+        return sum(int(np.prod(shape)) for shape in self.shapes)
+
+    @property
+    def first_operation(self) -> int:
+        """The number of the result of the first operation."""
+        return self.num_inputs + len(self.constants)
+
+    @functools.cached_property
+    def types(self) -> tuple[np.dtype, ...]:
+        """The type of each value."""
+        sizes = [int(np.prod(shape)) for shape in self.shapes]
+        inputs = [dtype for dtype, size in zip(self.dtypes, sizes, strict=True) for _ in range(size)]
+        return (*inputs, *(np.dtype(type(c)) for c in self.constants), *(o.dtype for o in self.operations))
+
+    @functools.cached_property
+    def varies(self) -> np.ndarray:
+        """For each value whether it depends on the input."""
+        found = np.zeros(self.first_operation + len(self.operations), bool)
+        found[: self.num_inputs] = True
+        for k, operation in enumerate(self.operations, self.first_operation):
+            found[k] = any(found[j] for j in operation.operands)
+        return found
+
+    @functools.cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The comparisons of values that depend on the input, where the function may jump or have a kink.
+
+        Those with NaN (`x != x`) are left out. `sign`, `abs`, `max`, `min`, `clamp`, `floor`, `ceil`, `round` and `rem`
+        compare without being listed here.
+        """
+        listed = enumerate(self.operations, self.first_operation)
+        return tuple(
+            Comparison(o.name, o.operands[0], o.operands[1], k)
+            for k, o in listed
+            if o.name in COMPARING and self.varies[k] and o.operands[0] != o.operands[1]
+        )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(str(shape) for shape in self.shapes)
+        constants = counted(len(self.constants), "constant")
+        return f"Program of ({sizes}): {counted(len(self.operations), 'operation')}, {constants}"
+
+    def __str__(self) -> str:
+        """Return a listing with one value a line."""
+        lines, first = [repr(self)], 0
+        for shape, dtype in zip(self.shapes, self.dtypes, strict=True):
+            size = int(np.prod(shape))
+            lines.append(f"  input {_numbers(range(first, first + size))}: {dtype}{list(shape)}")
+            first += size
+        lines += [f"  {_number(first + k)} = {value}" for k, value in enumerate(self.constants)]
+        for k, operation in enumerate(self.operations, self.first_operation):
+            name = operation.name if operation.parameter is None else f"{operation.name}[{operation.parameter}]"
+            lines.append(f"  {_number(k)} = {name} {' '.join(map(_number, operation.operands))}")
+        lines += [f"  output {list(o.shape)}: {_numbers(o.ravel().tolist())}" for o in self.outputs]
+        return "\n".join(lines)
+
+
+def _number(k: int) -> str:
+    return f"%{k}"
+
+
+def _numbers(many: Any) -> str:
+    return " ".join(map(_number, many)) or "nothing"
