@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.flow_maps.flat import flat_state
 from dynsim._core.types import State, Step, SymmetryGenerator
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -92,7 +91,8 @@ class Units(NamedTuple):
     def flat(self, state: State) -> np.ndarray:
         """Return the unit of each entry of a flat state."""
         ones = jax.tree.map(lambda part: np.ones(np.shape(part)), state)
-        return flat_state(self.restored(ones))
+        parts = jax.tree.leaves(self.restored(ones))
+        return np.concatenate([np.ravel(np.asarray(part)) for part in parts], dtype=float)
 
 
 def made_units(
