@@ -100,7 +100,7 @@ def test_a_record_of_another_configuration_is_refused(tmp_path):
 def test_the_ensemble_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeypatch):
     small = replace(ENSEMBLE, quick=SMALL)  # two parts of twenty members
     record(small, "quick", 0, tmp_path / "whole")
-    solve, calls = dynsim.simulation.ensemble._together, []
+    solve, calls = dynsim.simulation.ensemble.solve_together, []
 
     def counted(*arguments):
         calls.append(1)
@@ -108,7 +108,7 @@ def test_the_ensemble_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeyp
             raise KeyboardInterrupt
         return solve(*arguments)
 
-    monkeypatch.setattr(dynsim.simulation.ensemble, "_together", counted)
+    monkeypatch.setattr(dynsim.simulation.ensemble, "solve_together", counted)
     with pytest.raises(KeyboardInterrupt, match="20 of 40 members"):
         record(small, "quick", 0, tmp_path / "killed")
     record(small, "quick", 0, tmp_path / "killed")

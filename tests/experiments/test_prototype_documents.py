@@ -148,8 +148,8 @@ def corpus(folder, monkeypatch, labels: str = "10"):
     vec = np.array([[1.0, 0], [-1, 0], [0, 3]])
     np.savez(folder / "vectors.npz", word=np.array([b"good", b"bad", b"film"]), vec=vec)
     for name in ("a.csv.gz", "b.csv.gz"):
-        with gzip.open(folder / name, "wt", encoding="utf-8") as random_key:
-            random_key.write(f"text,label\nGOOD unheard film good,{labels[0]}\nbad,{labels[1]}\n")
+        with gzip.open(folder / name, "wt", encoding="utf-8") as file:
+            file.write(f"text,label\nGOOD unheard film good,{labels[0]}\nbad,{labels[1]}\n")
     monkeypatch.setenv("DYNSIM_DATA", str(folder))
     return read_corpus(Corpus("a.csv.gz", "b.csv.gz", length=2), "vectors.npz")
 
@@ -169,10 +169,10 @@ def test_one_file_is_split_thinned_evenly_and_read_word_for_word(tmp_path, monke
     np.savez(tmp_path / "vectors.npz", word=np.array(words, "S"), vec=vec)
     train = ["The film", "fine", "a film a", "fine", "fine film"]  # of five the first, third and last
     test = ["unheard", "Fine", "never", "film", "the a"]
-    with gzip.open(tmp_path / "all.csv.gz", "wt", encoding="utf-8") as random_key:
-        random_key.write("text,label,split\n")
+    with gzip.open(tmp_path / "all.csv.gz", "wt", encoding="utf-8") as file:
+        file.write("text,label,split\n")
         for k, (a, b) in enumerate(zip(train, test, strict=True)):
-            random_key.write(f"{a},{k % 2},train\n{b},{(k + 1) % 2},test\n")
+            file.write(f"{a},{k % 2},train\n{b},{(k + 1) % 2},test\n")
     monkeypatch.setenv("DYNSIM_DATA", str(tmp_path))
     split = Corpus("all.csv.gz", "all.csv.gz", by_split=True, length=4, limit=3)
     first, second = read_corpus(split, "vectors.npz")

@@ -26,11 +26,11 @@ def data(tmp_path, monkeypatch):
     np.savez(folder / "images.npz", x_train=images["x_train"], x_test=images["x_test"])
     np.savez(folder / "glove_twitter_25d_12k.npz", word=np.array(WORDS, "S"), vec=rng.normal(size=(6, 4)))
     for name in ("a.csv.gz", "b.csv.gz"):
-        with gzip.open(folder / name, "wt", encoding="utf-8") as random_key:
-            random_key.write("text,label\n")
+        with gzip.open(folder / name, "wt", encoding="utf-8") as file:
+            file.write("text,label\n")
             for row in range(24):
                 words = rng.choice(WORDS[3 * (row % 2) : 3 * (row % 2) + 3], 3)
-                random_key.write(f"{' '.join(words)},{row % 2}\n")
+                file.write(f"{' '.join(words)},{row % 2}\n")
     monkeypatch.setenv("DYNSIM_DATA", str(folder))
     return folder
 
