@@ -263,7 +263,8 @@ def test_bad_arguments_are_named():
 DIGEST = """
 import jax.numpy as jnp
 import numpy as np
-from dynsim import Diffrax, InSpan, TokenFlow
+from dynsim import Diffrax, InSpan
+from dynsim.tokens import TokenFlow
 from dynsim.simulation.ensemble import _checked, _digest, _parts
 
 
