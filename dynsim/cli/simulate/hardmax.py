@@ -42,7 +42,7 @@ class Hardmax:
     """number of tokens, if they are not read from a file"""
     dimension: int = 2
     """dimension of a token, if they are not read from a file"""
-    initial_tokens: str = "uniform"
+    initial: str = "uniform"
     """an initial distribution (uniform is standard normal here), or a .npy or .csv file with one token per row"""
     layers: int = 50
     """number of layers"""
