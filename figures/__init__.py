@@ -1,1 +1,5 @@
 """Figures: each computes its data, stores them, and draws them with Matplotlib."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

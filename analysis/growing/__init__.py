@@ -1,1 +1,5 @@
 """Measures of the growing system: residual spectra, separation forces, temperatures, functionals and events."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

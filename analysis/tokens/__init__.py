@@ -1,1 +1,5 @@
 """Measures of token states: distance from consensus, hemispheres, energies and Lyapunov functions, clusters."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -37,7 +37,7 @@ def main(words: Sequence[str]) -> int:
     from dynsim.simulation.simulate import simulate
     from dynsim.systems.tokens.initial import initial_tokens
     from dynsim.systems.tokens.published import published_gradient_flow
-    from figures import figure
+    from figures.figure import save as save_figure
     from figures.gallery import find_figures
 
     writable_folder("out", o.out)
@@ -59,7 +59,7 @@ def main(words: Sequence[str]) -> int:
         say(f"  {in_words(line)}")
         sound = sound and c.sound
     files = [
-        str(f) for one in find_figures("consensus/figure-1") for f in figure.save(one, o.out, formats=("pdf", "png"))
+        str(f) for one in find_figures("consensus/figure-1") for f in save_figure(one, o.out, formats=("pdf", "png"))
     ]
     say(f"Figure 1: {', '.join(files)}")
     say(f"Done in {time.perf_counter() - started:.1f} s.")

@@ -263,7 +263,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     import jax
     import jax.numpy as jnp
 
-    from analysis.dynamics.equilibria.families import families
+    from analysis.dynamics.equilibria.families import equilibrium_families
     from analysis.dynamics.equilibria.newton import equilibria, in_box
     from analysis.dynamics.portraits.plane import window
     from figures.panels.attractors import ends
@@ -276,7 +276,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     speeds = jax.vmap(lambda x: found.system.vector_field(jnp.asarray(o.time), x))(jnp.asarray(xs)[:, None])[:, 0]
     starts, inside = jnp.asarray(xs)[::5, None], lambda x: in_box(x, *corners)
     rests = [e for e in equilibria(found.system, starts, o.time) if inside(np.asarray(e.state))]
-    rests, curves = families(found.system, rests, starts, np.array([high - low]), inside=inside, t=o.time)
+    rests, curves = equilibrium_families(found.system, rests, starts, np.array([high - low]), inside=inside, t=o.time)
     points = np.array([float(e.state[0]) for e in rests])
     listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [one.said() for one in curves]
     said = "; ".join(listed) or "no equilibrium in the window"
@@ -311,7 +311,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     """Return the portrait of the simplex of three states."""
     import jax.numpy as jnp
 
-    from analysis.dynamics.equilibria.families import families
+    from analysis.dynamics.equilibria.families import equilibrium_families
     from analysis.dynamics.equilibria.newton import equilibria
     from analysis.dynamics.flow_maps.unit_speed import curves
     from figures.panels.labels import symbol
@@ -325,7 +325,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time)
     inside = lambda x: bool(np.min(x) > -1e-9)
     found = [e for e in equilibria(system, starts, o.time) if inside(np.asarray(e.state))]
-    found, lines = families(system, found, starts, np.ones(3), inside=inside, t=o.time)
+    found, lines = equilibrium_families(system, found, starts, np.ones(3), inside=inside, t=o.time)
     points = np.array([np.asarray(e.state) for e in found]).reshape(-1, 3)
     kinds = tuple(e.kind for e in found)
     states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")

@@ -1,5 +1,6 @@
 """Bad input of every kind: one sentence on stderr that names the argument, exit status 2, and no traceback."""
 
+import importlib
 import io
 import json
 import os
@@ -317,7 +318,7 @@ def test_every_command_that_may_need_data_takes_its_folder(capsys, folder, comma
 
 
 def test_figures_without_data_are_named_and_the_others_are_drawn(capsys, folder, monkeypatch):
-    from figures import figure, gallery
+    from figures import gallery
 
     class One:
         compute_paper_size = None
@@ -337,7 +338,7 @@ def test_figures_without_data_are_named_and_the_others_are_drawn(capsys, folder,
     monkeypatch.setattr(
         gallery, "find_figures", lambda name, figures: [One("trained-1"), One("plain"), One("trained-2")]
     )
-    monkeypatch.setattr(figure, "save", save)
+    monkeypatch.setattr(importlib.import_module("figures.figure"), "save", save)
     status, out, err = run(capsys, "figure", "some")
     assert (status, out) == (2, "plain.pdf\n")
     assert "the folder of data files that `trained-1`, `trained-2` need (`--data FOLDER`)" in err

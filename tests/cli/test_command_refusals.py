@@ -1,6 +1,7 @@
 """Options of the workbench's commands that do not fit are refused before anything is computed, each by its own name."""
 
 import dataclasses
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ def nothing_runs(tmp_path, monkeypatch):
         "analysis.dynamics.poincare.orbit_diagram",
         "analysis.dynamics.poincare.poincare_section",
     ):
-        monkeypatch.setattr(name, lambda *a, **k: pytest.fail("computed before the options were looked at"))
+        module, _, function = name.rpartition(".")
+        computed = lambda *a, **k: pytest.fail("computed before the options were looked at")
+        monkeypatch.setattr(importlib.import_module(module), function, computed)
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(MINE)
     return tmp_path

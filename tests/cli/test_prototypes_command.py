@@ -4,8 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim import Diffrax, PrototypeFlow, PrototypeLoss, load, simulate
+from dynsim import Diffrax, load, simulate
 from dynsim.cli.simulate.prototypes.summary import _measures, coincidences
+from dynsim.prototypes import PrototypeFlow, PrototypeLoss
 from dynsim.systems.prototypes.assignments import entropy, separation
 from dynsim.systems.prototypes.temperatures import Annealing
 from tests.cli.test_command_line import refused, run

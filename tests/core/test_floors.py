@@ -36,6 +36,10 @@ LAYERS = {
     "figures": 10,
     "dynsim/cli": 11,
 }
+# Modules that only give out names of others, for users; they stand above everything, so that none of ours imports them.
+NAMESPACES = {
+    f"dynsim.{name}" for name in ("catalogue", "chains", "fast_slow", "growing", "hardmax", "prototypes", "tokens")
+}
 # The highest floor for a module beside the folders; `__main__` opens every folder.
 HIGHEST = {"dynsim": 0, "analysis": 10, "figures": 10}
 
@@ -78,13 +82,16 @@ def folder_of(module: str) -> str:
 
 def beside_the_folders(module: str) -> bool:
     """Whether a module lies in a package itself and not in one of its folders; `__main__` is a command."""
-    return folder_of(module) in PACKAGES and module not in PACKAGES and not module.endswith("__main__")
+    apart = module in PACKAGES or module in NAMESPACES or module.endswith("__main__")
+    return folder_of(module) in PACKAGES and not apart
 
 
 @functools.cache
 def layer(module: str) -> int:
     if module in PACKAGES:
         return 0  # the lists of public names
+    if module in NAMESPACES:
+        return max(LAYERS.values()) + 1
     if beside_the_folders(module):
         return max((layer(name) for name in imports(module)), default=0)
     if module.endswith("__main__"):

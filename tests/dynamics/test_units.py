@@ -6,8 +6,9 @@ import pytest
 
 from analysis.dynamics.scaling.samples import largest, norms, ranges, sample_units
 from analysis.dynamics.scaling.units import power_near
-from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Sphere, TokenFlow, random_key
+from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Sphere, random_key
 from dynsim.systems.fast_slow.flow import FastSlow
+from dynsim.tokens import TokenFlow
 
 
 def largest_units(flow, states):

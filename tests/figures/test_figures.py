@@ -58,7 +58,7 @@ def test_another_seed_other_code_a_broken_file_and_fresh_compute_again(tmp_path,
     shown.data(tmp_path, seed=1)
     shown.data(tmp_path, seed=1, fresh=True)
     assert len(calls) == 3
-    monkeypatch.setattr("figures.figure._digest", lambda compute: "other")
+    monkeypatch.setattr(importlib.import_module("figures.figure"), "_digest", lambda compute: "other")
     shown.data(tmp_path, seed=1)
     assert len(calls) == 4
     (tmp_path / "consensus/decay.npz").write_bytes(b"PK broken")
@@ -98,8 +98,7 @@ def x(data):
 
 
 def test_the_digest_is_of_dynsim_and_the_measures_too_but_not_of_the_claims(tmp_path, monkeypatch):
-    from figures import figure as module
-
+    module = importlib.import_module("figures.figure")
     seen = []
     for package in ("dynsim", "analysis"):
         (tmp_path / package).mkdir()

@@ -4,8 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim import FunctionFlow, Scipy, SoftmaxMap, iterate, simulate
+from dynsim import FunctionFlow, Scipy, iterate, simulate
 from dynsim.cli.simulate.hardmax import draw
+from dynsim.hardmax import SoftmaxMap
 from figures import files
 from figures.fitted import fitted
 from figures.panels.basins import basin_image

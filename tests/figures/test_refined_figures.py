@@ -6,19 +6,9 @@ import numpy as np
 import pytest
 
 from analysis.tokens.consensus import diameter
-from dynsim import (
-    Event,
-    FunctionFlow,
-    FunctionMap,
-    Scipy,
-    TokenFlow,
-    Transition,
-    iterate,
-    random_key,
-    simulate,
-    simulate_hybrid,
-)
+from dynsim import Event, FunctionFlow, FunctionMap, Scipy, Transition, iterate, random_key, simulate, simulate_hybrid
 from dynsim.cli.simulate.flows import draw_one
+from dynsim.tokens import TokenFlow
 from figures import files
 from figures.refined import refined, refined_phases
 from figures.trajectories import drawing

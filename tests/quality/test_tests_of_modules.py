@@ -13,12 +13,14 @@ MODULES = {
     "dynsim/flows/attention.py": "class TokenFlow:\n    pass\n\n\ndef weights(x):\n    return x\n",
     "dynsim/flows/inner.py": "def rounded(x):\n    return x\n",
     "dynsim/simulation.py": "from dynsim.flows.inner import rounded\n\n\ndef simulate(x):\n    return rounded(x)\n",
+    "dynsim/tokens.py": 'from dynsim.flows.attention import TokenFlow\n\n__all__ = [\n    "TokenFlow",\n]\n',
     "dynsim/cli/continue.py": "def main():\n    return 1\n",
 }
 TESTS_OF_PROJECT = {
     "test_flat.py": "import numpy as np\n\nassert np.weights == 1\n",
     "dynamics/flows/test_face.py": "import dynsim as ds\n\nds.flows.weights(ds.flows.weights(ds.flows.weights(1)))\n",
     "dynamics/test_direct.py": "from dynsim.flows.attention import TokenFlow\n",
+    "dynamics/test_namespace.py": "import dynsim as ds\n\nds.tokens.TokenFlow(ds.tokens.TokenFlow())\n",
     "dynamics/test_twice.py": "from dynsim.flows import attention\n\nattention.weights(attention.weights(2))\n",
     "dynamics/test_runs.py": "from dynsim import simulate as run\n\nrun(1)\n",
     "cli/test_commands.py": "call('dynsim continue --to 3')\n",
@@ -53,6 +55,7 @@ def test_files_in_folders_are_found_by_imports_and_faces_those_with_most_referen
         "dynamics/test_twice.py",
         "dynamics/test_direct.py",
         "dynamics/flows/test_face.py",
+        "dynamics/test_namespace.py",
     ]
 
 

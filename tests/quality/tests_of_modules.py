@@ -90,11 +90,16 @@ def _most_referring(sources: Iterable[Source], files: Iterable[Path], index: Ind
             home, parts = _home(name, index)
             if home in own:
                 exact += count * bool(parts and parts[0] in own[home])
-            elif home in index.packages:
+            elif home in index.packages or (home and _gives_out(index.by_module[home])):
                 through += count * any((home.split(".")[0], part) in public for part in parts)
         if exact or through:
             scores[path] = (exact, through)
     return sorted(scores, key=lambda path: scores[path], reverse=True)
+
+
+def _gives_out(source: Source) -> bool:
+    """Whether a module defines nothing but the list of the names that it gives out, as `dynsim.tokens` does."""
+    return source.words == {"__all__"}
 
 
 def _home(name: str, index: Index) -> tuple[str, list[str]]:

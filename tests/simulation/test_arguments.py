@@ -109,7 +109,8 @@ REFUSALS = {
 IMPORTS = "imports"
 SCRIPT = """
 import numpy as np
-from dynsim import Diffrax, Euclidean, FunctionMap, Product, Scipy, Simplex, Sphere, TokenFlow, simulate
+from dynsim import Diffrax, Euclidean, FunctionMap, Product, Scipy, Simplex, Sphere, simulate
+from dynsim.tokens import TokenFlow
 
 BOTH = Product((Sphere(), Euclidean()))
 

@@ -263,8 +263,9 @@ def test_bad_arguments_are_named():
 DIGEST = """
 import jax.numpy as jnp
 import numpy as np
-from dynsim import Diffrax, InSpan, TokenFlow
+from dynsim import Diffrax, InSpan
 from dynsim.simulation.ensemble import _checked, _parts, work_digest
+from dynsim.tokens import TokenFlow
 
 
 def digest():

@@ -1,6 +1,6 @@
 """A user's own fast-slow systems, in a module of its own as users write them."""
 
-from dynsim import FastSlowFlow
+from dynsim.fast_slow import FastSlowFlow
 
 
 def fast(x, y):

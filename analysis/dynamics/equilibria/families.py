@@ -66,7 +66,7 @@ class Family(NamedTuple):
         return f"curve of equilibria {where}{left}: {', '.join(parts)}"
 
 
-def families(
+def equilibrium_families(
     flow: AbstractFlow,
     found: Sequence[Equilibrium],
     starts: Float[Array | np.ndarray, "starts d"],

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.attractors.basins import Search, labelled, set_up
-from analysis.dynamics.equilibria.families import Family, families
+from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.unit_speed import Frozen
 from dynsim._core.types import Time
@@ -101,7 +101,7 @@ def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -
     starts = jax.vmap(flow.space.project)(jnp.asarray(points))
     field = np.asarray(jax.vmap(lambda x: flow.vector_field(jnp.asarray(t, float), x))(starts))
     some = starts[:: -(-len(points) // 256)]
-    found, curves_of = families(flow, equilibria(flow, some, t), some, np.ones(points.shape[1]), t=t)
+    found, curves_of = equilibrium_families(flow, equilibria(flow, some, t), some, np.ones(points.shape[1]), t=t)
     rests = np.array([e.state for e in found]).reshape(-1, points.shape[1])
     limits, cycles, others = _limits(flow, starts, rests, t, horizon)
     return Portrait(np.asarray(starts), field, rests, tuple(e.kind for e in found), limits, cycles, curves_of, others)

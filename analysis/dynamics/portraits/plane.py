@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from analysis.dynamics.equilibria.families import Family, families
+from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.newton import Equilibrium, equilibria, in_box
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import curves
@@ -228,7 +228,9 @@ def _equilibria(
     kept = [e for e in kept if inside(np.asarray(e.state))]
     extent = lifted(high - low)
     extent[others] = 1.0
-    isolated, curves_of = families(flow, kept, starts, extent, inside=inside, axes=axes if others else None, t=t)
+    isolated, curves_of = equilibrium_families(
+        flow, kept, starts, extent, inside=inside, axes=axes if others else None, t=t
+    )
     return isolated, tuple(f._replace(points=f.points[:, list(axes)]) for f in curves_of)
 
 

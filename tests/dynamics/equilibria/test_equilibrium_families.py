@@ -9,7 +9,7 @@ from analysis.dynamics.attractors.distances import one_curve
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
 from analysis.dynamics.attractors.search import NOT_ATTRACTING, find_attractors
 from analysis.dynamics.attractors.surfaces import alike, leads_to
-from analysis.dynamics.equilibria.families import families
+from analysis.dynamics.equilibria.families import equilibrium_families
 from analysis.dynamics.equilibria.newton import Equilibrium
 from analysis.dynamics.equilibria.search import find_equilibria
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
@@ -28,7 +28,7 @@ def found_from(flow, rests, size, *, axes=None):
     starts, size = jnp.asarray(rests, float), np.asarray(size, float)
     given = [Equilibrium(x, 0.0, spectrum(flow, x), 1) for x in starts]
     inside = lambda x: bool(np.all(np.abs(x) <= size * (1 + 1e-9)))
-    return families(flow, given, starts, size, inside=inside, axes=axes)
+    return equilibrium_families(flow, given, starts, size, inside=inside, axes=axes)
 
 
 @pytest.mark.slow

@@ -43,7 +43,8 @@ print(s.y[0, -1])
 """,
     "dynsim, Scipy()": """
 import numpy as np
-from dynsim import Scipy, published_gradient_flow
+from dynsim import Scipy
+from dynsim.tokens import published_gradient_flow
 from dynsim.simulation.simulate import simulate
 flow = published_gradient_flow()
 P = np.asarray(flow.query_key.value[0])
@@ -61,7 +62,8 @@ print(np.asarray(solve(jnp.asarray(y0)))[-1, 0, 0])
 """,
     "dynsim, Diffrax()": """
 import numpy as np
-from dynsim import Diffrax, published_gradient_flow
+from dynsim import Diffrax
+from dynsim.tokens import published_gradient_flow
 from dynsim.simulation.simulate import simulate
 flow = published_gradient_flow()
 P = np.asarray(flow.query_key.value[0])

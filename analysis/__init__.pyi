@@ -1,0 +1,12 @@
+from . import chains as chains
+from . import claims as claims
+from . import dynamics as dynamics
+from . import experiments as experiments
+from . import fast_slow as fast_slow
+from . import growing as growing
+from . import hardmax as hardmax
+from . import ledger as ledger
+from . import networks as networks
+from . import prototypes as prototypes
+from . import report as report
+from . import tokens as tokens

@@ -1,0 +1,13 @@
+from .critical_manifold import ManifoldBranch as ManifoldBranch
+from .critical_manifold import connected_branches as connected_branches
+from .critical_manifold import manifold_branch as manifold_branch
+from .critical_manifold import sheet as sheet
+from .folds import LossOfHyperbolicity as LossOfHyperbolicity
+from .folds import fast_eigenvalues as fast_eigenvalues
+from .folds import fold_near as fold_near
+from .folds import root_near as root_near
+from .quasi_steady_states import fast_limit as fast_limit
+from .quasi_steady_states import quasi_steady_state as quasi_steady_state
+from .reductions import ReductionErrors as ReductionErrors
+from .reductions import first_order_correction as first_order_correction
+from .reductions import reduction_error as reduction_error

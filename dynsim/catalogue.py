@@ -1,0 +1,24 @@
+"""Textbook systems with published numbers: oscillators, chaotic flows, populations, and maps."""
+
+from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz, Roessler
+from dynsim.systems.catalogue.maps import Henon, Ikeda, Logistic, Standard
+from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, FitzHughNagumo, Pendulum, VanDerPol
+from dynsim.systems.catalogue.populations import Brusselator, Kuramoto, LotkaVolterra
+
+__all__ = [
+    "Brusselator",
+    "DoubleWell",
+    "Duffing",
+    "FitzHughNagumo",
+    "Henon",
+    "HenonHeiles",
+    "Ikeda",
+    "Kuramoto",
+    "Logistic",
+    "Lorenz",
+    "LotkaVolterra",
+    "Pendulum",
+    "Roessler",
+    "Standard",
+    "VanDerPol",
+]

@@ -1,0 +1,15 @@
+from .decoder.attention_flow import attention_flow as attention_flow
+from .decoder.pretrained import load_transformer as load_transformer
+from .decoder.tokenizer import Tokenizer as Tokenizer
+from .decoder.tokenizer import load_tokenizer as load_tokenizer
+from .decoder.transformer import Transformer as Transformer
+from .decoder.transformer import TransformerMap as TransformerMap
+from .multirate.config import MultirateConfig as MultirateConfig
+from .multirate.config import layer_equivalent_cost as layer_equivalent_cost
+from .multirate.network import MultirateNetwork as MultirateNetwork
+from .multirate.network import draw_multirate as draw_multirate
+from .multirate.network import with_gates as with_gates
+from .prototypes.layer import PrototypeReadout as PrototypeReadout
+from .prototypes.layer import draw_readout as draw_readout
+from .prototypes.quantisers import HardQuantiser as HardQuantiser
+from .prototypes.quantisers import SoftQuantiser as SoftQuantiser

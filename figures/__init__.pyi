@@ -1,0 +1,15 @@
+from . import panels as panels
+from .figure import Figure as Figure
+from .figure import figure as figure
+from .figure import save as save
+from .files import FORMATS as FORMATS
+from .files import write_figure as write_figure
+from .gallery import FIGURES as FIGURES
+from .gallery import find_figures as find_figures
+from .movie import write_movie as write_movie
+from .style import COLOURS as COLOURS
+from .style import basin_colour as basin_colour
+from .style import canvas as canvas
+from .style import colour as colour
+from .style import paler as paler
+from .style import settings as settings
