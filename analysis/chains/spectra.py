@@ -12,7 +12,7 @@ import scipy.sparse.linalg
 from analysis.chains.classes import classes_of_pattern, periods
 from analysis.chains.reversibility import tree_balance
 from analysis.chains.stationary import stationary_distributions
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_rates, num_states
 from dynsim.systems.master_equation.flow import step_bound
 
@@ -131,7 +131,7 @@ def _least_ratio(Q: Matrix, closed: int) -> float:
     balance = tree_balance(Q)
     if not balance.reversible:
         must = f"have at most {DENSE} states or be reversible"
-        raise argument_error("generator", must, f"has {num_states(Q)} states")
+        raise ArgumentError("generator", must, f"has {num_states(Q)} states")
     S = _symmetrised(Q, np.exp(balance.log_weights.astype(float)))
     lowest = scipy.sparse.linalg.eigsh(S, k=1, which="SA", v0=_start(num_states(Q)), return_eigenvectors=False)
     return float(-1 / lowest[0])

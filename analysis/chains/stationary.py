@@ -12,7 +12,7 @@ from jaxtyping import Int
 from analysis.chains.classes import Classes, classes_of_pattern, shown
 from analysis.chains.elimination import by_elimination, by_inverse_iteration, by_lu, lu_factors
 from analysis.chains.reversibility import Reversibility, tree_balance
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import (
     Matrix,
     check_distribution,
@@ -61,7 +61,7 @@ class StationaryDistributions:
         """The unique stationary distribution; raises `ValueError` naming the closed classes if there are several."""
         if not self.unique:
             closed = ", ".join(shown(one.states) for one in self.distributions[:8])
-            raise argument_error("generator", "have one closed class", f"has {len(self.distributions)}: {closed}")
+            raise ArgumentError("generator", "have one closed class", f"has {len(self.distributions)}: {closed}")
         return self.distributions[0]
 
     def explain(self) -> str:
@@ -102,7 +102,7 @@ def stationary_distributions(generator: Any, *, method: str = "auto") -> Station
         IntegrationError: if inverse iteration does not converge.
     """
     if method not in METHODS:
-        raise argument_error("method", f"be one of {', '.join(METHODS)}", f"is `{method}`")
+        raise ArgumentError("method", f"be one of {', '.join(METHODS)}", f"is `{method}`")
     Q = check_generator(generator)
     classes = classes_of_pattern(Q)
     found = []
@@ -137,7 +137,7 @@ def _solved(Q: Matrix, method: str, classes: Classes | None) -> tuple[str, np.nd
         if method == "tree":
             i, j = found.edge
             must = "be reversible for the tree method"
-            raise argument_error("generator", must, f"is off detailed balance by {found.violation:.3g} at ({i}, {j})")
+            raise ArgumentError("generator", must, f"is off detailed balance by {found.violation:.3g} at ({i}, {j})")
     sparse = scipy.sparse.csc_array(Q)
     solvers: dict[str, Callable[[Any], Any]] = {"lu": by_lu, "inverse-iteration": by_inverse_iteration}
     if method in solvers:

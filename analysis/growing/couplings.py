@@ -12,7 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 
 NEUTRAL = 1e-8  # curvatures below it, relative to the largest, belong to symmetries
@@ -54,7 +54,7 @@ def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
     """
     size = ravel_pytree(x.encoder)[0].size
     if size == 0:
-        raise argument_error("flow", "have an encoder with parameters", "has one without")
+        raise ArgumentError("flow", "have an encoder with parameters", "has one without")
     full = np.asarray(_hessian(flow, x))
     ends = [_range(full[:size, :size]), _range(full[size:, size:])]
     return Curvatures(float(np.linalg.norm(full[:size, size:], 2)), *ends)

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.special import erfc
 
 from dynsim._core.validation import integer, number, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.growing.residual import antisymmetric_part, residual_matrix
 
 Rows = Float[np.ndarray, "h d"]
@@ -63,7 +63,7 @@ def captured_basis(rows: ArrayLike, *, tolerance: float = 1e-10) -> Rows:
     """
     found = np.asarray(reals("rows", rows), float)
     if found.ndim != 2:
-        raise argument_error("rows", "be an array of rows (h, d)", f"has shape {found.shape}")
+        raise ArgumentError("rows", "be an array of rows (h, d)", f"has shape {found.shape}")
     _, sizes, basis = np.linalg.svd(found, full_matrices=False)
     return basis[sizes > tolerance * np.max(sizes, initial=0.0)]
 
@@ -92,7 +92,7 @@ def directional_loss(
     """
     whole = np.linalg.norm(residual_matrix(interaction, tokens=tokens, reading=reading))
     if whole == 0:
-        raise argument_error("interaction", "have an antisymmetric part that the reading sees", "has none")
+        raise ArgumentError("interaction", "have an antisymmetric part that the reading sees", "has none")
     return float(np.linalg.norm(residual_matrix(interaction, frames, tokens=tokens, reading=reading)) / whole)
 
 
@@ -118,5 +118,5 @@ def expected_best_alignment(dimension: int, rows: int, scale: Any = 1.0) -> floa
 def _antisymmetric(matrix: ArrayLike) -> Float[np.ndarray, "d d"]:
     a = antisymmetric_part(matrix)
     if np.linalg.norm(a - np.asarray(matrix, float)) > 1e-9 * max(np.linalg.norm(a), 1e-300):
-        raise argument_error("matrix", "be antisymmetric", "is not")
+        raise ArgumentError("matrix", "be antisymmetric", "is not")
     return a

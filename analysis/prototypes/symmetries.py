@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from analysis.prototypes.hessian import hessian_blocks
 from dynsim._core.types import State, Time
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 
 LIFTED = 1e-9  # relative: a motion of the embeddings that parameters follow up to rounding
@@ -69,7 +69,7 @@ def permuted(x: Coupled, order: Int[np.ndarray, " k"]) -> Coupled:
         ValueError: unless `order` holds each prototype once.
     """
     if sorted(np.asarray(order).tolist()) != list(range(len(x.prototypes))):
-        raise argument_error("order", f"hold each of 0 to {len(x.prototypes) - 1} once", f"is {list(order)}")
+        raise ArgumentError("order", f"hold each of 0 to {len(x.prototypes) - 1} once", f"is {list(order)}")
     return x._replace(prototypes=x.prototypes[jnp.asarray(order)])
 
 

@@ -112,7 +112,7 @@ def _experiments() -> list[str]:
 
 
 def _figures(problems: list[str]) -> list[str]:
-    from dynsim.cli.ledger.figure import known_figures
+    from dynsim.cli.ledger.own_figures import known_figures
 
     figures, left_out = known_figures(())
     problems += left_out

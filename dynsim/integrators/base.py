@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from dynsim._core.host import on_host
 from dynsim._core.types import Scalar, State, Time, Times
 from dynsim._core.validation import function, integer, number
-from dynsim.errors import Outcome, argument_error, shown
+from dynsim.errors import ArgumentError, Outcome, shown
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import AbstractSchedule
@@ -88,7 +88,7 @@ class Event(eqx.Module):
     def __check_init__(self):
         function("fn", self.fn, "(t, x)", 2)
         if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
-            raise argument_error("direction", "be -1, 0 or 1", f"is {shown(self.direction)}")
+            raise ArgumentError("direction", "be -1, 0 or 1", f"is {shown(self.direction)}")
         integer("samples", self.samples, least=2)
 
 
@@ -124,7 +124,7 @@ class AbstractIntegrator(eqx.Module):
     def tightened(self, factor: float = 10.0) -> "AbstractIntegrator":
         """Return the method with tolerances that are smaller by a factor; raise `ValueError` if it has none."""
         if not (hasattr(self, "rtol") and hasattr(self, "atol")):
-            raise argument_error("integrator", "have tolerances `rtol` and `atol`", f"is {shown(self)}")
+            raise ArgumentError("integrator", "have tolerances `rtol` and `atol`", f"is {shown(self)}")
         tighter = {name: getattr(self, name) / factor for name in ("rtol", "atol")}
         return dataclasses.replace(self, **tighter)  # pyright: ignore[reportArgumentType]
 

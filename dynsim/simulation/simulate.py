@@ -13,7 +13,7 @@ from dynsim._core.host import on_host
 from dynsim._core.types import Key, State, TimesLike
 from dynsim._core.validation import integer
 from dynsim._runtime.progress import waiting
-from dynsim.errors import IntegrationError, Outcome, argument_error, shown
+from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
 from dynsim.simulation.checks import (
@@ -109,7 +109,7 @@ def simulate_until(
     """
     check_events(events)
     if not events:
-        raise argument_error("events", "hold at least one event", "is empty")
+        raise ArgumentError("events", "hold at least one event", "is empty")
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
@@ -130,10 +130,10 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
         ValueError: for a start that is not finite or that the map does not take, or a step that is complex.
     """
     if not isinstance(map, AbstractMap):
-        raise argument_error("map", "be a map", f"is {shown(map)}")
+        raise ArgumentError("map", "be a map", f"is {shown(map)}")
     num_steps, every = integer("num_steps", num_steps, least=1), integer("every", every, least=1)
     if num_steps % every:
-        raise argument_error("num_steps", f"be a positive multiple of `every` = {every}", f"is {num_steps}")
+        raise ArgumentError("num_steps", f"be a positive multiple of `every` = {every}", f"is {num_steps}")
     ts = np.arange(0, num_steps + 1, every)
     if map.on_host:
         return _looped(map, x0, ts, every)

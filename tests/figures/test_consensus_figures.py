@@ -136,7 +136,7 @@ def test_a_kept_file_is_one_open_file_with_a_header(folder):
 
 def test_a_paper_gets_a_page_and_what_cannot_be_drawn_is_named(tmp_path, capsys, monkeypatch):
     chosen = find_figures("consensus/figure-2") + find_figures("consensus/figure-6")
-    monkeypatch.setattr("dynsim.cli.ledger.figure.FIGURES", chosen)
+    monkeypatch.setattr("dynsim.cli.ledger.own_figures.FIGURES", chosen)
     monkeypatch.delenv("DYNSIM_DATA", raising=False)
     monkeypatch.setenv("DYNSIM_RESULTS", str(tmp_path / "results"))
     assert main(["figure", "consensus", "--out", str(tmp_path), "--formats", "svg"]) == 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynsim.cli.ledger.figure import known_figures
+from dynsim.cli.ledger.own_figures import known_figures
 from tests.support.commands import refused, run
 from tests.support.own_paper import CLAIMS, FIGURES, HEAD, write
 

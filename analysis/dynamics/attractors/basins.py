@@ -38,7 +38,7 @@ from analysis.dynamics.flow_maps.time_map import WINDOW, Features, TimeMap
 from dynsim._core.types import State
 from dynsim._core.validation import integer, reals
 from dynsim._runtime.progress import progress
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator
 from dynsim.simulation.checks import as_state
 from dynsim.systems.named import components
@@ -103,7 +103,7 @@ class Basins(NamedTuple):
         try:
             import xarray
         except ImportError:
-            raise argument_error(
+            raise ArgumentError(
                 "basins", "be converted by xarray (`pip install dynsim[io]`)", "it is missing"
             ) from None
         words = [f"{k}: {a!r}" for k, a in enumerate(self.attractors)] + [f"{k}: {word}" for k, word in FATES.items()]
@@ -127,7 +127,7 @@ class Basins(NamedTuple):
         )
         shares = np.array([float(np.mean(spread(int(k)))) for k in reach])
         if not shares[0] > 0:
-            raise argument_error("basins", "have a boundary in the grid", "have one label only")
+            raise ArgumentError("basins", "have a boundary in the grid", "have one label only")
         slope, covariance = np.polyfit(np.log(reach), np.log(shares), 1, cov=True)
         return Fit(float(slope[0]), float(np.sqrt(covariance[0, 0])), "algebraic", len(reach))
 
@@ -163,22 +163,22 @@ def basins(
     ends = np.asarray(reals("box", box), float)
     sizes = tuple(integer("shape", n, least=2) for n in shape)
     if ends.ndim != 2 or ends.shape != (len(sizes), 2):
-        raise argument_error("box", f"have shape ({len(sizes)}, 2), two ends for each axis", f"has shape {ends.shape}")
+        raise ArgumentError("box", f"have shape ({len(sizes)}, 2), two ends for each axis", f"has shape {ends.shape}")
     if not np.all(np.isfinite(ends)) or not np.all(ends[:, 0] < ends[:, 1]):
-        raise argument_error("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
+        raise ArgumentError("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
     given = as_state("start", np.zeros(len(sizes)) if start is None else start)
     base = jax.tree.map(lambda y: jnp.asarray(y, float), given)
     flat, restored = ravel_pytree(base)
     which = list(range(len(sizes))) if varied is None else [integer("varied", k, least=0) for k in varied]
     if len(set(which)) != len(sizes) or max(which) >= flat.size:
         must = f"have {len(sizes)} different indices of the {flat.size} components"
-        raise argument_error("varied", must, f"is {which}")
+        raise ArgumentError("varied", must, f"is {which}")
     axes = tuple(np.linspace(low, high, n) for (low, high), n in zip(ends, sizes, strict=True))
     states = grid_states(axes, np.asarray(flat), which)
     time_map, flat_starts, told = set_up(system, jax.vmap(restored)(jnp.asarray(states)), options)
     found = labelled(time_map, flat_starts, told, shown)
     if np.all(found.labels == FAILED):
-        raise argument_error("box", "hold states at which the system is defined", "holds none")
+        raise ArgumentError("box", "hold states at which the system is defined", "holds none")
     names = components(system, base).names
     return Basins(
         found.labels.reshape(sizes), axes, tuple(names[k] for k in which), found.attractors, found.others,

@@ -22,7 +22,7 @@ from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error, counted
+from dynsim.errors import ArgumentError, counted
 from dynsim.simulation.checks import as_state
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -205,12 +205,12 @@ def divide_outcomes(
         ValueError: as `bisect_outcome`.
     """
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise argument_error("high", f"be finite and above `low` = {low}", f"is {high}")
+        raise ArgumentError("high", f"be finite and above `low` = {low}", f"is {high}")
     if not width > 0:
-        raise argument_error("width", "be positive", f"is {width}")
+        raise ArgumentError("width", "be positive", f"is {width}")
     left, right = outcomes([low, high]) if at_ends is None else at_ends
     if left == right:
-        raise argument_error("outcome", "differ between `low` and `high`", f"is {left!r} at both")
+        raise ArgumentError("outcome", "differ between `low` and `high`", f"is {left!r} at both")
     for _ in range(max_steps):
         inside = [low + (high - low) * k / parts for k in range(1, parts)]
         if high - low <= width or not (low < inside[0] and inside[-1] < high):
@@ -303,7 +303,7 @@ def edge_state(
     """
     pair = as_state("one", one), as_state("other", other)
     if jax.tree.map(jnp.shape, pair[0]) != jax.tree.map(jnp.shape, pair[1]):
-        raise argument_error("other", "have the shape of `one`", "has another")
+        raise ArgumentError("other", "have the shape of `one`", "has another")
     ends = jax.tree.map(lambda a, b: jnp.stack([jnp.asarray(a, float), jnp.asarray(b, float)]), *pair)
     time_map, flat, told = set_up(system, ends, options)
     number("apart", apart)
@@ -312,7 +312,7 @@ def edge_state(
     time_map = known.time_map
     labels = labels_of(time_map, flat, known, told)
     if labels[0] == labels[1]:
-        raise argument_error("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")
+        raise ArgumentError("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")
     tracked: list[np.ndarray] = []
     begun, bracket = 0, _bracketed(time_map, flat, known, told, 0)
     while True:
@@ -365,7 +365,7 @@ def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Set
             reached: Any = (found.at_low, found.at_high)
             return Bracketed(ends, float(np.max(np.abs(ends[1] - ends[0]))), reached)
     must = "have a boundary between these basins that can be followed"
-    raise argument_error("system", must, f"it is lost after {begun} intervals, where all states nearby lead to one")
+    raise ArgumentError("system", must, f"it is lost after {begun} intervals, where all states nearby lead to one")
 
 
 def _followed(
@@ -437,7 +437,7 @@ def _chaotic(
         must = "have a boundary whose trajectories tend to an equilibrium or a periodic orbit, or are chaotic"
         found = f"within {len(track)} intervals they come to none, and the exponents along them are {exponents}"
         moving = f"states near each other moving apart at the rate {rate[0]:.3g} +- {rate[1]:.1g}"
-        raise argument_error("system", must, f"{found}, {moving}: a torus or a slow approach; raise `longest`")
+        raise ArgumentError("system", must, f"{found}, {moving}: a torus or a slow approach; raise `longest`")
     late = track[len(track) // 2 :]
     limit = LimitSet(
         "chaotic edge state", "saddle", states_of(time_map, late), time_map.features_of(late), float("nan"),

@@ -17,7 +17,7 @@ from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.named import real_parameter, with_parameter
 
 
@@ -85,7 +85,7 @@ def basin_fractions(
 
 def _fractions(labels: np.ndarray, attractors: dict[int, LimitSet], confidence: float, is_stiff: bool) -> Fractions:
     if not 0 < confidence < 1:
-        raise argument_error("confidence", "lie between 0 and 1", f"is {confidence}")
+        raise ArgumentError("confidence", "lie between 0 and 1", f"is {confidence}")
     kinds = np.array([*attractors, *(k for k in FATES if np.any(labels == k))], int)
     counts = np.array([int(np.sum(labels == k)) for k in kinds], int)
     ends = [binomtest(int(c), len(labels)).proportion_ci(confidence, method="wilson") for c in counts]
@@ -142,7 +142,7 @@ def continued_fractions(
     """
     values = np.asarray(reals("parameters", parameters), float)
     if values.ndim != 1 or not len(values):
-        raise argument_error("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
+        raise ArgumentError("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
     take, _ = real_parameter("where", where, system)
     choice("matching", matching, ("distance", "enclosure"))
     function("sampler", sampler, "a random key")

@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from dynsim._core.types import State
 from dynsim._core.validation import number
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.integrators.embedded import solve_within
 from dynsim.systems.base import AbstractMap
@@ -26,10 +26,10 @@ def solver_of(system: Any, integrator: Any) -> dfx.AbstractAdaptiveSolver | None
     if integrator is None:
         return None
     if isinstance(system, AbstractMap):
-        raise argument_error("integrator", "be left out for a map", f"is {type(integrator).__name__}")
+        raise ArgumentError("integrator", "be left out for a map", f"is {type(integrator).__name__}")
     if not isinstance(integrator, Diffrax):
         must = "solve many starts in one program, such as `Diffrax(Kvaerno4())` of a stiff flow"
-        raise argument_error("integrator", must, f"is {shown(integrator)}")
+        raise ArgumentError("integrator", must, f"is {shown(integrator)}")
     return None if isinstance(integrator.solver, dfx.Tsit5) else integrator.solver
 
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.validated.ball_operations import ENTRYWISE, REDUCED, ball, flint, may_jump, power
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 Balls = Any
 """A NumPy array of objects, balls of python-flint or Taylor series of balls."""
@@ -189,9 +189,9 @@ def _recorded(program: Any, size: int, fold: bool) -> _Program:
     return recorder.program(recorder.placed(found[0]))
 
 
-def _unsupported(name: str) -> ValueError:
+def _unsupported(name: str) -> ArgumentError:
     said = f"{name} of the state" if name in NUMBERS_ONLY else name
-    return argument_error("flow", "use only operations that ball arithmetic can enclose", f"uses `{said}`")
+    return ArgumentError("flow", "use only operations that ball arithmetic can enclose", f"uses `{said}`")
 
 
 def _inner(equation: Any) -> Any:

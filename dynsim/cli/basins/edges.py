@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynsim.cli.parsing.options import say
-from dynsim.errors import counted
+from dynsim.errors import ArgumentError, counted
 
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.basins import Basins, Search
@@ -31,7 +31,7 @@ def edges(
         words = f"basins {pair[0] + 1} and {pair[1] + 1}"
         try:
             edge = edge_state(made.system, state(one), state(other), options=options)
-        except ValueError as error:  # as on an edge with a torus
+        except ArgumentError as error:  # as on an edge with a torus
             say(f"  no edge state between {words}: {error}")
             continue
         kept[pair] = edge

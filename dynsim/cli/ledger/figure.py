@@ -1,93 +1,14 @@
 """`dynsim figure`: compute the data of figures, which are kept, and draw them."""
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import matplotlib.figure
 import tyro
 
-from dynsim.cli.building.own_code import definition, own_code
-from dynsim.cli.ledger.own_papers import OwnPaper, is_file, left_out, own_papers
 from dynsim.cli.parsing.options import parse, say, warn
-from dynsim.errors import argument_error, renamed
-from dynsim.io.data import use_data
-from figures.figure import Figure
-from figures.gallery import FIGURES
-
-
-def known_figures(words: Iterable[str]) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
-    """Return the figures of the files among the words; without a file, those of dynsim and of registered packages.
-
-    Returns:
-        the figures, and a sentence on each registered package that cannot be used.
-
-    Raises:
-        ValueError: for a file that cannot be used or has no figures.
-    """
-    words = tuple(words)
-    alone = any(is_file(word) for word in words)
-    found = [] if alone else [*FIGURES]
-    papers, problems = own_papers(words)
-    for own in papers:
-        try:
-            found += _figures(own)
-        except ValueError as error:
-            if alone:
-                raise
-            problems.append(left_out(own.where, error))
-    if not found:
-        files = ", ".join(f"`{own.where}`" for own in papers)
-        raise argument_error("names", "name a file with figures made by `@figure`", f"{files} has none")
-    return tuple(found), tuple(problems)
-
-
-def _figures(own: OwnPaper) -> tuple[Figure, ...]:
-    """Return the figures of a module, whose functions raise errors with the user's own line."""
-    names: dict[str, Figure] = {}
-    for figure in own.unique(Figure):
-        if figure.name in names:
-            first, second = (definition(f.compute).rstrip(", ") for f in (names[figure.name], figure))
-            raise argument_error("file", f"define `{figure.name}` once", f"{first} and {second} define it")
-        if figure.draw is None:
-            must = "draw each figure by `@NAME.with_drawing`"
-            raise argument_error("file", must, f"{definition(figure.compute)}has no drawing")
-        names[figure.name] = figure
-    return tuple(
-        replace(
-            figure,
-            compute=_computing(figure.compute),
-            compute_paper_size=figure.compute_paper_size and _computing(figure.compute_paper_size),
-            draw=figure.draw and _drawing(figure.draw),
-            animate=figure.animate and _drawing(figure.animate),
-        )
-        for figure in names.values()
-    )
-
-
-def _computing(compute: Callable[..., Any]) -> Callable[..., Any]:
-    return _guarded(compute, "compute", Mapping, "a dictionary of arrays")
-
-
-def _drawing(draw: Callable[..., Any]) -> Callable[..., Any]:
-    return _guarded(draw, "draw", matplotlib.figure.Figure, "a figure of Matplotlib")
-
-
-def _guarded(function: Callable[..., Any], name: str, kind: type, words: str) -> Callable[..., Any]:
-    """Return a function of a figure that raises one sentence with the user's line, if it fails or returns another."""
-
-    @functools.wraps(function)
-    def guarded(*args: Any) -> Any:
-        found = None
-        with own_code(name, "run without an exception"):
-            found = function(*args)
-        if not isinstance(found, kind):
-            raise argument_error(name, f"return {words}", f"{definition(function)}returns {type(found).__name__}")
-        return found
-
-    return guarded
+from dynsim.errors import ArgumentError, UnavailableError, reason
 
 
 @dataclass(frozen=True)
@@ -121,15 +42,15 @@ def main(words: Sequence[str]) -> int:
     from analysis.experiments import use_results
     from dynsim._runtime.interrupts import on_interrupt
     from dynsim._runtime.progress import tracked
-
-    pass
+    from dynsim.cli.ledger.own_figures import known_figures
     from dynsim.cli.ledger.own_papers import is_file
+    from dynsim.io.data import use_data
     from figures.figure import save
     from figures.files import check_formats
     from figures.gallery import find_figures, write_index
 
     if not o.names:
-        raise argument_error("names", "name figures that `dynsim list figures` shows, or a paper", "is empty")
+        raise ArgumentError("names", "name figures that `dynsim list figures` shows, or a paper", "is empty")
     check_formats(o.formats)
     use_data(o.data)
     use_results(o.results)
@@ -140,14 +61,14 @@ def main(words: Sequence[str]) -> int:
     chosen = list(dict.fromkeys(found))
     several = len(chosen) > 1 and o.size == "paper"  # a figure of one size is drawn in that
     sized = [figure if several and figure.compute_paper_size is None else figure.at_size(o.size) for figure in chosen]
-    errors = {}
+    errors: dict[str, ArgumentError | UnavailableError] = {}
     said = lambda: f"Stopped; finished figures are in `{o.out}`; repeat the command to resume."
-    with renamed(folder="out"), on_interrupt(said):
+    with on_interrupt(said):
         for figure in tracked(sized, len(sized), "figure"):
             try:
                 for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):
                     say(str(file))
-            except ValueError as error:
+            except (ArgumentError, UnavailableError) as error:
                 if len(sized) == 1:
                     raise
                 errors[figure.name] = error  # the other figures are still drawn
@@ -160,8 +81,9 @@ def main(words: Sequence[str]) -> int:
     if errors and len(without_data) == len(errors):
         left_out = ", ".join(f"`{name}`" for name in without_data)
         must = f"name the folder of data files that {left_out} need (`--data FOLDER`)"
-        raise argument_error("data", must, "they were left out; all others are drawn")
+        raise ArgumentError("data", must, "they were left out; all others are drawn")
     if errors:
         names = ", ".join(f"`{name}`" for name in errors)
-        raise ValueError(f"{names}: {next(iter(errors.values()))}")
+        but = f"{names} cannot be drawn ({reason(next(iter(errors.values())))})"
+        raise ArgumentError("names", "name figures that can be drawn", but)
     return 0

@@ -2,19 +2,22 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynsim.errors import Outcome
-from dynsim.integrators import RKC2, AbstractIntegrator, Diffrax, Scipy, stiff
-from dynsim.integrators.presets import implicit
+
+if TYPE_CHECKING:
+    from dynsim.integrators import AbstractIntegrator
 
 
-def integrator(name: str, rtol: float, max_steps: int | None = None) -> AbstractIntegrator:
+def integrator(name: str, rtol: float, max_steps: int | None = None) -> "AbstractIntegrator":
     """Return an integrator by its word, with the absolute tolerance a hundredth of the relative one.
 
     The implicit one, `stiff`, has its own choice of the absolute tolerance. Without a cap on steps it is that of the
     integrator.
     """
+    from dynsim.integrators import RKC2, Diffrax, Scipy, stiff
+
     if name == "stiff":
         made: Diffrax | Scipy = stiff(rtol)
     elif name == "scipy":
@@ -24,8 +27,10 @@ def integrator(name: str, rtol: float, max_steps: int | None = None) -> Abstract
     return made if max_steps is None else dataclasses.replace(made, max_steps=max_steps)
 
 
-def of_many(name: str, rtol: float) -> AbstractIntegrator | None:
+def of_many(name: str, rtol: float) -> "AbstractIntegrator | None":
     """Return the integrator of many starts, or of tangent vectors, by its word: None for the one that they have."""
+    from dynsim.integrators.presets import implicit
+
     return implicit(rtol) if name == "stiff" else None
 
 

@@ -12,7 +12,7 @@ from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.tables import SHOWN as CHARACTERS
 from dynsim.cli.parsing.tables import exact_array, matrix, number
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import ArgumentError, check_at_least
 
 if TYPE_CHECKING:
     from dynsim.simulation.trajectory import Trajectory
@@ -42,7 +42,7 @@ class Hardmax:
     """number of tokens, if they are not read from a file"""
     dimension: int = 2
     """dimension of a token, if they are not read from a file"""
-    initial_tokens: str = "uniform"
+    initial: str = "uniform"
     """an initial distribution (uniform is standard normal here), or a .npy or .csv file with one token per row"""
     layers: int = 50
     """number of layers"""
@@ -67,14 +67,14 @@ def main(words: Sequence[str]) -> int:
     refuse_unused(o, () if o.arithmetic == "softmax" else ("temperature",), f"in {o.arithmetic} arithmetic")
     _check_alpha(o)
     if o.layers % o.every:
-        raise argument_error("layers", f"be a positive multiple of `every` = {o.every}", f"is {o.layers}")
+        raise ArgumentError("layers", f"be a positive multiple of `every` = {o.every}", f"is {o.layers}")
     if not from_file:
         _check_memory(o, o.tokens, o.dimension)
     check_outputs(o.force, out=o.out, figure=o.figure)
     x = starts(o)
     _check_memory(o, *x.shape)
     if o.figure is not None and x.shape[1] != 2:
-        raise argument_error("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")
+        raise ArgumentError("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")
     with waiting("hardmax"):
         path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
     if o.out is not None:
@@ -106,7 +106,7 @@ def _check_alpha(o: Hardmax) -> None:
         float(number(o.alpha))
     except (ValueError, OverflowError):
         must = "hold finite numbers such as `0.5` or `1/3`"
-        raise argument_error("alpha", must, f"is `{o.alpha[:CHARACTERS]}`") from None
+        raise ArgumentError("alpha", must, f"is `{o.alpha[:CHARACTERS]}`") from None
 
 
 def starts(o: Hardmax) -> np.ndarray:
@@ -165,7 +165,7 @@ def _with_softmax(o: Hardmax, x: np.ndarray) -> "Trajectory":
 
     A = _attention(o)
     if A is not None and A.shape != (x.shape[1],) * 2:
-        raise argument_error("attention", f"have shape {(x.shape[1],) * 2}, as the tokens", f"has shape {A.shape}")
+        raise ArgumentError("attention", f"have shape {(x.shape[1],) * 2}, as the tokens", f"has shape {A.shape}")
     return iterate(
         SoftmaxMap(float(rational("alpha", o.alpha)), o.temperature, A), np.asarray(x, float), o.layers, every=o.every
     )
