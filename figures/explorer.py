@@ -54,7 +54,7 @@ def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float,
         except (IntegrationError, ArgumentError) as error:
             said.value = str(error)
             return
-        image.value, said.value = rendered(drawing(run)), repr(run)
+        image.value, said.value = rendered(drawing(run)), str(run)
 
     for slider in sliders.values():
         slider.observe(show, "value")

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Int
 
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError, check_at_least
 from dynsim.exact import rationals
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
@@ -35,6 +36,9 @@ class Lumping:
     generator: np.ndarray
     ordinary_defect: Any
     exact_defect: Any
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def lumping(generator: Any, labels: Any) -> Lumping:

@@ -9,6 +9,7 @@ import numpy as np
 from analysis.chains.dense_exponential import column_stochastic, transition_matrix
 from analysis.chains.spectra import reversibilised_gap, spectral_gap
 from analysis.chains.stationary import stationary_distribution
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
 
@@ -32,6 +33,9 @@ class MixingTime:
     upper: float
     distance: float
     method: str
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:

@@ -17,6 +17,7 @@ from analysis.chains.polynomial_exponential import Solutions, by_chebyshev, by_u
 from analysis.chains.rational_exponential import birth_and_death, by_partial_fractions
 from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError, IntegrationError, Outcome
 from dynsim.systems.master_equation.checks import (
     Matrix,
@@ -42,6 +43,9 @@ class Relaxation:
     probabilities: Float[np.ndarray, "times k"]
     errors: Float[np.ndarray, " times"]
     method: str
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def final(self) -> Float[np.ndarray, " k"]:

@@ -12,6 +12,7 @@ import scipy.sparse.linalg
 from analysis.chains.classes import classes_of_pattern, periods
 from analysis.chains.reversibility import tree_balance
 from analysis.chains.stationary import stationary_distributions
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_rates, num_states
 from dynsim.systems.master_equation.flow import step_bound
@@ -36,6 +37,9 @@ class SpectralGap:
     error: float
     method: str
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def relaxation_time(self) -> float:
         """The relaxation time, in which the slowest mode decays by a factor e."""
@@ -56,7 +60,9 @@ class EulerBounds:
     convergent: float
     period: int
 
-    def explain(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the bounds, and whether the iterates converge at the first, in one sentence."""
         end = "converges" if self.period == 1 else f"is periodic (period {self.period}) and does not converge"
         return (

@@ -12,6 +12,7 @@ from jaxtyping import Int
 from analysis.chains.classes import Classes, classes_of_pattern, shown
 from analysis.chains.elimination import by_elimination, by_inverse_iteration, by_lu, lu_factors
 from analysis.chains.reversibility import Reversibility, tree_balance
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import (
     Matrix,
@@ -42,6 +43,9 @@ class StationaryDistribution:
     residual: float
     error: float
 
+    __repr__ = one_line
+    __str__ = report
+
 
 @dataclass(frozen=True)
 class StationaryDistributions:
@@ -50,6 +54,8 @@ class StationaryDistributions:
     generator: Matrix
     classes: Classes
     distributions: tuple[StationaryDistribution, ...]
+
+    __repr__ = one_line
 
     @property
     def unique(self) -> bool:
@@ -64,17 +70,15 @@ class StationaryDistributions:
             raise ArgumentError("generator", "have one closed class", f"has {len(self.distributions)}: {closed}")
         return self.distributions[0]
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return the classes, the number of stationary distributions, the methods and the error in sentences."""
         worst = max(one.error for one in self.distributions)
         methods = ", ".join(sorted({one.method for one in self.distributions}))
         how = f"by {methods}, relative error at most {worst:.2g}"
         if self.unique:
-            return f"{self.classes.explain()} The stationary distribution is unique ({how})."
+            return f"{self.classes} The stationary distribution is unique ({how})."
         many = f"There are {len(self.distributions)} stationary distributions, one for each closed class ({how})"
-        return (
-            f"{self.classes.explain()} {many}; the limit is a mixture of them that depends on the initial distribution."
-        )
+        return f"{self.classes} {many}; the limit is a mixture of them that depends on the initial distribution."
 
     def limit(self, p0: Any) -> np.ndarray:
         r"""Return $\lim_{t \to \infty} e^{Qt} p_0$, shape (k,): the mixture with the absorption probabilities of `p0`.

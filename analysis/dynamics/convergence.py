@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State
 from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Scipy
@@ -28,6 +29,9 @@ class Fit(NamedTuple):
     error: float
     law: str
     num_points: int
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: float = 0.5) -> Fit:
@@ -113,6 +117,9 @@ class Increase(NamedTuple):
     start: float
     end: float
     error: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def nonincreasing(self) -> bool:

@@ -19,6 +19,7 @@ from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.printing import one_line
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
 from dynsim.errors import ArgumentError, counted, reason
@@ -47,7 +48,9 @@ class Diagram(NamedTuple):
     second: str = ""
     curves: tuple[CriticalCurve, ...] = ()
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the diagram in a line."""
         kinds = [b.kind for one in (*self.branches, *self.orbits) for b in one.bifurcations]
         found = ", ".join(counted(kinds.count(kind), kind) for kind in dict.fromkeys(kinds)) or "no bifurcation"

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.compiled import compiled
 from dynsim._core.orientation import TIE, basis_of_range
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, SymmetryGenerator, Time
 from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import as_state
@@ -95,6 +96,9 @@ class Spectrum(NamedTuple):
     index: int
     tolerance: float
     kind: str
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequence[SymmetryGenerator] = ()) -> Spectrum:

@@ -17,6 +17,7 @@ from analysis.dynamics.flow_maps.variational import Linearised, solver_of, toler
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import room_for
+from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
@@ -62,6 +63,8 @@ class LyapunovSpectrum(NamedTuple):
     resolved: tuple[bool, ...] = ()
     bounded_by: str = ROUNDED
 
+    __repr__ = one_line
+
     @property
     def kaplan_yorke(self) -> float:
         """The dimension of Kaplan and Yorke."""
@@ -70,12 +73,12 @@ class LyapunovSpectrum(NamedTuple):
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the exponents with their errors in a line."""
-        parts = ", ".join(self.texts(5))
+        parts = ", ".join(self.bounds(5))
         return f"Lyapunov exponents {parts}" + ("" if self.converged else f" (not converged: {self.reason})")
 
-    def texts(self, digits: int) -> list[str]:
+    def bounds(self, digits: int) -> list[str]:
         """Return each exponent with its error, or the bound below which it lies."""
         known = self.resolved or (True,) * len(self.exponents)
         return [

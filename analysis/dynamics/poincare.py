@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.flat import flat_states
 from dynsim._core.host import filled, room_for
+from dynsim._core.printing import one_line
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import ArgumentError, counted
@@ -41,10 +42,12 @@ class Section(NamedTuple):
     spacing: float
     complete: bool
 
+    __repr__ = one_line
+
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the section in a line: how many crossings, and from when to when."""
         short = "" if self.complete else "; the run ended before all were found"
         when = f" from t = {self.times[0]:.6g} to {self.times[-1]:.6g}" if len(self.times) else ""
@@ -184,10 +187,12 @@ class OrbitDiagram(NamedTuple):
     parameters: Float[np.ndarray, " parameters"]
     values: Float[np.ndarray, "parameters kept"]
 
+    __repr__ = one_line
+
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the diagram in a line: how many values of the parameter, and how many orbits escape."""
         escaped = int(np.sum(~np.all(np.isfinite(self.values), axis=1)))
         return f"orbits of {self.values.shape[1]} steps for {len(self.parameters)} parameters, {escaped} escape"

@@ -20,6 +20,7 @@ from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.fast_slow.folds import LossOfHyperbolicity, Values, fast_eigenvalues, fold_near, root_near
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
+from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace
@@ -234,12 +235,14 @@ class ManifoldBranch(NamedTuple):
     bifurcations: tuple[LossOfHyperbolicity, ...]
     end: str
 
+    __repr__ = one_line
+
     @property
     def kind(self) -> str:
         """The most frequent of `kinds`."""
         return max(sorted(set(self.kinds)), key=self.kinds.count)
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return the stability of the branch, its bifurcations and its end in sentences."""
         first, last = (_numbers(self.slow[k]) for k in (0, -1))
         counts = {word: self.kinds.count(word) for word in dict.fromkeys(self.kinds)}

@@ -13,6 +13,7 @@ from jaxtyping import Array
 from analysis.dynamics.convergence import Fit, observed_order
 from analysis.fast_slow.folds import fast_eigenvalues
 from analysis.fast_slow.quasi_steady_states import fast_limit
+from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Scipy, stiff
@@ -44,11 +45,13 @@ class ReductionErrors(NamedTuple):
     layer_ends: np.ndarray
     gap: float
 
+    __repr__ = one_line
+
     def order(self, errors: np.ndarray) -> Fit:
         """Return the observed order in epsilon of `errors`, one of the fields, with its standard error."""
         return observed_order(self.epsilons, errors)
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return the fitted orders, one sentence each; there is none for fewer than three epsilons or solver errors."""
         named = {
             "x": self.fast_errors,

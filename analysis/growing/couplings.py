@@ -12,6 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 
@@ -29,6 +30,9 @@ class Curvatures(NamedTuple):
     encoder: tuple[float, float]
     prototypes: tuple[float, float]
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def needs(self) -> float:
         r"""The quotient $3 |H_{\theta P}| / (L_\theta \mu_\theta)$, below 1 if rates exist for which (60) holds."""
@@ -42,6 +46,9 @@ class Rates(NamedTuple):
     prototypes: float
     temperatures: float
     encoder: float
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from analysis.growing.separation import separation_force
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
@@ -74,6 +75,9 @@ class Pruning(NamedTuple):
     survivors: Int[np.ndarray, " survivors"]
     before: Heads
     after: Heads
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def drop(self) -> float:

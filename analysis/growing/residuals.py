@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.special import erfc
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.systems.growing.residual import antisymmetric_part, residual_matrix
@@ -29,6 +30,9 @@ class PairedSpectrum(NamedTuple):
 
     values: Float[np.ndarray, " pairs"]
     planes: Float[np.ndarray, "pairs 2 d"]
+
+    __repr__ = one_line
+    __str__ = report
 
     def above(self, threshold: float) -> int:
         """Return the number of pairs whose value exceeds a threshold."""

@@ -9,6 +9,7 @@ from jaxtyping import Int
 from analysis.hardmax.constant_follower_sets import Motion, closed_form_motion, exact_gap
 from analysis.hardmax.float_score_gaps import FloatMotion
 from analysis.hardmax.leaders import value_numbers
+from dynsim._core.printing import one_line
 from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, positive_definite
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
@@ -36,6 +37,8 @@ class Certificate:
     motion: Motion  # of the distinct tokens, with layers counted from layer `num_layers`
     values: Int[np.ndarray, " n"]  # for each token, the index of its value among the distinct ones
 
+    __repr__ = one_line
+
     def tokens(self, layer: int) -> Exact:
         """Return the exact tokens at a `layer` of at least `num_layers`, shape (n, d), by the closed form.
 
@@ -47,7 +50,7 @@ class Certificate:
             raise ArgumentError("layer", must, f"is {layer}")
         return self.motion.after(layer - self.num_layers)[self.values]
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return the result in one sentence."""
         if not self.certified:
             return f"Not certified within {self.num_layers} layers."

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, nearest_floats, rationals
 
@@ -18,6 +19,9 @@ class ConvergenceRate(NamedTuple):
     degree: float
     error: float
     num_layers: int
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def distances(states: np.ndarray, limits: np.ndarray, attention: Any = None) -> Float[np.ndarray, "layers n"]:

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Int
 
 from analysis.hardmax.exact_geometry import determinant, facets, in_hull, is_exact, row_echelon
 from dynsim._core.orientation import basis_of_range
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.exact import rationals
 
@@ -39,6 +40,9 @@ class Polytope:
     offsets: np.ndarray
     equations: np.ndarray
     tolerance: Any
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def vertex_points(self) -> np.ndarray:

@@ -9,6 +9,7 @@ from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.programs import forget_programs
 from analysis.ledger.verdict import Verdict, judge
 from analysis.ledger.watched import was_called, watched
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key
 from dynsim.errors import ArgumentError, IntegrationError, UnavailableError
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
@@ -42,6 +43,9 @@ class Check:
     broken: str = ""
     integrated: bool = False
     no_trial: str = ""
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def ranges(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 
 ROUNDING = 1e-11
@@ -35,6 +36,9 @@ class Measurement:
     what: str
     slack: float
     tolerance: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def decided(self) -> bool:
@@ -124,6 +128,9 @@ class Trial:
     witness: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     parameters: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    __repr__ = one_line
+    __str__ = report
 
     @classmethod
     def unfinished(cls, reason: str) -> "Trial":

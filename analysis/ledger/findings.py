@@ -9,6 +9,7 @@ from analysis.ledger.check import Check
 from analysis.ledger.claim import Claim
 from analysis.ledger.statement import Statement
 from analysis.ledger.verdict import Verdict
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError, nearest
 
 GOOD = (Verdict.SUPPORTED, Verdict.EXACT)
@@ -33,6 +34,9 @@ class Entry:
     checks: tuple[Check, ...]
     finding: Finding
     note: str
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def find(checks: Iterable[Check]) -> Finding:

@@ -13,6 +13,7 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.prototypes.collapse import collapse, critical_temperature
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, shown
@@ -37,6 +38,9 @@ class Pitchfork(NamedTuple):
     direction: Float[np.ndarray, " m"]
     coefficient: float
     kind: str
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def branches_in_temperature(

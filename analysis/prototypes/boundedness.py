@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.linearisation import spectrum
 from analysis.prototypes.certificates import Flow, bounding_radius, escaping_prototypes
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError
@@ -47,6 +48,9 @@ class Growth(NamedTuple):
     radii: Float[np.ndarray, " times"]
     exponents: tuple[float, float]
     constant: float
+
+    __repr__ = one_line
+    __str__ = report
 
 
 class LogTimeFlow(AbstractFlow):

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.flow import as_points
@@ -25,6 +26,9 @@ class CollapseSpectrum(NamedTuple):
     common: float
     splitting: Float[np.ndarray, " m"]
     count: int
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def values(self) -> Float[np.ndarray, " km"]:

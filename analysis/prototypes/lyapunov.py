@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from analysis.prototypes.certificates import Flow
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State, Time
 from dynsim.errors import ArgumentError
 from dynsim.simulation.trajectory import Trajectory
@@ -36,6 +37,9 @@ class Candidate(NamedTuple):
     rates: Series
     error: float
     rise: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def increases(self) -> bool:

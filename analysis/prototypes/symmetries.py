@@ -10,6 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from analysis.prototypes.hessian import hessian_blocks
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, Time
 from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
@@ -32,6 +33,9 @@ class SymmetryModes(NamedTuple):
     rotations: int
     redundant: int
     curvature: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def rank(self) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.cluster.hierarchy
 from numpy.typing import ArrayLike
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
@@ -45,6 +46,9 @@ class Drift(NamedTuple):
     velocities: np.ndarray
     rate: float
     imbalance: float
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e-6) -> Drift:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from analysis.tokens.clusters import Drift, merging
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
@@ -87,6 +88,9 @@ class DensityClusters(NamedTuple):
 
     masses: np.ndarray
     centres: np.ndarray
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def density_clusters(

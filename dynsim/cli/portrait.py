@@ -211,7 +211,7 @@ def in_plane(
     speed = rate_label("speed", shared_unit([known.units[first], known.units[second]]), known.time_unit)
     note = f"; the field depends on time and is drawn at t = {o.time:g}" if plan.forced else ""
     title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
-    told = f"{plan!r}{note}" if regions is None else f"{plan!r}\n{regions!r}"
+    told = f"{plan}{note}" if regions is None else f"{plan}\n{regions}"
     regions = as_before(regions, along)
     draw = lambda common: plane(
         plan, (labels[first], labels[second]), title=title, basins=regions, speed=speed, common=common
@@ -276,12 +276,12 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     rests = [e for e in equilibria(found.system, starts, o.time) if inside(np.asarray(e.state))]
     rests, curves = families(found.system, rests, starts, np.array([high - low]), inside=inside, t=o.time)
     points = np.array([float(e.state[0]) for e in rests])
-    listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [one.said() for one in curves]
+    listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
     said = "; ".join(listed) or "no equilibrium in the window"
     label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
     velocity = rate_label(f"velocity of {symbol(known.names[0])}", unit, known.time_unit)
     regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
-    said = said if regions is None else f"{said}\n{regions!r}"
+    said = said if regions is None else f"{said}\n{regions}"
     kinds, regions = [e.kind for e in rests], as_before(regions, along)
     draw = lambda common: line(
         xs, np.asarray(speeds), points, kinds, label,
@@ -333,4 +333,4 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
 
 def _rests(points: np.ndarray, kinds: Sequence[str], curves: Sequence[Any]) -> str:
     rows = [f"{k} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})" for p, k in zip(points, kinds, strict=True)]
-    return "; ".join([*rows, *(one.said() for one in curves)]) or "no equilibrium"
+    return "; ".join([*rows, *(str(one) for one in curves)]) or "no equilibrium"

@@ -11,6 +11,7 @@ from jax.core import Tracer
 from jaxtyping import PyTree
 
 from dynsim._core.host import filled, on_host, room_for
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, Time, Times, TimesLike
 from dynsim._core.validation import function, reals
 from dynsim._runtime.progress import waiting
@@ -36,6 +37,9 @@ class DensePath(eqx.Module):
     flow: AbstractFlow
     states: StatesAt
     stats: Stats
+
+    __repr__ = one_line
+    __str__ = report
 
     def __call__(self, t: Time | TimesLike) -> State:
         """Return the state at time `t`, or the states at times (times,); raise `ValueError` for one beyond the ends."""
@@ -71,6 +75,9 @@ class HybridDensePath(eqx.Module):
 
     phases: tuple[DensePath, ...]
     jumps: tuple[Jump, ...]
+
+    __repr__ = one_line
+    __str__ = report
 
     def __call__(self, t: Time | TimesLike, *, before: bool = False) -> State:
         """Return the state at time `t`: at a transition the one after it, or `before` it; not under `jit`.

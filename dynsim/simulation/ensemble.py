@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._core.host import filled, has_values, on_host
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar, State, Time, TimesLike
 from dynsim._core.validation import function, integer, returned
 from dynsim._runtime.executors import as_executor, finished
@@ -195,16 +196,12 @@ class Ensemble(eqx.Module):
     flow: AbstractFlow | tuple[AbstractFlow, ...]
     integrator: AbstractIntegrator
 
-    def __repr__(self) -> str:
-        """Return the ensemble in a line: the system, the times, and how many members finished."""
-        flow = self.flow[0] if isinstance(self.flow, tuple) else self.flow
-        if not has_values(self.ts, self.values, self.stats):
-            return f"Ensemble of {type(flow).__name__}"
-        ends = f"{len(self.ts)} times from {float(self.ts[0]):g} to {float(self.ts[-1]):g}"
-        return f"Ensemble of {type(flow).__name__}, {ends}. {self.explain()}"
+    __repr__ = one_line
 
-    def explain(self) -> str:
-        """Return the number of members that finished, what stopped the others, and the estimated error."""
+    def __str__(self) -> str:
+        """Say the number of members that finished, what stopped the others, and the estimated error."""
+        if not has_values(self.values, self.stats):
+            return report(self)
         outcomes, failed = np.asarray(self.stats.outcome), np.flatnonzero(~np.asarray(self.stats.succeeded))
         done = f"{len(outcomes) - len(failed)} of {len(outcomes)} members finished"
         named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}" for k in failed[:5])

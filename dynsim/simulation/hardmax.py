@@ -7,6 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.simulation.simulate import path_on_host
@@ -35,6 +36,9 @@ class Clustering(eqx.Module):
     path: Trajectory
     gaps: Float[np.ndarray, " layers"]
     certain: int = eqx.field(static=True)
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def iterate_hardmax(

@@ -10,6 +10,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim._core.host import on_host
+from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, TimesLike
 from dynsim._core.validation import integer
 from dynsim._runtime.progress import waiting
@@ -39,9 +40,11 @@ class Stop(eqx.Module):
     path: Trajectory
     event: int = eqx.field(static=True)
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return in a line which event ended the path."""
-        return f"{f'Event {self.event} ended' if self.event >= 0 else 'No event in'}: {self.path!r}"
+        return f"{f'Event {self.event} ended' if self.event >= 0 else 'No event in'}: {self.path}"
 
 
 def simulate(
@@ -199,7 +202,7 @@ def map_stats(ok: Any, steps: int, defect: Any) -> Stats:
 def raise_if_failed(stats: Stats, ts: Any) -> None:
     """Raise `IntegrationError` if the last of `ts` was not reached; nothing can be raised about traced values."""
     if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
-        raise IntegrationError(stats.explain(float(ts[0])), outcome=Outcome(int(stats.outcome)))
+        raise IntegrationError(stats.since(float(ts[0])), outcome=Outcome(int(stats.outcome)))
 
 
 def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractIntegrator) -> tuple[State, Any]:

@@ -77,7 +77,7 @@ def f(x: Float[Array, "1 - n"], y: int = None) -> Array[2]:
     assert x < 3
     return f"{x - 1}"
 
-def explain(x):
+def report(x):
     return x + 1
 """
     assert names(text) == [

@@ -35,6 +35,7 @@ from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
 from analysis.dynamics.flow_maps.flat import flat_states, grid_states
 from analysis.dynamics.flow_maps.time_map import WINDOW, Features, TimeMap
+from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer, reals
 from dynsim._runtime.progress import progress
@@ -85,16 +86,18 @@ class Basins(NamedTuple):
     extent: Float[np.ndarray, " f"]
     is_stiff: bool = False
 
+    __repr__ = one_line
+
     @property
     def shares(self) -> dict[int, float]:
         """The share of the grid of each label."""
         labels, counts = np.unique(self.labels, return_counts=True)
         return {int(k): float(count) / self.labels.size for k, count in zip(labels, counts, strict=True)}
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return attractors and shares in a line."""
         size = " x ".join(str(n) for n in self.labels.shape)
-        parts = [f"{self.shares.get(k, 0.0):.4g} {a!r}" for k, a in enumerate(self.attractors)]
+        parts = [f"{self.shares.get(k, 0.0):.4g} {a}" for k, a in enumerate(self.attractors)]
         parts += [f"{share:.4g} {FATES[k]}" for k, share in self.shares.items() if k < 0]
         return f"basins on {size} points (at most {self.longest} intervals of {self.interval:.4g}): " + "; ".join(parts)
 
@@ -106,7 +109,7 @@ class Basins(NamedTuple):
             raise ArgumentError(
                 "basins", "be converted by xarray (`pip install dynsim[io]`)", "it is missing"
             ) from None
-        words = [f"{k}: {a!r}" for k, a in enumerate(self.attractors)] + [f"{k}: {word}" for k, word in FATES.items()]
+        words = [f"{k}: {a}" for k, a in enumerate(self.attractors)] + [f"{k}: {word}" for k, word in FATES.items()]
         pairs = dict(zip(self.names, self.axes, strict=True))
         return xarray.DataArray(self.labels, pairs, self.names, "basin", {"labels": words})
 

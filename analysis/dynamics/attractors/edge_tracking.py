@@ -20,6 +20,7 @@ from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, counted
@@ -56,6 +57,8 @@ class EdgeExponents(NamedTuple):
     values: Float[np.ndarray, " k"]
     errors: Float[np.ndarray, " k"]
     divergence: tuple[float, float] = (math.nan, math.nan)
+
+    __repr__ = one_line
 
     @property
     def chaotic(self) -> bool:
@@ -165,6 +168,9 @@ class Bracket(NamedTuple):
     at_low: Hashable
     at_high: Hashable
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def middle(self) -> float:
         """The midpoint of the interval."""
@@ -252,6 +258,8 @@ class EdgeState(NamedTuple):
     attractors: Attractors
     exponents: EdgeExponents | None = None
 
+    __repr__ = one_line
+
     @property
     def spread(self) -> Float[np.ndarray, " n"]:
         """The standard deviation of each entry of the state over the limit: 0 for an equilibrium."""
@@ -266,11 +274,11 @@ class EdgeState(NamedTuple):
         grow = np.real(values) > 0 if self.limit.kind == "equilibrium" else np.abs(values) > 1
         return int(np.sum(grow))
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the edge state in a line."""
         a, b = self.labels
         dimension = counted(self.unstable_dimension, "unstable direction")
-        words = f"between the basins of {a} and {b}: {self.limit!r}, {dimension}, known to {self.width:.1g}"
+        words = f"between the basins of {a} and {b}: {self.limit}, {dimension}, known to {self.width:.1g}"
         return words if self.exponents is None else f"{words}; exponents {self.exponents}"
 
 

@@ -15,6 +15,7 @@ from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.search import FATES, Attractors, Settings, held_back, search
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
 from dynsim.errors import ArgumentError
@@ -36,12 +37,14 @@ class Fractions(NamedTuple):
     attractors: dict[int, LimitSet]
     is_stiff: bool = False
 
+    __repr__ = one_line
+
     @property
     def shares(self) -> Float[np.ndarray, " labels"]:
         """The share of each label."""
         return self.counts / self.total
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the shares with their intervals in a line."""
         rows = zip(self.labels, self.shares, self.low, self.high, strict=True)
         parts = [f"{share:.4g} [{a:.4g}, {b:.4g}] {self.named(int(k))}" for k, share, a, b in rows]
@@ -50,7 +53,7 @@ class Fractions(NamedTuple):
 
     def named(self, label: int) -> str:
         """Return an attractor in a line, or what else a label says."""
-        return repr(self.attractors[label]) if label >= 0 else FATES[label]
+        return str(self.attractors[label]) if label >= 0 else FATES[label]
 
 
 def basin_fractions(
@@ -107,6 +110,9 @@ class FractionCurves(NamedTuple):
     high: Float[np.ndarray, "values labels"]
     attractors: tuple[dict[int, LimitSet], ...]
     is_stiff: bool = False
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def continued_fractions(

@@ -33,6 +33,7 @@ from analysis.dynamics.flow_maps.variational import solver_of, tolerance_of
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.scaling.samples import norms, units_near
+from dynsim._core.printing import one_line
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import function, integer, number
 from dynsim.errors import ArgumentError, shown
@@ -102,11 +103,13 @@ class Attractors(NamedTuple):
     extent: Float[np.ndarray, " f"]
     is_stiff: bool = False
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the counts and the caps in a line."""
         counts = {f"{word} {np.sum(self.labels == code)}": np.sum(self.labels == code) for code, word in FATES.items()}
         rest = "".join(f", {text}" for text, count in counts.items() if count)
-        kinds = "; ".join(repr(a) for a in self.attractors) or "none"
+        kinds = "; ".join(str(a) for a in self.attractors) or "none"
         caps = f"after at most {self.longest} intervals of {self.interval:.4g}, periods up to {self.longest_period}"
         stiff = held_back(self.is_stiff, self.labels)
         first = f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}"

@@ -24,7 +24,7 @@ from analysis.dynamics.continuation.stepping import can_go_on, follow, limits, t
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states
 from analysis.dynamics.normal_forms.flows import crossing_pair, turns
 from analysis.dynamics.scaling.units import Units, made_units
-from dynsim._core.printing import printed, size_of
+from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError
@@ -187,8 +187,14 @@ class Degeneracy(NamedTuple):
     second: float
     coefficients: tuple[float, ...] = ()
 
-    def text(self, sizes: Sequence[float]) -> str:
-        """Return the kind, the parameters, which have these sizes, and the coefficients."""
+    __repr__ = one_line
+
+    def __str__(self) -> str:
+        """Say the kind, the parameters and the coefficients."""
+        return self.sized((1.0, 1.0))
+
+    def sized(self, sizes: Sequence[float]) -> str:
+        """Say the same of parameters with these sizes, below a share of which a value is printed as 0."""
         place = ", ".join(printed(v, size) for v, size in zip((self.first, self.second), sizes, strict=True))
         names = LETTERS.get(self.kind, ())
         found = ", ".join(f"{n} = {c:.4g}" for n, c in zip(names, self.coefficients, strict=False))
@@ -215,6 +221,8 @@ class CriticalCurve(NamedTuple):
     ends: tuple[str, str]
     iterate: int = 1
 
+    __repr__ = one_line
+
     @property
     def of_orbits(self) -> bool:
         """Whether the bifurcations are those of periodic orbits of a flow."""
@@ -230,10 +238,10 @@ class CriticalCurve(NamedTuple):
         """The kind among all those of a system: `fold of periodic orbits` beside the `fold` of equilibria."""
         return self.kind + (self.of if self.of_orbits and self.kind in OF_EQUILIBRIA else "")
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the curve in a line: its kind, how many points, and what lies on it."""
         sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
-        found = ", ".join(d.text(sizes) for d in self.degeneracies) or "no degeneracy"
+        found = ", ".join(d.sized(sizes) for d in self.degeneracies) or "no degeneracy"
         ends = " and ".join(END_WORDS.get(end, end) for end in dict.fromkeys(self.ends))
         return f"curve of {self.kind}s{self.of}, {len(self.first)} points: {found}; ends: {ends}"
 

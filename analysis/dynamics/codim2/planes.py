@@ -18,6 +18,7 @@ from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.flow_maps.flat import chord_distances, flat_state, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
 from analysis.dynamics.periodic_orbits.maps import phases
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError
@@ -122,6 +123,9 @@ class StabilityMap(NamedTuple):
     second: Float[np.ndarray, " rows"]
     found: np.ndarray
     stable: np.ndarray
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def stability_map(

@@ -15,6 +15,7 @@ from analysis.dynamics.flow_maps.flat import count_of, flat_state
 from analysis.dynamics.linearisation import Spectrum, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError
@@ -37,6 +38,9 @@ class Equilibrium(NamedTuple):
     speed: float
     spectrum: Spectrum
     times_found: int
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def kind(self) -> str:

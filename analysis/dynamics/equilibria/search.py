@@ -29,6 +29,7 @@ from analysis.dynamics.equilibria.settling import leads_on
 from analysis.dynamics.linearisation import null_directions, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, SymmetryGenerator
 from dynsim._core.validation import box_sides, function, integer, number, random_key
 from dynsim.errors import ArgumentError, counted
@@ -56,7 +57,9 @@ class AllEquilibria(NamedTuple):
     starts: int
     end: str
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the result in a line."""
         kinds = [e.kind for e in self.found]
         said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds)) or (

@@ -11,6 +11,7 @@ from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basi
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Diffrax
@@ -45,6 +46,9 @@ class Limit(NamedTuple):
     speed: float
     verdict: str
     rate: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def settled(self) -> bool:

@@ -16,7 +16,7 @@ from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units, rounded_units
-from dynsim._core.printing import ROUNDING, printed
+from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
@@ -52,10 +52,12 @@ class PeriodicOrbit(NamedTuple):
     gap: float
     stability: str
 
+    __repr__ = one_line
+
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the orbit in a line: stability, period and multipliers."""
         error = max(RESOLVED * float(np.max(np.abs(self.multipliers), initial=1.0)), self.trivial_error, self.gap)
         values = ", ".join(printed(value, error / ROUNDING, digits=5) for value in self.multipliers.tolist())

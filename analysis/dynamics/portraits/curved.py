@@ -11,6 +11,7 @@ from analysis.dynamics.attractors.basins import Search, labelled, set_up
 from analysis.dynamics.equilibria.families import Family, families
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.unit_speed import Frozen
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
@@ -43,6 +44,9 @@ class Portrait(NamedTuple):
     cycles: tuple[Cycle, ...] = ()
     families: tuple[Family, ...] = ()
     others: Mapping[int, str] = {}
+
+    __repr__ = one_line
+    __str__ = report
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return as named arrays, to be saved, all fields but cycles, families and the kinds of other attractors."""

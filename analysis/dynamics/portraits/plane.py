@@ -14,6 +14,7 @@ from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import curves
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.periodic_orbits.limit_cycles import cycles_with_paths
+from dynsim._core.printing import one_line
 from dynsim._core.types import Time
 from dynsim._core.validation import integer, reals
 from dynsim.errors import ArgumentError
@@ -109,16 +110,18 @@ class PhasePlane(NamedTuple):
     forced: bool
     poles: Bool[np.ndarray, "rows columns 2"]
 
+    __repr__ = one_line
+
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return in a line what was found."""
         places = [
             f"{e.kind} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
             for e, p in zip(self.equilibria, self.points, strict=True)
         ]
-        places += [family.said() for family in self.families]
+        places += [str(family) for family in self.families]
         cycles = [f"{k} cycle of period {p:.8g}" for k, p in zip(self.cycle_kinds, self.periods, strict=True)]
         return "; ".join(places + cycles) or "no equilibrium and no limit cycle in the window"
 

@@ -17,6 +17,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.validated.ball_operations import ball
 from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues, ends_of, is_inside
+from dynsim._core.printing import one_line, report
 from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -38,6 +39,9 @@ class CertifiedEquilibrium(NamedTuple):
     kind: str
     eigenvalues: tuple[Any, ...]
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def enclosure(self) -> Float[np.ndarray, "2 d"]:
         """The box of this radius around the state, rounded outwards, which holds the equilibrium."""
@@ -57,12 +61,14 @@ class CertifiedCount(NamedTuple):
     boxes: int
     end: str
 
+    __repr__ = one_line
+
     @property
     def exact(self) -> bool:
         """Whether the count is certified."""
         return not len(self.undecided)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the count in a line."""
         kinds = [e.kind for e in self.found]
         said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))

@@ -23,6 +23,7 @@ from analysis.dynamics.validated.ball_operations import ball, flint
 from analysis.dynamics.validated.balls import Balls, balls, entries
 from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
 from analysis.dynamics.validated.taylor import TaylorSteps, arithmetic
+from dynsim._core.printing import one_line
 from dynsim._core.validation import instance, number
 from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
@@ -390,7 +391,9 @@ class CertifiedOrbit(NamedTuple):
     stability: str
     units: tuple[Any, float] = (1.0, 1.0)
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the orbit in a line."""
         values = ", ".join((v.real if v.imag == 0 else v).str(DIGITS) for v in self.multipliers)
         least, period = "least period" if self.least else "period", self.period.str(DIGITS)

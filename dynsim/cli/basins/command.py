@@ -138,7 +138,7 @@ def tell(found: "Basins") -> None:
     size = " x ".join(str(n) for n in found.labels.shape)
     say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")
     for k, attractor in enumerate(found.attractors):
-        say(f"  {found.shares.get(k, 0.0):8.4f}  {attractor!r}")
+        say(f"  {found.shares.get(k, 0.0):8.4f}  {attractor}")
     for k, share in found.shares.items():
         if k < 0:
             say(f"  {share:8.4f}  {FATES[k]}")
@@ -146,7 +146,7 @@ def tell(found: "Basins") -> None:
         say(f"  {told}")
     for other in found.others:
         word = "attraction undecided" if other.stability == "undecided" else "not attracting"
-        say(f"  {word}: {other!r}")
+        say(f"  {word}: {other}")
     if not found.attractors:
         say("no attractor was found: nothing in this window settles")
 

@@ -37,7 +37,7 @@ def edges(
         kept[pair] = edge
         grown = f"{counted(edge.unstable_dimension, 'unstable direction')}"
         spread = "" if edge.exponents is None else f", spread {np.array2string(edge.spread, precision=3)}"
-        say(f"  edge of {words}: {edge.limit!r}{spread}, {grown}, known to {edge.width:.1g}")
+        say(f"  edge of {words}: {edge.limit}{spread}, {grown}, known to {edge.width:.1g}")
     if not kept:
         say("no edge state was found: no two basins touch on this grid, or their edges were lost")
     return kept

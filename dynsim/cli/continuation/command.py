@@ -46,11 +46,11 @@ def main(words: Sequence[str]) -> int:
         _drawn_component(o, made, made.begun(len(o.box) // 2 or None))
     second = second_parameter(o, made.system) if o.second else None
     diagram = _diagram(o, made, where, symmetries)
-    say(repr(diagram))
+    say(str(diagram))
     for one, iterate in zip(diagram.branches, diagram.iterates, strict=True):
-        say(f"  cycles of period {iterate}: {one!r}" if iterate > 1 else f"  {one!r}")
+        say(f"  cycles of period {iterate}: {one}" if iterate > 1 else f"  {one}")
     for one in diagram.orbits:
-        say(f"  periodic orbits: {one!r}")
+        say(f"  periodic orbits: {one}")
     if o.resume is not None and (o.cycles or diagram.orbits):
         say("periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points")
     say_ends(o.parameter, diagram)
@@ -155,7 +155,7 @@ def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
         found = find_equilibria(
             made.system, key, box=box, shape=shape, num_starts=o.starts, symmetries=symmetries, invariant=gram,
         )  # fmt: skip
-        say(repr(found))
+        say(str(found))
         if not found.found:
             where = "in the box" if o.box else "in the window of the system" if box is not None else "on the space"
             raise ArgumentError(

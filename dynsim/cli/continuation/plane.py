@@ -61,7 +61,7 @@ def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram"
         max_period=o.longest,
     )  # fmt: skip
     for curve in found.curves:
-        say(f"  {curve!r}")
+        say(f"  {curve}")
     if not found.curves:
         say("no bifurcation to follow in the second parameter")
     return found

@@ -69,9 +69,9 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
 
     grid = EqualAreaGrid(starts.shape[2], cells(o))
     interaction: Any = tokens.interaction
-    say(interaction.chosen(tokens, starts.shape[1], starts.dtype).explain())
+    say(str(interaction.chosen(tokens, starts.shape[1], starts.dtype)))
     found = ensemble(tokens, starts, ts, Shares(grid), integrator=_integrator(o))
-    say(found.explain())
+    say(str(found))
     shares = np.asarray(found.values[0])
     reached = np.flatnonzero(np.isfinite(shares).all(axis=1))
     every = [density_clusters(grid, shares[k]) for k in reached]

@@ -41,7 +41,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     system, options = solved(o, flow)
     with parts_beside(o.out, ".members") as folder:
         members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
-    say(members.explain())
+    say(str(members))
     tell_steps(members.stats)
     succeeded = np.asarray(members.stats.succeeded)
     if succeeded.any():

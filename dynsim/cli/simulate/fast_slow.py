@@ -197,7 +197,7 @@ def _branches(case: "Example", ratio: float) -> "tuple[ManifoldBranch, ...]":
 
     found = connected_branches(case.flow(ratio), FastSlow(case.guess, case.path[0]), case.path)
     for branch in found:
-        say(branch.explain())
+        say(str(branch))
     return found
 
 
@@ -208,7 +208,7 @@ def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory
 
     ts, solver = np.linspace(0.0, case.end, o.frames), integrator("stiff", o.rtol, o.max_steps)
     path = simulate(case.flow(ratio), case.start, ts, integrator=solver, throw=False)
-    said = in_options(path.stats.explain(), "simulate", ["fast-slow"])
+    said = in_options(str(path.stats), "simulate", ["fast-slow"])
     say(f"epsilon {ratio:g}: {said}")
     return path
 
@@ -222,7 +222,7 @@ def _compare(case: "Example", ratios: tuple[float, ...]) -> None:
     say(f"  {'epsilon':>10}{'from t':>12}{'x':>12}{'y':>12}")
     for row in zip(found.epsilons, found.layer_ends, found.fast_errors, found.slow_errors, strict=True):
         say("  " + f"{row[0]:>10.3g}" + "".join(f"{value:>12.3g}" for value in row[1:]))
-    say(found.explain())
+    say(str(found))
 
 
 def _run_files(out: Path | None, ratios: tuple[float, ...]) -> list[Path]:

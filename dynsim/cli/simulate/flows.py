@@ -164,7 +164,7 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory."""
     system, options = solved(o, flow)
     path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
-    say(path.stats.explain())
+    say(str(path.stats))
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
         say(f"from {_shown(path.initial)} at t = 0 to {_shown(path.final)} at t = {o.end:g}")

@@ -132,7 +132,7 @@ def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
     from dynsim.systems.hardmax.maps import HardmaxMap
 
     map = HardmaxMap(o.alpha, _attention(o))
-    say(hypotheses(map, x).explain())
+    say(str(hypotheses(map, x)))
     run = iterate_hardmax(map, x, o.layers, every=o.every)
     say(f"smallest relative gap between best and second-best score: {np.min(run.gaps):.3g} in {o.layers} layers")
     say(
@@ -150,11 +150,11 @@ def _exactly(o: Hardmax, x: np.ndarray) -> "Trajectory":
 
     map = ExactHardmaxMap(o.alpha, _attention(o))
     found = hypotheses(map, x)
-    say(found.explain())
+    say(str(found))
     path = iterate(map, map.rule.tokens(x), o.layers, every=o.every)
     _leaders(map, path.final)
     if found.symmetric and found.definite and found.positive_step:
-        say(certify(map, x, max_layers=o.layers).explain())
+        say(str(certify(map, x, max_layers=o.layers)))
     return path
 
 

@@ -146,7 +146,7 @@ def describe(Q: Any, stationary: "StationaryDistributions") -> None:
     from analysis.chains.mixing import mixing_time
     from analysis.chains.spectra import DENSE, euler_bounds, spectral_gap
 
-    say(stationary.explain())
+    say(str(stationary))
     for one in stationary.distributions[:SHOWN]:
         likely = np.argsort(-one.probabilities, kind="stable")[: min(SHOWN, len(one.states))].tolist()
         shown = ", ".join(f"{i}: {one.probabilities[i]:.6g}" for i in likely)
@@ -160,7 +160,7 @@ def describe(Q: Any, stationary: "StationaryDistributions") -> None:
         say("no mixing time: the limit depends on the initial distribution")
     reversible = gap.method.startswith("lanczos") or "symmetrised" in gap.method
     if Q.shape[0] <= DENSE or reversible:
-        say(euler_bounds(Q).explain())
+        say(str(euler_bounds(Q)))
 
 
 def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim._core.printing import one_line
 from dynsim._core.types import Time, Tokens
 from dynsim.errors import ArgumentError
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense, Heads
@@ -28,7 +29,9 @@ class Choice(NamedTuple):
     interaction: AbstractInteraction
     reason: str
 
-    def explain(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return one sentence."""
         name = type(self.interaction).__name__
         if isinstance(self.interaction, Harmonic):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 
 OPERATIONS = {"collective-permute": 0, "all-reduce": 1, "all-gather": 2}  # fields of `Traffic`
@@ -28,6 +29,9 @@ class Traffic(NamedTuple):
     passed: int = 0
     reduced: int = 0
     gathered: int = 0
+
+    __repr__ = one_line
+    __str__ = report
 
     def sent(self, devices: int) -> float:
         """Return the bytes that each of the devices sends, if sums and gatherings use rings, as for large arrays."""
