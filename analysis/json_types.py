@@ -13,7 +13,7 @@ import numpy as np
 
 from analysis.ledger.check import Check
 from analysis.ledger.evidence import Measurement
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.exact import fraction_text
 
 LARGEST_WITNESS = 64  # entries; a larger array of a witness is replaced by its shape
@@ -132,7 +132,7 @@ def counterexample(c: Check) -> str:
     found = c.counterexample
     if found is None:
         must = "be asked for a claim whose verdict is REFUTED"
-        raise argument_error("witness", must, f"that on `{c.claim.id}` is {c.verdict.name}")
+        raise ArgumentError("witness", must, f"that on `{c.claim.id}` is {c.verdict.name}")
     measured = {
         kind: [{"what": m.what, "slack": exact(m.slack), "tolerance": exact(m.tolerance)} for m in measurements]
         for kind, measurements in (("hypotheses", found.hypotheses), ("conclusions", found.conclusions))

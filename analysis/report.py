@@ -24,7 +24,7 @@ from analysis.ledger.verdict import Verdict
 from analysis.provenance import source_digest
 from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.interrupts import end_with_parent, on_interrupt
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 from dynsim.io.npz import writable_folder
 from dynsim.io.whole_files import whole_file
 
@@ -55,7 +55,7 @@ def run_checks(
         ValueError: for fewer than one process, a folder that cannot be written, or an executor that ends before.
     """
     if jobs < 1:
-        raise argument_error("jobs", "be at least 1", f"is {jobs}")
+        raise ArgumentError("jobs", "be at least 1", f"is {jobs}")
     if folder is not None:
         writable_folder("folder", folder)
     todo: list[Claim] = []
@@ -97,7 +97,7 @@ def _checks(
         pool.shutdown(wait=False, cancel_futures=True)
         if isinstance(error, BrokenProcessPool):
             must = "be a number of processes that memory can hold"
-            raise argument_error("jobs", must, f"one of {jobs} ended before it had checked its claim") from None
+            raise ArgumentError("jobs", must, f"one of {jobs} ended before it had checked its claim") from None
         raise
     pool.shutdown()
 
@@ -160,9 +160,7 @@ def _check_by_id(
     """Check a claim in a worker process; claims cannot be pickled and are passed by id."""
     claim = next((c for c in source() if c.id == id), None)
     if claim is None:
-        raise argument_error(
-            "jobs", "be 1 for claims that differ from process to process", f"`{id}` is not in a worker"
-        )
+        raise ArgumentError("jobs", "be 1 for claims that differ from process to process", f"`{id}` is not in a worker")
     c, line = _checked(claim, seed, num_trials, folder)
     trials = tuple(replace(trial, witness={}) for trial in c.trials)  # the line has what a witness holds
     return c.verdict, (trials, None, c.control, c.seed, c.seconds, c.doubt, c.broken, c.integrated, c.no_trial), line
@@ -312,9 +310,9 @@ def check_readme(path: Path) -> str:
     try:
         whole = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise argument_error("readme", "be a file that can be read", f"`{path}` is not ({reason(error)})") from None
+        raise ArgumentError("readme", "be a file that can be read", f"`{path}` is not ({reason(error)})") from None
     if BEGIN not in whole or END not in whole:
-        raise argument_error("readme", f"hold the markers {BEGIN} and {END}", "does not")
+        raise ArgumentError("readme", f"hold the markers {BEGIN} and {END}", "does not")
     return whole
 
 
@@ -336,4 +334,4 @@ def write_atomically(path: Path, text: str) -> None:
         with whole_file(path) as part:
             part.write_text(text)
     except OSError as error:
-        raise argument_error("path", "be a file that can be written", f"`{path}` is not ({error.strerror})") from None
+        raise ArgumentError("path", "be a file that can be written", f"`{path}` is not ({error.strerror})") from None

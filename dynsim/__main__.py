@@ -67,10 +67,10 @@ def _run(words: list[str]) -> int:
         return 0
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
-        from dynsim.errors import argument_error, nearest
+        from dynsim.errors import ArgumentError, nearest
 
         but = f"is `{command}`{nearest(command, COMMANDS)}"
-        return _refuse(str(argument_error("command", f"be one of {', '.join(COMMANDS)}", but)))
+        return _refuse(str(ArgumentError("command", f"be one of {', '.join(COMMANDS)}", but)))
     try:
         return importlib.import_module(f"dynsim.cli.{MODULES.get(command, command)}").main(rest)
     except KeyboardInterrupt as stop:
@@ -80,19 +80,29 @@ def _run(words: list[str]) -> int:
         return int(stop.code or 0)
     except BrokenPipeError:
         raise
-    except ValueError as error:
-        return _refuse(" ".join(str(error).split()))
     except OSError as error:
         place = f" `{error.filename}`" if error.filename else ""
         return _refuse(f"A file{place} cannot be read or written: {error.strerror or error}.")
-    except RuntimeError as error:
-        from dynsim.errors import IntegrationError, TrainingError
-
-        if not isinstance(error, IntegrationError | TrainingError):
+    except Exception as error:
+        sentence = _sentence(error, command, rest)
+        if not sentence:
             raise
+        return _refuse(sentence)
+
+
+def _sentence(error: Exception, command: str, words: Sequence[str]) -> str:
+    """Return the sentence on an error that is the user's, "" for an error in the program."""
+    from dynsim.errors import ArgumentError, IntegrationError, TrainingError, UnavailableError
+
+    if isinstance(error, ArgumentError | UnavailableError):
+        return " ".join(str(error).split())
+    if isinstance(error, IntegrationError | TrainingError):
         from dynsim.cli.parsing.solvers import in_options
 
-        return _refuse(in_options(str(error), command, rest))
+        return in_options(str(error), command, words)
+    from dynsim.cli.building.own_code import raised_by_user
+
+    return raised_by_user(error)
 
 
 def _refuse(sentence: str, status: int = 2) -> int:

@@ -1,11 +1,9 @@
 """The exceptions of the library, and the sentences of their messages."""
 
-import contextlib
 import difflib
 import enum
 import math
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 
 class Outcome(enum.IntEnum):
@@ -65,6 +63,31 @@ class IntegrationError(RuntimeError):
         self.outcome = outcome
 
 
+class ArgumentError(ValueError):
+    """Arguments that break a requirement: "Argument `x` must ..., but ...".
+
+    The command line prints this sentence; any other `ValueError` is an error in the program.
+
+    Args:
+        names: the name of the argument, or the names of several with one requirement.
+        must: the requirement, a verb phrase that follows "must".
+        but: the verb phrase or clause that follows "but": the value that was given.
+    """
+
+    def __init__(self, names: str | Iterable[str], must: str, but: str):
+        self.names = (names,) if isinstance(names, str) else tuple(names)
+        self.must = must
+        self.but = " ".join(but.split())
+        super().__init__(self.names, must, but)  # what a copy in another process is made from
+
+    def __str__(self) -> str:
+        *others, last = (f"`{name}`" for name in self.names)
+        subject = f"Arguments {', '.join(others)} and {last}" if others else f"Argument {last}"
+        # what is quoted may end in a full stop or in dots of its own
+        but = self.but if self.but.endswith("..") else self.but.removesuffix(".")
+        return f"{subject} must {self.must}, but {but}{'' if but.endswith('?') else '.'}"
+
+
 class UnavailableError(ValueError):
     """A data file, a record of an experiment or an optional package that a computation needs is not available.
 
@@ -72,42 +95,12 @@ class UnavailableError(ValueError):
     """
 
 
-class OtherRunError(ValueError):
+class OtherRunError(ArgumentError):
     """A folder of finished parts holds those of another run."""
 
 
 class TrainingError(RuntimeError):
     """Training stopped before its last step because the loss is not finite."""
-
-
-def argument_error(
-    names: str | Iterable[str], must: str, but: str, *, kind: type[ValueError] = ValueError
-) -> ValueError:
-    """Return the error for one invalid argument, or for several with one requirement: "... must ..., but ...".
-
-    Args:
-        names: the name of the argument, or the names of several.
-        must: the requirement, a verb phrase that follows "must".
-        but: the verb phrase or clause that follows "but": the value that was given.
-        kind: the class of the error.
-    """
-    *others, last = (f"`{name}`" for name in ((names,) if isinstance(names, str) else names))
-    but = " ".join(but.split())
-    but = but.removesuffix(".") if not but.endswith("..") else but  # the representation of a run is a sentence
-    subject = f"Arguments {', '.join(others)} and {last}" if others else f"Argument {last}"
-    return kind(f"{subject} must {must}, but {but}{'' if but.endswith('?') else '.'}")
-
-
-@contextlib.contextmanager
-def renamed(**names: str) -> Iterator[None]:
-    """Name arguments in sentences as the caller of this context knows them: `renamed(function="system")`."""
-    try:
-        yield
-    except ValueError as error:
-        found = re.match(r"Argument `(\w+)`", str(error))
-        if found is None or found[1] not in names:
-            raise
-        raise type(error)(f"Argument `{names[found[1]]}`{str(error)[found.end() :]}") from error
 
 
 def counted(count: int, one: str, several: str = "") -> str:
@@ -128,14 +121,14 @@ def check_at_least(least: float, **values: float) -> None:
     low = next((name for name, value in values.items() if not value >= least), None)
     if low is not None:
         which = f"`{low}` is" if len(values) > 1 else "is"
-        raise argument_error(values, f"be at least {least:g}", f"{which} {values[low]}")
+        raise ArgumentError(values, f"be at least {least:g}", f"{which} {values[low]}")
 
 
 def check_positive(**values: float | None) -> None:
     """Raise `ValueError`, naming the first that is not, unless all these arguments are positive and finite, or None."""
     for name, value in values.items():
         if value is not None and not 0 < value < math.inf:
-            raise argument_error(name, "be a positive number", f"is {value}")
+            raise ArgumentError(name, "be a positive number", f"is {value}")
 
 
 def reason(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dynsim.errors import argument_error, reason, shown
+from dynsim.errors import ArgumentError, reason, shown
 
 Exact = np.ndarray
 """An array of dtype object in which every entry is a `Fraction`."""
@@ -29,11 +29,11 @@ def rational(name: str, value: Any) -> Fraction:
         return value
     real = int | float | str | Decimal | np.integer | np.floating
     if isinstance(value, bool | np.bool_) or not isinstance(value, real):
-        raise argument_error(name, "hold ints, fractions, floats or decimal strings", f"holds {shown(value)}")
+        raise ArgumentError(name, "hold ints, fractions, floats or decimal strings", f"holds {shown(value)}")
     try:
         return Fraction(value.item() if isinstance(value, np.generic) else value)
     except (ValueError, OverflowError, InvalidOperation, ZeroDivisionError):
-        raise argument_error(name, "hold finite numbers", f"holds {shown(value)}") from None
+        raise ArgumentError(name, "hold finite numbers", f"holds {shown(value)}") from None
 
 
 def rationals(name: str, values: Any) -> Exact:
@@ -41,7 +41,7 @@ def rationals(name: str, values: Any) -> Exact:
     try:
         given = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     except (TypeError, ValueError) as error:
-        raise argument_error(name, "hold numbers", f"does not ({reason(error)})") from None
+        raise ArgumentError(name, "hold numbers", f"does not ({reason(error)})") from None
     exact = (value if isinstance(value, Fraction) else rational(name, value) for value in given.flat)
     return _array(exact, given.shape)
 
@@ -96,7 +96,7 @@ def fraction_text(value: int | Fraction) -> str:
 def fraction_of(text: str) -> Fraction:
     """Return the number that `fraction_text` has written; raise `ValueError` for other text."""
     if not WRITTEN.fullmatch(text):
-        raise ValueError(f"`{text[:40]}` is no fraction.")
+        raise ArgumentError("text", "be a fraction in lowest terms, such as `1/3`", f"is `{text[:40]}`")
     return Fraction(*(_integer(part) for part in text.split("/")))
 
 

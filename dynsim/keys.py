@@ -7,7 +7,7 @@ import numpy as np
 
 from dynsim._core.types import Key
 from dynsim._core.validation import integer
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 
 
 def random_key(seed: int, name: str, index: int = 0) -> Key:
@@ -19,7 +19,7 @@ def random_key(seed: int, name: str, index: int = 0) -> Key:
         ValueError: if `seed` or `index` is negative.
     """
     if not isinstance(name, str):
-        raise argument_error("name", "be a word", f"is {shown(name)}")
+        raise ArgumentError("name", "be a word", f"is {shown(name)}")
     seed, index = integer("seed", seed, least=0), integer("index", index, least=0)
     key = jax.random.fold_in(jax.random.key(seed), zlib.crc32(name.encode()))
     return jax.random.fold_in(key, index)

@@ -7,7 +7,7 @@ import importlib
 from typing import Any
 
 from dynsim._core.types import TimesLike
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 DRAWING, EXPLORING = "figures.notebook", "figures.explorer"
 
@@ -40,7 +40,7 @@ def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **range
     try:
         importlib.import_module("ipywidgets")
     except ImportError:
-        raise argument_error(
+        raise ArgumentError(
             "system", "be explored with ipywidgets (`pip install dynsim[notebook]`)", "it is missing"
         ) from None
     return importlib.import_module(EXPLORING).explorer(system, start, ts, ranges)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 ENTRY_POINTS = "dynsim.papers"
 """The group of entry points: each names a module with `PAPER`, claims and figures, as a user's file has them."""
@@ -25,7 +25,7 @@ class Paper:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", self.key):
-            raise argument_error("key", "be a word of letters, digits, `-` and `_`", f"is `{self.key}`")
+            raise ArgumentError("key", "be a word of letters, digits, `-` and `_`", f"is `{self.key}`")
 
     def at(self, label: str, equation: str = "") -> "Source":
         """Return a reference to `label` in this paper, such as "Theorem 3.1", and to one of its equations."""

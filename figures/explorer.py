@@ -9,7 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dynsim._core.validation import instance, integer
-from dynsim.errors import IntegrationError, argument_error, nearest
+from dynsim.errors import ArgumentError, IntegrationError, nearest
 from dynsim.keys import random_key
 from dynsim.simulation.checks import as_state, as_times
 from dynsim.simulation.simulate import iterate, simulate
@@ -28,20 +28,20 @@ def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float,
 
     instance("system", system, AbstractFlow | AbstractMap, "a flow or a map")
     if start is None and not system.names:
-        raise argument_error("start", "be given for a system without names of its components", "is not")
+        raise ArgumentError("start", "be given for a system without names of its components", "is not")
     x = system.space.sample(random_key(0, "start"), (len(system.names),)) if start is None else as_state("start", start)
     shapes = [leaf.shape for leaf in jax.tree.leaves(x)]
     flat, restored = ravel_pytree(x)
     if not flat.size or any(len(shape) > 1 for shape in shapes):
         must = "be a number or a vector, or a named tuple of these, with a component"
-        raise argument_error("start", must, f"has shape {', '.join(map(str, shapes))}")
+        raise ArgumentError("start", must, f"has shape {', '.join(map(str, shapes))}")
     known = components(system, x)
     values = {name: float(leaf) for name, leaf in parameters(system).items() if not leaf.ndim}
     firsts = {f"{name}(0)" if name in values else name: float(v) for name, v in zip(known.names, flat, strict=True)}
     for name in ranges:
         if name not in values and name not in firsts:
             must = f"name a parameter or a component, {listed((*values, *firsts))}"
-            raise argument_error("ranges", must, f"names `{name}`{nearest(name, (*values, *firsts))}")
+            raise ArgumentError("ranges", must, f"names `{name}`{nearest(name, (*values, *firsts))}")
     sliders = {name: _slider(ipywidgets, name, v, ranges.get(name)) for name, v in (values | firsts).items()}
     image, said = ipywidgets.Image(format="png"), ipywidgets.Label()
 
@@ -51,10 +51,10 @@ def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float,
         made = changed(system, {name: now[name] for name in values})
         try:
             run = _run(made, restored(jnp.asarray([now[name] for name in firsts], flat.dtype)), ts)
-        except (IntegrationError, ValueError) as error:
+        except (IntegrationError, ArgumentError) as error:
             said.value = str(error)
             return
-        image.value, said.value = rendered(drawing(run)), repr(run)
+        image.value, said.value = rendered(drawing(run)), str(run)
 
     for slider in sliders.values():
         slider.observe(show, "value")
@@ -67,7 +67,7 @@ def _slider(ipywidgets: Any, name: str, value: float, ends: tuple[float, float] 
     reach = 2 * abs(value) or 1.0
     low, high = ends or ((0.0, reach) if value > 0 else (-reach, reach))
     if not low < high:
-        raise argument_error("ranges", "hold a low and a higher number for each name", f"holds {ends} for `{name}`")
+        raise ArgumentError("ranges", "hold a low and a higher number for each name", f"holds {ends} for `{name}`")
     return ipywidgets.FloatSlider(
         value, min=min(low, value), max=max(high, value), step=(high - low) / STEPS, description=name,
         continuous_update=False, readout_format=".3g",

@@ -18,7 +18,7 @@ import numpy as np
 import analysis
 import dynsim
 from dynsim._core.types import Key
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.io.neighbours import sources
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 from dynsim.keys import random_key
@@ -69,7 +69,7 @@ class Figure:
             return self
         if size != "paper" or self.compute_paper_size is None:
             sizes = "`quick` or `paper`" if self.compute_paper_size else f"`quick` (`{self.name}` has no other)"
-            raise argument_error("size", f"be {sizes}", f"is `{size}`")
+            raise ArgumentError("size", f"be {sizes}", f"is `{size}`")
         return replace(self, name=f"{self.name}-paper", compute=self.compute_paper_size, compute_paper_size=None)
 
     def data(self, folder: str | Path, *, seed: int = 0, fresh: bool = False) -> Numbers:
@@ -92,9 +92,7 @@ class Figure:
                 return cached
         numbers = {name: np.asarray(value) for name, value in self.compute(random_key(seed, self.name)).items()}
         if not numbers or _HEADER in numbers:
-            raise argument_error(
-                "compute", f"return named arrays, none of them `{_HEADER}`", f"returns {list(numbers)}"
-            )
+            raise ArgumentError("compute", f"return named arrays, none of them `{_HEADER}`", f"returns {list(numbers)}")
         write_arrays(file, {_HEADER: np.array(header), **numbers})
         return numbers
 
@@ -112,7 +110,7 @@ class Figure:
     def drawn(self, numbers: Numbers) -> matplotlib.figure.Figure:
         """Return the Matplotlib figure drawn from these data, with the settings of `figures.style`."""
         if self.draw is None:
-            raise argument_error("figure", "have a drawing", f"`{self.name}` has none")
+            raise ArgumentError("figure", "have a drawing", f"`{self.name}` has none")
         with settings():
             return self.draw(numbers)
 
@@ -125,11 +123,11 @@ def figure(name: str, source: Source) -> Callable[[Callable[[Key], Numbers]], Fi
     """
     key = source.paper.key
     if not name.startswith(f"{key}/") or name.endswith("/"):
-        raise argument_error("name", f"begin with the key of its paper, `{key}/`", f"is `{name}`")
+        raise ArgumentError("name", f"begin with the key of its paper, `{key}/`", f"is `{name}`")
 
     def decorate(compute: Callable[[Key], Numbers]) -> Figure:
         if not compute.__doc__:
-            raise argument_error("compute", "state the caption in its docstring", f"that of `{name}` has none")
+            raise ArgumentError("compute", "state the caption in its docstring", f"that of `{name}` has none")
         return Figure(name, source, inspect.cleandoc(compute.__doc__), compute)
 
     return decorate
@@ -159,7 +157,7 @@ def save(
     """
     check_formats(formats)
     if "gif" in formats and figure.animate is None:
-        raise argument_error("formats", "hold gif for figures with a movie only", f"`{figure.name}` has none")
+        raise ArgumentError("formats", "hold gif for figures with a movie only", f"`{figure.name}` has none")
     stem = Path(folder) / figure.name
     writable_folder("folder", stem.parent)
     numbers = figure.data(folder, seed=seed, fresh=fresh)
@@ -175,7 +173,7 @@ def save(
 
 def _phase(figure: Figure, numbers: Numbers, phase: float) -> matplotlib.figure.Figure:
     if figure.animate is None:
-        raise argument_error("figure", "have a movie", f"`{figure.name}` has none")
+        raise ArgumentError("figure", "have a movie", f"`{figure.name}` has none")
     with settings():
         return figure.animate(numbers, phase)
 
@@ -184,7 +182,7 @@ def _cached(file: Path, header: str) -> Numbers | None:
     """Return the data of a file with this header; None if the header differs or the file cannot be read."""
     try:
         numbers = read_arrays(file)
-    except ValueError:
+    except ArgumentError:
         return None
     return numbers if str(numbers.pop(_HEADER, "")) == header else None
 

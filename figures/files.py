@@ -5,7 +5,7 @@ from pathlib import Path
 
 import matplotlib.figure
 
-from dynsim.errors import argument_error, nearest, reason
+from dynsim.errors import ArgumentError, nearest, reason
 from dynsim.io.whole_files import whole_file
 from figures.style import settings
 
@@ -16,7 +16,7 @@ def check_format(name: str, path: Path) -> None:
     """Raise `ValueError`, naming the argument `name`, unless the suffix of `path` is a format of figures."""
     kind = path.suffix.removeprefix(".")
     if kind not in FORMATS:
-        raise argument_error(name, f"end in .{', .'.join(FORMATS)}", f"is `{path}`{nearest(kind, FORMATS)}")
+        raise ArgumentError(name, f"end in .{', .'.join(FORMATS)}", f"is `{path}`{nearest(kind, FORMATS)}")
 
 
 def check_formats(formats: Sequence[str]) -> None:
@@ -24,7 +24,7 @@ def check_formats(formats: Sequence[str]) -> None:
     for kind in formats:
         if kind not in (*FORMATS, "gif"):
             but = f"holds `{kind}`{nearest(kind, FORMATS)}"
-            raise argument_error("formats", f"hold only {', '.join(FORMATS)}", but)
+            raise ArgumentError("formats", f"hold only {', '.join(FORMATS)}", but)
 
 
 def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> None:
@@ -36,7 +36,7 @@ def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> Non
         with settings(), whole_file(file, file.suffix) as part:
             drawn.savefig(part, metadata=_metadata(title, file.suffix.removeprefix(".")))
     except OSError as error:
-        raise argument_error("folder", "be one that can be written", f"`{file}` is not ({reason(error)})") from None
+        raise ArgumentError("folder", "be one that can be written", f"`{file}` is not ({reason(error)})") from None
 
 
 def _metadata(title: str, kind: str) -> dict[str, str | None]:

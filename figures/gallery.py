@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from dynsim.errors import argument_error, nearest
+from dynsim.errors import ArgumentError, nearest
 from dynsim.io.npz import writable_folder
 from figures.consensus import density, noise, simulations, trained_networks
 from figures.figure import Figure
@@ -25,9 +25,9 @@ def collect(*modules: ModuleType) -> tuple[Figure, ...]:
     found: dict[str, Figure] = {}
     for figure in (value for module in modules for value in vars(module).values() if isinstance(value, Figure)):
         if figure.name in found:
-            raise ValueError(f"Figure `{figure.name}` must be defined once, but is defined twice.")
+            raise ArgumentError("name", "be that of one figure", f"`{figure.name}` is that of two")
         if figure.draw is None:
-            raise ValueError(f"Figure `{figure.name}` must have a drawing, but has none.")
+            raise ArgumentError("figure", "have a drawing", f"`{figure.name}` has none")
         found[figure.name] = figure
     return tuple(found.values())
 
@@ -90,7 +90,7 @@ def find_figures(pattern: str, figures: Sequence[Figure] = FIGURES) -> tuple[Fig
     if not found:
         names = {name for f in figures for name in (f.name, f.name.split("/", 1)[1], f.source.paper.key)}
         must = "name a figure, a paper with figures, or match one as a shell pattern"
-        raise argument_error("pattern", must, f"`{pattern}` does not{nearest(pattern, names)}")
+        raise ArgumentError("pattern", must, f"`{pattern}` does not{nearest(pattern, names)}")
     return found
 
 

@@ -9,7 +9,7 @@ import matplotlib.figure
 import numpy as np
 from PIL import Image
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.io.whole_files import whole_file
 from figures.style import settings
 
@@ -34,7 +34,7 @@ def write_movie(
         ValueError: for fewer than two frames.
     """
     if frames < 2:
-        raise argument_error("frames", "be at least 2", f"is {frames}")
+        raise ArgumentError("frames", "be at least 2", f"is {frames}")
     pictures = _of_one_size([_picture(drawing(k / frames)) for k in range(frames)])
     palette, undithered = _palette(pictures), Image.Dither.NONE
     turned = [Image.fromarray(picture).quantize(COLOURS, palette=palette, dither=undithered) for picture in pictures]

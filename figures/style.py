@@ -14,7 +14,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from dynsim.errors import argument_error, nearest
+from dynsim.errors import ArgumentError, nearest
 
 WIDTHS = {
     "aps-1": 3.375,
@@ -124,7 +124,7 @@ def colour(role: str) -> str:
         ValueError: for an unknown role.
     """
     if role not in COLOURS:
-        raise argument_error("role", f"be one of {', '.join(COLOURS)}", f"is `{role}`{nearest(role, COLOURS)}")
+        raise ArgumentError("role", f"be one of {', '.join(COLOURS)}", f"is `{role}`{nearest(role, COLOURS)}")
     return COLOURS[role]
 
 
@@ -154,7 +154,7 @@ def canvas(
         ValueError: unless width and aspect are positive.
     """
     if not (width > 0 and aspect > 0):
-        raise argument_error("width", "be positive, as `aspect`", f"they are {width} and {aspect}")
+        raise ArgumentError("width", "be positive, as `aspect`", f"they are {width} and {aspect}")
     drawn = Figure(figsize=(width, width * aspect), layout="compressed")
     drawn.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)  # pyright: ignore
     return drawn, list(drawn.subplots(rows, columns, squeeze=False).flat)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.fitted import fitted
 from figures.panels.labels import axis_label, number_text, symbol
 from figures.style import COLUMN, PAGE, canvas, colour, settings
@@ -55,11 +55,11 @@ def drawing(found: "xarray.Dataset", quantities: Sequence[Quantity]) -> Figure:
     names, dims = varied(found), {str(name) for name in found["status"].dims}
     if len(names) not in (1, 2) or "point" in dims:
         must = "be over a grid, with several values of one or two parameters"
-        raise argument_error("found", must, f"has {dict(found['status'].sizes)}")
+        raise ArgumentError("found", must, f"has {dict(found['status'].sizes)}")
     for one in quantities:
         for name in filter(None, (one.middle, one.low, one.high)):
             if {str(dim) for dim in found[name].dims} != dims:
-                raise argument_error("quantities", "name numbers", f"`{name}` is an array at each point")
+                raise ArgumentError("quantities", "name numbers", f"`{name}` is an array at each point")
     with settings():
         made = _curves(found, names[0], quantities) if len(names) == 1 else _maps(found, names, quantities)
         means = [*dict.fromkeys(one.words[0] for one in quantities if one.words[0])]

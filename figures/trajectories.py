@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from analysis.dynamics.flow_maps.flat import flat_states
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Simplex, Sphere
 from dynsim.systems.base import AbstractMap
@@ -39,7 +39,7 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
     """
     if not has_picture(run):
         must = "have real numbers or vectors as its states, or named tuples of these, and a component"
-        raise argument_error("run", must, f"is {run!r}")
+        raise ArgumentError("run", must, f"is {run!r}")
     run = refined(run)
     ys = flat_states(run.ys).astype(float)
     known = components(run.system, run.initial)

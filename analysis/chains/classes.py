@@ -9,6 +9,7 @@ import scipy.sparse
 import scipy.sparse.csgraph
 from jaxtyping import Int
 
+from dynsim._core.printing import one_line
 from dynsim.systems.master_equation.checks import Matrix, check_generator, check_transition, entries
 
 SHOWN = 8  # states or classes that a message lists
@@ -25,6 +26,8 @@ class Classes:
     num_classes: int
     num_closed: int
 
+    __repr__ = one_line
+
     @property
     def irreducible(self) -> bool:
         """Whether the chain is irreducible: all states form one class."""
@@ -39,7 +42,7 @@ class Classes:
         """The transient states, in increasing order."""
         return np.flatnonzero(self.labels >= self.num_closed)
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return the classification in one sentence."""
         if self.irreducible:
             return f"The chain is irreducible: its {_count(len(self.labels), 'state')} form one class."

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import rel_entr, xlogy
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import check_generator, check_transition, entries
 
 NEAR = 1e-3  # relative differences below it use a series of five terms, more accurate than the logarithm
@@ -44,7 +44,7 @@ def dissipation(generator: Any, p: Distribution, stationary: Distribution) -> fl
     """
     Q, p, pi = check_generator(generator), np.asarray(p, float), np.asarray(stationary, float)
     if not np.all(pi > 0):
-        raise argument_error("stationary", "be positive", f"is {pi[np.argmin(pi)]:.3g} in state {np.argmin(pi)}")
+        raise ArgumentError("stationary", "be positive", f"is {pi[np.argmin(pi)]:.3g} in state {np.argmin(pi)}")
     rows, columns, values = entries(Q)
     away = rows != columns
     i, j, rate = rows[away], columns[away], values[away].astype(float)
@@ -52,7 +52,7 @@ def dissipation(generator: Any, p: Distribution, stationary: Distribution) -> fl
     flux = np.bincount(j, rate * pi[j], len(pi))
     if np.any(abs(change) > 1e-6 * np.max(flux, initial=0.0)):
         but = f"changes at the rate {np.max(abs(change)):.3g}"
-        raise argument_error("stationary", "be stationary for the generator", but)
+        raise ArgumentError("stationary", "be stationary for the generator", but)
     relative = p / pi
     # p_j phi(x) tends to p_i pi_j / pi_i as p_j tends to zero.
     some = p[j] > 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.chains.relaxation import relaxation
 from dynsim._core.types import State, Times
-from dynsim.errors import Outcome, argument_error
+from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import AbstractIntegrator, Event, Stats
 from dynsim.integrators.base import on_space
 from dynsim.systems.base import AbstractFlow
@@ -32,10 +32,10 @@ class Exponential(AbstractIntegrator):
             IntegrationError: as `relaxation` does.
         """
         if not isinstance(flow, MasterEquationFlow):
-            raise argument_error("integrator", "suit the flow", f"is for master equations, not {type(flow).__name__}")
+            raise ArgumentError("integrator", "suit the flow", f"is for master equations, not {type(flow).__name__}")
         p0, times = np.asarray(y0, float), np.asarray(ts, float)
         if p0.ndim != 1:
-            raise argument_error("y0", "be one distribution", f"has shape {p0.shape}")
+            raise ArgumentError("y0", "be one distribution", f"has shape {p0.shape}")
         found = relaxation(flow.matrix(), p0, times - times[0], method=self.method)
         ys, defect = on_space(flow.space, jnp.asarray(found.probabilities))
         stats = Stats(
@@ -52,4 +52,4 @@ class Exponential(AbstractIntegrator):
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Raise `ValueError`: events are not supported, since there are no steps between which to locate them."""
-        raise argument_error("integrator", "locate events, as `Diffrax()` does", "is `Exponential()`")
+        raise ArgumentError("integrator", "locate events, as `Diffrax()` does", "is `Exponential()`")

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Int
 
-from dynsim.errors import argument_error, check_at_least
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError, check_at_least
 from dynsim.exact import rationals
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
 from dynsim.systems.master_equation.generators import attention_generator
@@ -35,6 +36,9 @@ class Lumping:
     generator: np.ndarray
     ordinary_defect: Any
     exact_defect: Any
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def lumping(generator: Any, labels: Any) -> Lumping:
@@ -68,10 +72,10 @@ def blocks_of(length: int, block: int) -> Int[np.ndarray, " length"]:
 def _checked(labels: Any, k: int) -> np.ndarray:
     found = np.asarray(labels)
     if found.shape != (k,) or not np.issubdtype(found.dtype, np.integer):
-        raise argument_error("labels", f"be {k} block numbers", f"has shape {found.shape} and type {found.dtype}")
+        raise ArgumentError("labels", f"be {k} block numbers", f"has shape {found.shape} and type {found.dtype}")
     if np.min(found) < 0 or np.min(np.bincount(found)) == 0:
         must = "number the blocks 0, 1, ... and leave none empty"
-        raise argument_error("labels", must, f"has the values {np.unique(found)[:8].tolist()}")
+        raise ArgumentError("labels", must, f"has the values {np.unique(found)[:8].tolist()}")
     return found
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from analysis.chains.dense_exponential import column_stochastic, transition_matrix
 from analysis.chains.spectra import reversibilised_gap, spectral_gap
 from analysis.chains.stationary import stationary_distribution
-from dynsim.errors import argument_error
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
 
 DENSE = 300  # states up to which e^{Qt} is formed, for all initial states at once
@@ -33,6 +34,9 @@ class MixingTime:
     distance: float
     method: str
 
+    __repr__ = one_line
+    __str__ = report
+
 
 def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
     """Return the mixing time of a generator, shape (k, k): computed up to 300 states, bounded by spectral gaps above.
@@ -41,7 +45,7 @@ def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
         ValueError: for several closed classes (the limit depends on the initial state), or a distance outside (0, 1/2).
     """
     if not 0 < distance < 0.5:
-        raise argument_error("distance", "lie in (0, 1/2)", f"is {distance}")
+        raise ArgumentError("distance", "lie in (0, 1/2)", f"is {distance}")
     Q = check_generator(generator)
     stationary = stationary_distribution(Q).probabilities.astype(float)
     if num_states(Q) == 1:

@@ -17,7 +17,8 @@ from analysis.chains.polynomial_exponential import Solutions, by_chebyshev, by_u
 from analysis.chains.rational_exponential import birth_and_death, by_partial_fractions
 from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
-from dynsim.errors import IntegrationError, Outcome, argument_error
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError, IntegrationError, Outcome
 from dynsim.systems.master_equation.checks import (
     Matrix,
     check_distribution,
@@ -42,6 +43,9 @@ class Relaxation:
     probabilities: Float[np.ndarray, "times k"]
     errors: Float[np.ndarray, " times"]
     method: str
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def final(self) -> Float[np.ndarray, " k"]:
@@ -81,9 +85,9 @@ def relaxation(generator: Any, p0: ArrayLike, ts: ArrayLike, *, method: str = "a
     p = check_distribution(p0, num_states(Q)).astype(float)
     times = np.atleast_1d(np.asarray(ts, float))
     if times.ndim != 1 or times.size == 0 or not np.all(np.isfinite(times) & (times >= 0)):
-        raise argument_error("ts", "be finite and not negative", f"is {ts}")
+        raise ArgumentError("ts", "be finite and not negative", f"is {ts}")
     if method not in ("auto", *_METHODS):
-        raise argument_error("method", f"be one of auto, {', '.join(_METHODS)}", f"is `{method}`")
+        raise ArgumentError("method", f"be one of auto, {', '.join(_METHODS)}", f"is `{method}`")
     chain = _Chain(Q)
     found, errors = np.tile(p, (len(times), 1)), np.zeros(len(times))
     name = _chosen(chain, float(np.max(times))) if method == "auto" else method
@@ -140,7 +144,7 @@ def _chosen(chain: _Chain, end: float) -> str:
 
 def _by_poles(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
     if not chain.tridiagonal:
-        raise argument_error("method", "suit the generator", "is `rational` for one that is not tridiagonal")
+        raise ArgumentError("method", "suit the generator", "is `rational` for one that is not tridiagonal")
     birth, death = birth_and_death(chain.Q)
     pairs = [by_partial_fractions(birth, death, p, float(t)) for t in ts]
     return np.stack([q for q, _ in pairs]), np.array([error for _, error in pairs])
@@ -154,7 +158,7 @@ def _by_squaring(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
 def _by_chebyshev(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
     if chain.stationary is None:
         must = "suit the generator"
-        raise argument_error("method", must, "is `chebyshev` for one that is not reversible, or not irreducible")
+        raise ArgumentError("method", must, "is `chebyshev` for one that is not reversible, or not irreducible")
     return by_chebyshev(scipy.sparse.csr_array(chain.Q), p, chain.stationary, ts, chain.fastest)
 
 

@@ -9,6 +9,7 @@ import scipy.sparse.csgraph
 from jaxtyping import Float
 
 from analysis.chains.classes import Classes, classes_of_pattern
+from dynsim._core.printing import one_line, report
 from dynsim.systems.master_equation.checks import Matrix, check_generator, entries, num_states
 
 BALANCED = 1e-11  # above the rounding of the product of rate ratios around a cycle of a thousand edges
@@ -28,6 +29,9 @@ class Reversibility:
     edge: tuple[int, int]
     accumulated: float
     log_weights: np.ndarray
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def stationary(self) -> Float[np.ndarray, " k"]:

@@ -12,7 +12,8 @@ import scipy.sparse.linalg
 from analysis.chains.classes import classes_of_pattern, periods
 from analysis.chains.reversibility import tree_balance
 from analysis.chains.stationary import stationary_distributions
-from dynsim.errors import argument_error
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_rates, num_states
 from dynsim.systems.master_equation.flow import step_bound
 
@@ -36,6 +37,9 @@ class SpectralGap:
     error: float
     method: str
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def relaxation_time(self) -> float:
         """The relaxation time, in which the slowest mode decays by a factor e."""
@@ -56,7 +60,9 @@ class EulerBounds:
     convergent: float
     period: int
 
-    def explain(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the bounds, and whether the iterates converge at the first, in one sentence."""
         end = "converges" if self.period == 1 else f"is periodic (period {self.period}) and does not converge"
         return (
@@ -131,7 +137,7 @@ def _least_ratio(Q: Matrix, closed: int) -> float:
     balance = tree_balance(Q)
     if not balance.reversible:
         must = f"have at most {DENSE} states or be reversible"
-        raise argument_error("generator", must, f"has {num_states(Q)} states")
+        raise ArgumentError("generator", must, f"has {num_states(Q)} states")
     S = _symmetrised(Q, np.exp(balance.log_weights.astype(float)))
     lowest = scipy.sparse.linalg.eigsh(S, k=1, which="SA", v0=_start(num_states(Q)), return_eigenvectors=False)
     return float(-1 / lowest[0])

@@ -12,7 +12,8 @@ from jaxtyping import Int
 from analysis.chains.classes import Classes, classes_of_pattern, shown
 from analysis.chains.elimination import by_elimination, by_inverse_iteration, by_lu, lu_factors
 from analysis.chains.reversibility import Reversibility, tree_balance
-from dynsim.errors import argument_error
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import (
     Matrix,
     check_distribution,
@@ -42,6 +43,9 @@ class StationaryDistribution:
     residual: float
     error: float
 
+    __repr__ = one_line
+    __str__ = report
+
 
 @dataclass(frozen=True)
 class StationaryDistributions:
@@ -50,6 +54,8 @@ class StationaryDistributions:
     generator: Matrix
     classes: Classes
     distributions: tuple[StationaryDistribution, ...]
+
+    __repr__ = one_line
 
     @property
     def unique(self) -> bool:
@@ -61,20 +67,18 @@ class StationaryDistributions:
         """The unique stationary distribution; raises `ValueError` naming the closed classes if there are several."""
         if not self.unique:
             closed = ", ".join(shown(one.states) for one in self.distributions[:8])
-            raise argument_error("generator", "have one closed class", f"has {len(self.distributions)}: {closed}")
+            raise ArgumentError("generator", "have one closed class", f"has {len(self.distributions)}: {closed}")
         return self.distributions[0]
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return the classes, the number of stationary distributions, the methods and the error in sentences."""
         worst = max(one.error for one in self.distributions)
         methods = ", ".join(sorted({one.method for one in self.distributions}))
         how = f"by {methods}, relative error at most {worst:.2g}"
         if self.unique:
-            return f"{self.classes.explain()} The stationary distribution is unique ({how})."
+            return f"{self.classes} The stationary distribution is unique ({how})."
         many = f"There are {len(self.distributions)} stationary distributions, one for each closed class ({how})"
-        return (
-            f"{self.classes.explain()} {many}; the limit is a mixture of them that depends on the initial distribution."
-        )
+        return f"{self.classes} {many}; the limit is a mixture of them that depends on the initial distribution."
 
     def limit(self, p0: Any) -> np.ndarray:
         r"""Return $\lim_{t \to \infty} e^{Qt} p_0$, shape (k,): the mixture with the absorption probabilities of `p0`.
@@ -102,7 +106,7 @@ def stationary_distributions(generator: Any, *, method: str = "auto") -> Station
         IntegrationError: if inverse iteration does not converge.
     """
     if method not in METHODS:
-        raise argument_error("method", f"be one of {', '.join(METHODS)}", f"is `{method}`")
+        raise ArgumentError("method", f"be one of {', '.join(METHODS)}", f"is `{method}`")
     Q = check_generator(generator)
     classes = classes_of_pattern(Q)
     found = []
@@ -137,7 +141,7 @@ def _solved(Q: Matrix, method: str, classes: Classes | None) -> tuple[str, np.nd
         if method == "tree":
             i, j = found.edge
             must = "be reversible for the tree method"
-            raise argument_error("generator", must, f"is off detailed balance by {found.violation:.3g} at ({i}, {j})")
+            raise ArgumentError("generator", must, f"is off detailed balance by {found.violation:.3g} at ({i}, {j})")
     sparse = scipy.sparse.csc_array(Q)
     solvers: dict[str, Callable[[Any], Any]] = {"lu": by_lu, "inverse-iteration": by_inverse_iteration}
     if method in solvers:

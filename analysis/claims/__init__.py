@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from analysis.ledger.claim import Claim
 from analysis.ledger.statement import Statement
+from dynsim.errors import ArgumentError
 from dynsim.papers import PAPERS
 
 
@@ -66,8 +67,10 @@ def collect(found: list[Claim], known: tuple[Statement, ...]) -> tuple[Claim, ..
     seen: set[str] = set()
     for claim in found:
         if claim.id in seen:
-            raise ValueError(f"Claim `{claim.id}` must be defined once, but is defined twice.")
+            raise ArgumentError("id", "be that of one claim", f"`{claim.id}` is that of two")
         if claim.statement_id not in ids:
-            raise ValueError(f"Claim `{claim.id}` must belong to a statement, but `{claim.statement_id}` is not one.")
+            raise ArgumentError(
+                "id", "begin with a statement", f"`{claim.id}` begins with `{claim.statement_id}`, which is none"
+            )
         seen.add(claim.id)
     return tuple(found)

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Scipy
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
@@ -29,6 +30,9 @@ class Fit(NamedTuple):
     law: str
     num_points: int
 
+    __repr__ = one_line
+    __str__ = report
+
 
 def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: float = 0.5) -> Fit:
     """Return the rate at which positive values decay, exponentially or algebraically.
@@ -47,13 +51,13 @@ def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: 
     """
     t, v = _series(ts, values)
     if not 0 <= skip < 1:
-        raise argument_error("skip", "lie in [0, 1)", f"is {skip}")
+        raise ArgumentError("skip", "lie in [0, 1)", f"is {skip}")
     low = np.flatnonzero(~(v > floor))
     end = int(low[0]) if low.size else len(v)
     used = slice(int(np.searchsorted(t[:end], t[0] + skip * (t[end - 1] - t[0]))) if end else 0, end)
     t, v = t[used], np.log(v[used])
     if len(t) < 3 * WINDOWS:
-        raise argument_error("values", f"have {3 * WINDOWS} entries above `floor` = {floor} to fit", f"have {len(t)}")
+        raise ArgumentError("values", f"have {3 * WINDOWS} entries above `floor` = {floor} to fit", f"have {len(t)}")
     linear, power = _residual(t, v), _residual(np.log(t), v) if t[0] > 0 else np.inf
     algebraic = power * CLEARLY < linear
     law = "algebraic" if algebraic else "exponential" if linear * CLEARLY < power else "undecided"
@@ -73,9 +77,9 @@ def observed_order(step_sizes: ArrayLike, errors: ArrayLike) -> Fit:
     """
     h, e = np.asarray(step_sizes, float), np.asarray(errors, float)
     if h.ndim != 1 or h.shape != e.shape or len(h) < 3:
-        raise argument_error("errors", "have one entry for each of at least three step sizes", f"has shape {e.shape}")
+        raise ArgumentError("errors", "have one entry for each of at least three step sizes", f"has shape {e.shape}")
     if not (np.all(h > 0) and np.all(e > 0) and np.all(np.isfinite(e))):
-        raise argument_error("errors", "be positive and finite, as must the step sizes", "are not")
+        raise ArgumentError("errors", "be positive and finite, as must the step sizes", "are not")
     slopes = np.diff(np.log(e)) / np.diff(np.log(h))
     return Fit(float(np.mean(slopes)), float(np.std(slopes, ddof=1) / np.sqrt(len(slopes))), "algebraic", len(h))
 
@@ -83,11 +87,11 @@ def observed_order(step_sizes: ArrayLike, errors: ArrayLike) -> Fit:
 def _series(ts: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     t, v = np.asarray(ts, float), np.asarray(values, float)
     if t.ndim != 1 or t.shape != v.shape:
-        raise argument_error("values", f"have shape {t.shape}, as `ts`", f"has shape {v.shape}")
+        raise ArgumentError("values", f"have shape {t.shape}, as `ts`", f"has shape {v.shape}")
     if np.any(np.diff(t) <= 0):
-        raise argument_error("ts", "increase", "does not")
+        raise ArgumentError("ts", "increase", "does not")
     if np.any(np.isnan(v)):
-        raise argument_error("values", "be numbers", "has NaN (a failed run?)")
+        raise ArgumentError("values", "be numbers", "has NaN (a failed run?)")
     return t, v
 
 
@@ -114,6 +118,9 @@ class Increase(NamedTuple):
     end: float
     error: float
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def nonincreasing(self) -> bool:
         """Whether the quantity never increases by more than the error."""
@@ -127,7 +134,7 @@ def reference_solution(path: Trajectory, integrator: AbstractIntegrator = Scipy(
         ValueError: for the trajectory of a map, which has no integration error.
     """
     if not isinstance(path.system, AbstractFlow):
-        raise argument_error("path", "come from a flow", "comes from a map, which has no integration error")
+        raise ArgumentError("path", "come from a flow", "comes from a map, which has no integration error")
     return simulate(path.system, path.initial, path.ts, integrator=integrator)
 
 
@@ -149,7 +156,7 @@ def worst_increase(
     """
     values = np.asarray(path.along(energy), float)
     if values.ndim != 1 or not np.all(np.isfinite(values)):
-        raise argument_error("energy", "return one finite number at every time", f"returns shape {values.shape[1:]}")
+        raise ArgumentError("energy", "return one finite number at every time", f"returns shape {values.shape[1:]}")
     error = 8 * np.finfo(float).eps * float(np.max(np.abs(values)))
     if isinstance(path.system, AbstractFlow):
         other = np.asarray((reference_solution(path) if reference is None else reference).along(energy), float)

@@ -18,9 +18,10 @@ from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.printing import one_line
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
-from dynsim.errors import argument_error, counted, reason
+from dynsim.errors import ArgumentError, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -46,7 +47,9 @@ class Diagram(NamedTuple):
     second: str = ""
     curves: tuple[CriticalCurve, ...] = ()
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the diagram in a line."""
         kinds = [b.kind for one in (*self.branches, *self.orbits) for b in one.bifurcations]
         found = ", ".join(counted(kinds.count(kind), kind) for kind in dict.fromkeys(kinds)) or "no bifurcation"
@@ -250,7 +253,7 @@ def with_curves(
         ValueError: for bad input, or a diagram with curves in another second parameter.
     """
     if diagram.curves and diagram.second != second:
-        raise argument_error("second", f"be that of the curves of the diagram, `{diagram.second}`", f"is `{second}`")
+        raise ArgumentError("second", f"be that of the curves of the diagram, `{diagram.second}`", f"is `{second}`")
     branches = [*zip(diagram.branches, diagram.iterates, strict=True), *((one, 1) for one in diagram.orbits)]
     points = [(at, k) for one, k in branches for at in one.bifurcations]
     from analysis.dynamics.codim2.planes import critical_curves
@@ -323,13 +326,13 @@ def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
         known = header["format"] == FORMAT and header["format_version"] == 2
         found = rebuild(header["diagram"], arrays, trust) if known else None
     except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise argument_error("path", must, f"`{path}` is not ({type(error).__name__}: {reason(error)})") from None
+        raise ArgumentError("path", must, f"`{path}` is not ({type(error).__name__}: {reason(error)})") from None
     whole = isinstance(found, Diagram) and all(isinstance(b, Branch) for b in (*found.branches, *found.orbits))
     if not isinstance(found, Diagram) or not whole or len(found.iterates) != len(found.branches):
-        raise argument_error("path", must, f"`{path}` is not")
+        raise ArgumentError("path", must, f"`{path}` is not")
     marks = [b for one in (*found.branches, *found.orbits) for b in one.bifurcations]
     places = [place for one in found.curves if isinstance(one, CriticalCurve) for place in one.degeneracies]
     known = [isinstance(mark, Bifurcation) for mark in marks] + [isinstance(p, Degeneracy) for p in places]
     if not all(known) or not all(isinstance(one, CriticalCurve) for one in found.curves):
-        raise argument_error("path", must, f"`{path}` is not")
+        raise ArgumentError("path", must, f"`{path}` is not")
     return found

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.compiled import compiled
 from dynsim._core.orientation import TIE, basis_of_range
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, SymmetryGenerator, Time
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import as_state
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -71,9 +72,9 @@ def eigenvalues(jacobian: ArrayLike) -> np.ndarray:
 def _square(name: str, matrix: ArrayLike) -> np.ndarray:
     found = np.asarray(matrix)
     if found.ndim != 2 or found.shape[0] != found.shape[1]:
-        raise argument_error(name, "have shape (dimension, dimension)", f"has shape {found.shape}")
+        raise ArgumentError(name, "have shape (dimension, dimension)", f"has shape {found.shape}")
     if not np.all(np.isfinite(found)):
-        raise argument_error(name, "be finite", "has an entry that is not")
+        raise ArgumentError(name, "be finite", "has an entry that is not")
     return found
 
 
@@ -96,6 +97,9 @@ class Spectrum(NamedTuple):
     tolerance: float
     kind: str
 
+    __repr__ = one_line
+    __str__ = report
+
 
 def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequence[SymmetryGenerator] = ()) -> Spectrum:
     """Return the spectrum of an equilibrium, without the zero eigenvalues along the orbit of its symmetries.
@@ -116,7 +120,7 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
     orbit = orbit_basis(basis, x, symmetries)
     moved = float(np.linalg.norm(J @ orbit, 2)) if orbit.size else 0.0
     if moved > tolerance:
-        raise argument_error("symmetries", "give zero modes of the equilibrium `x`", f"move it at the rate {moved:.3g}")
+        raise ArgumentError("symmetries", "give zero modes of the equilibrium `x`", f"move it at the rate {moved:.3g}")
     across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :] if orbit.size else np.eye(len(J))
     values = eigenvalues(across.T @ J @ across)
     return Spectrum(values, orbit.shape[1], index(values, tolerance=tolerance), tolerance, kind(values, tolerance))
@@ -182,7 +186,7 @@ def rotations(d: int, *matrices: ArrayLike) -> list[SymmetryGenerator]:
         skew[k, i, j], skew[k, j, i] = 1.0, -1.0
     given = [_square("matrices", m) for m in matrices]
     if any(m.shape != (d, d) for m in given):
-        raise argument_error("matrices", f"have shape ({d}, {d})", f"have shapes {[m.shape for m in given]}")
+        raise ArgumentError("matrices", f"have shape ({d}, {d})", f"have shapes {[m.shape for m in given]}")
     brackets = [np.stack([(s @ m - m @ s).ravel() for s in skew], axis=1) for m in given]
     if brackets and pairs:
         _, sizes, right = np.linalg.svd(np.concatenate(brackets))

@@ -16,9 +16,10 @@ from analysis.dynamics.flow_maps.variational import Linearised, solver_of, toler
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import room_for
+from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
-from dynsim.errors import IntegrationError, Outcome, argument_error, shown
+from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator
 from dynsim.notebook import picture
 from dynsim.simulation.checks import as_state, check_start
@@ -64,6 +65,8 @@ class LyapunovSpectrum(NamedTuple):
     resolved: tuple[bool, ...] = ()
     bounded_by: str = ROUNDED
 
+    __repr__ = one_line
+
     @property
     def kaplan_yorke(self) -> float:
         """The dimension of Kaplan and Yorke."""
@@ -72,12 +75,12 @@ class LyapunovSpectrum(NamedTuple):
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the exponents with their errors in a line."""
-        parts = ", ".join(self.texts(5))
+        parts = ", ".join(self.bounds(5))
         return f"Lyapunov exponents {parts}" + ("" if self.converged else f" (not converged: {self.reason})")
 
-    def texts(self, digits: int) -> list[str]:
+    def bounds(self, digits: int) -> list[str]:
         """Return each exponent with its error, or the bound below which it lies."""
         known = self.resolved or (True,) * len(self.exponents)
         return [
@@ -126,9 +129,9 @@ def lyapunov_spectrum(
     """
     is_map = isinstance(system, AbstractMap)
     if not is_map and not isinstance(system, AbstractFlow):
-        raise argument_error("system", "be a flow or a map", f"is {shown(system)}")
+        raise ArgumentError("system", "be a flow or a map", f"is {shown(system)}")
     if is_map and system.on_host:
-        raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
+        raise ArgumentError("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
     x = as_state("start", start) if is_map else check_start("start", system, start)
     units = trajectory_units(system, x, t0)
     span = DURATION * units.time if duration is None else number("duration", duration)
@@ -139,7 +142,7 @@ def lyapunov_spectrum(
     samples = max(1, round(span / every))
     if samples < 2 * BLOCKS:
         must = f"be at least {2 * BLOCKS} intervals of {every:g}"
-        raise argument_error("duration", must, f"is {span:g}")
+        raise ArgumentError("duration", must, f"is {span:g}")
     warm = max(1, round((span / 10 if warm_up is None else number("warm_up", warm_up)) / every))
     tolerance, solver = tolerance_of(rtol, integrator), solver_of(system, integrator)
     found = _run(units, x, samples, warm, every, count, tolerance, t0, solver)
@@ -168,7 +171,7 @@ def _run(
     dimension = basis.shape[1]
     k = dimension if count is None else integer("count", count, least=1)
     if k > dimension:
-        raise argument_error("count", f"be at most the dimension, {dimension}", f"is {k}")
+        raise ArgumentError("count", f"be at most the dimension, {dimension}", f"is {k}")
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(dimension, dimension)))[0]
     frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)  # an axis may stay one, with an exponent that is not largest
     advance = _advance_map if is_map else _advance_flow

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
 from dynsim._core.host import filled, room_for
+from dynsim._core.printing import one_line
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import function, integer, number, reals
-from dynsim.errors import argument_error, counted
+from dynsim.errors import ArgumentError, counted
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.integrators.base import step_limit
 from dynsim.notebook import picture
@@ -46,10 +47,12 @@ class Section(NamedTuple):
     spacing: float
     complete: bool
 
+    __repr__ = one_line
+
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the section in a line: how many crossings, and from when to when."""
         short = "" if self.complete else "; the run ended before all were found"
         when = f" from t = {self.times[0]:.6g} to {self.times[-1]:.6g}" if len(self.times) else ""
@@ -76,7 +79,7 @@ def _check_number(name: str, fn: Callable, *at: Any) -> None:
     shape = getattr(found, "shape", None)
     if shape != () or not jnp.isdtype(found.dtype, ("real floating", "integral")):
         told = f"shape {shape}" if shape else getattr(found, "dtype", type(found).__name__)
-        raise argument_error(name, "return one real number", f"returns {told}")
+        raise ArgumentError(name, "return one real number", f"returns {told}")
 
 
 def least_period(values: Float[np.ndarray, "steps n"], tolerance: float) -> int:
@@ -126,13 +129,13 @@ def poincare_section(
     wanted, step = integer("count", count, least=1), number("spacing", spacing)
     end = number("longest", longest)
     if direction not in (-1, 0, 1):
-        raise argument_error("direction", "be -1, 0 or 1", f"is {direction}")
+        raise ArgumentError("direction", "be -1, 0 or 1", f"is {direction}")
     x, t = check_start("start", flow, start), 0.0
     _check_number("surface", surface, jnp.asarray(t), x)
     if warm_up:
         t = number("warm_up", warm_up)
         if not t < end:
-            raise argument_error("longest", f"be longer than the warm-up, {t:g}", f"is {end:g}")
+            raise ArgumentError("longest", f"be longer than the warm-up, {t:g}", f"is {end:g}")
         x = _begun(flow, x, t, end, integrator)
     quick = _is_quick(flow, x, end, integrator)
     samples = LONGER * SAMPLES if quick else SAMPLES
@@ -149,7 +152,7 @@ def poincare_section(
         found += len(where)
         x, t = path(t + samples * step), t + samples * step
     if not found:
-        raise argument_error("surface", "be crossed by the trajectory", f"is not crossed up to t = {t:g}")
+        raise ArgumentError("surface", "be crossed by the trajectory", f"is not crossed up to t = {t:g}")
     joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
     return Section(np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted)
 
@@ -223,10 +226,12 @@ class OrbitDiagram(NamedTuple):
     parameters: Float[np.ndarray, " parameters"]
     values: Float[np.ndarray, "parameters kept"]
 
+    __repr__ = one_line
+
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the diagram in a line: how many values of the parameter, and how many orbits escape."""
         escaped = int(np.sum(~np.all(np.isfinite(self.values), axis=1)))
         return f"orbits of {self.values.shape[1]} steps for {len(self.parameters)} parameters, {escaped} escape"
@@ -261,10 +266,10 @@ def orbit_diagram(
         ValueError: for bad input.
     """
     if not isinstance(system, AbstractMap) or system.on_host:
-        raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}")
+        raise ArgumentError("system", "be a map in JAX", f"is {type(system).__name__}")
     values = np.asarray(reals("parameters", parameters), float)
     if values.ndim != 1 or not len(values):
-        raise argument_error("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
+        raise ArgumentError("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
     take, _ = real_parameter("where", where, system)
     function("coordinate", coordinate, "the state")
     x = as_state("start", start)

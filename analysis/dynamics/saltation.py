@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from analysis.dynamics.linearisation import tangent_basis
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import number
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.integrators.embedded import solve_within
 from dynsim.simulation.checks import as_state, check_flow
 from dynsim.simulation.hybrid import HybridRecipe, Transition
@@ -54,7 +54,7 @@ def saltation_matrix(
     """
     check_flow(flow)
     if not isinstance(transition, Transition):
-        raise argument_error("transition", "be a `Transition`", f"is {shown(transition)}")
+        raise ArgumentError("transition", "be a `Transition`", f"is {shown(transition)}")
     x = as_state("x", x)
     _check_crossed("transition", flow, transition, t, x)
     flat, restored = ravel_pytree(x)
@@ -121,14 +121,14 @@ def final_state(
 
 def _recipe(run: HybridTrajectory) -> HybridRecipe:
     if not isinstance(run, HybridTrajectory) or not isinstance(run.recipe, HybridRecipe):
-        raise argument_error("run", "be a run of `simulate_hybrid` or `crossings`", f"is {type(run).__name__}")
+        raise ArgumentError("run", "be a run of `simulate_hybrid` or `crossings`", f"is {type(run).__name__}")
     return run.recipe
 
 
 def _check_run(run: HybridTrajectory, recipe: HybridRecipe) -> None:
     """Raise `ValueError` unless the run has derivatives."""
     if run.ending is Ending.FINISHED and run.jumps and run.jumps[-1].time >= float(recipe.ts[-1]):
-        raise argument_error("run", "end between two transitions", "has one at its last time")
+        raise ArgumentError("run", "end between two transitions", "has one at its last time")
     known: Any = recipe.transitions if callable(recipe.transitions) else lambda flow: recipe.transitions
     flow, t = recipe.flow, float(recipe.ts[0])
     for k, jump in enumerate(run.jumps):
@@ -145,7 +145,7 @@ def _check_crossed(name: str, flow: AbstractFlow, rule: Transition, t: Time, x: 
     velocity = (jnp.ones(()), flow.vector_field(time, x))
     sizes = [float(jnp.linalg.norm(ravel_pytree(part)[0])) for part in (slope, velocity)]
     if abs(float(_rate(flow, rule, time, x))) <= TOUCHES * sizes[0] * sizes[1]:
-        raise argument_error(name, "cross its guards transversally", f"touches that of `{rule.name}` at t = {t:g}")
+        raise ArgumentError(name, "cross its guards transversally", f"touches that of `{rule.name}` at t = {t:g}")
 
 
 def _at_once(rule: Transition, recipe: HybridRecipe, begin: float, time: float, *, first: bool) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from dynsim._core.types import Key
 from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.interrupts import on_interrupt
-from dynsim.errors import UnavailableError, argument_error
+from dynsim.errors import ArgumentError, UnavailableError
 from dynsim.io.data import VARIABLE
 from dynsim.io.locks import held
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
@@ -82,7 +82,7 @@ def use_results(folder: Path | None) -> None:
     if folder is None:
         return
     if not folder.is_dir():
-        raise argument_error("results", "be a folder of records of experiments", f"`{folder}` is no folder")
+        raise ArgumentError("results", "be a folder of records of experiments", f"`{folder}` is no folder")
     os.environ[RESULTS] = str(folder.resolve())
 
 
@@ -184,7 +184,7 @@ def best_record(experiment: Experiment, seed: int = 0, results: Path | None = No
     finished = _file(experiment, "paper", seed, results).exists()
     try:
         return record(experiment, "paper" if finished else "quick", seed, results)
-    except ValueError as error:
+    except ArgumentError as error:
         raise UnavailableError(str(error)) from error
 
 
@@ -197,8 +197,8 @@ def _loaded(path: Path, experiment: Experiment, size: Size, seed: int, config: M
     try:
         header = json.loads(str(arrays.pop("header")))
     except (KeyError, json.JSONDecodeError):
-        raise argument_error("results", "hold records of experiments", f"`{path}` is none") from None
+        raise ArgumentError("results", "hold records of experiments", f"`{path}` is none") from None
     if (header.get("name"), header.get("config")) != (experiment.name, config):
         must = f"hold records of `{experiment.name}` as it is configured now"
-        raise argument_error("results", must, f"`{path}` is of another configuration")
+        raise ArgumentError("results", must, f"`{path}` is of another configuration")
     return Record(experiment.name, size, seed, config, arrays)

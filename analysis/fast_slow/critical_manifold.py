@@ -20,8 +20,9 @@ from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.fast_slow.folds import LossOfHyperbolicity, Values, fast_eigenvalues, fold_near, root_near
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
+from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
@@ -234,12 +235,14 @@ class ManifoldBranch(NamedTuple):
     bifurcations: tuple[LossOfHyperbolicity, ...]
     end: str
 
+    __repr__ = one_line
+
     @property
     def kind(self) -> str:
         """The most frequent of `kinds`."""
         return max(sorted(set(self.kinds)), key=self.kinds.count)
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return the stability of the branch, its bifurcations and its end in sentences."""
         first, last = (_numbers(self.slow[k]) for k in (0, -1))
         counts = {word: self.kinds.count(word) for word in dict.fromkeys(self.kinds)}
@@ -314,7 +317,7 @@ def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.nda
     grid = np.stack(np.meshgrid(*(np.asarray(axis, float) for axis in axes), indexing="ij"), axis=-1)
     shape = grid.shape[:-1]
     if np.shape(start.slow) != (len(axes),) or min(shape) < 1:
-        raise argument_error("axes", f"be one for each entry of y, {np.shape(start.slow)}", f"are {len(axes)}")
+        raise ArgumentError("axes", f"be one for each entry of y, {np.shape(start.slow)}", f"are {len(axes)}")
     first = np.unravel_index(int(np.argmin(np.sum((grid - np.asarray(start.slow)) ** 2, axis=-1))), shape)
     x = np.asarray(quasi_steady_state(flow, grid[first], start.fast).fast)
     values, kinds = np.full((*shape, *x.shape), np.nan), np.full(shape, "", dtype="U10")
@@ -345,7 +348,7 @@ def _kind(flow: FastSlowFlow, x: Values, slow: Values) -> tuple[np.ndarray, str]
 def _path(path: ArrayLike) -> np.ndarray:
     found = np.asarray(path, float)
     if found.ndim < 1 or len(found) < 2:
-        raise argument_error("path", "hold at least two slow variables, first axis", f"has shape {found.shape}")
+        raise ArgumentError("path", "hold at least two slow variables, first axis", f"has shape {found.shape}")
     if not np.all(np.isfinite(found)):
-        raise argument_error("path", "be finite", "has an entry that is not")
+        raise ArgumentError("path", "be finite", "has an entry that is not")
     return found

@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
+from dynsim._core.printing import one_line, report
 from dynsim.systems.fast_slow.flow import FastSlowFlow, FastSubsystem
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual, unit_above
 
@@ -31,6 +32,9 @@ class LossOfHyperbolicity(NamedTuple):
     fast: np.ndarray
     slow: np.ndarray
     place: float
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def fold_near(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria.settling import settle
 from dynsim._core.orientation import oriented
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import stiff
 from dynsim.simulation.checks import check_start
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastSubsystem, rates
@@ -30,13 +30,13 @@ def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) ->
         ValueError: if no root is found, or if f conserves a quantity that is not constant on the space of x.
     """
     if not np.all(np.isfinite(np.asarray(slow, float))):
-        raise argument_error("slow", "be finite", "has an entry that is not")
+        raise ArgumentError("slow", "be finite", "has an entry that is not")
     start = _point("guess", flow, guess, slow)
     x, size = _solved(flow, start.fast, start.slow)
     if not bool(jnp.all(jnp.isfinite(x))):
         _check_isolated(flow, start)
         must = "lead to a quasi-steady state, f(x, y) = 0, at this y"
-        raise argument_error("guess", must, f"the smallest |f| found from it is {float(size):.3g}")
+        raise ArgumentError("guess", must, f"the smallest |f| found from it is {float(size):.3g}")
     found = FastSlow(x, start.slow)
     _check_isolated(flow, found)
     return found
@@ -52,7 +52,7 @@ def fast_limit(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
     limit = settle(FastSubsystem(flow, start.slow), start.fast, integrator=stiff(1e-10))
     if not limit.settled:
         must = "lead to a stable equilibrium of the fast subsystem"
-        raise argument_error("start", must, f"its limit at this y is {limit.verdict}")
+        raise ArgumentError("start", must, f"its limit at this y is {limit.verdict}")
     return quasi_steady_state(flow, start.slow, limit.state)
 
 
@@ -89,7 +89,7 @@ def _check_isolated(flow: FastSlowFlow, state: FastSlow) -> None:
     if kept.size:
         weights = ", ".join(f"{weight:.6g}" for weight in oriented(kept[:, 0]) / np.max(np.abs(kept[:, 0])))
         must = "have a `fast_space` on which what f conserves is constant, such as `Simplex()`"
-        raise argument_error("flow", must, f"f conserves the combination ({weights}) of x")
+        raise ArgumentError("flow", must, f"f conserves the combination ({weights}) of x")
 
 
 def _left_null(basis: np.ndarray, jacobian: Array) -> np.ndarray:

@@ -13,8 +13,9 @@ from jaxtyping import Array
 from analysis.dynamics.convergence import Fit, observed_order
 from analysis.fast_slow.folds import fast_eigenvalues
 from analysis.fast_slow.quasi_steady_states import fast_limit
+from dynsim._core.printing import one_line
 from dynsim._core.types import State
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Scipy, stiff
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
@@ -44,11 +45,13 @@ class ReductionErrors(NamedTuple):
     layer_ends: np.ndarray
     gap: float
 
+    __repr__ = one_line
+
     def order(self, errors: np.ndarray) -> Fit:
         """Return the observed order in epsilon of `errors`, one of the fields, with its standard error."""
         return observed_order(self.epsilons, errors)
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return the fitted orders, one sentence each; there is none for fewer than three epsilons or solver errors."""
         named = {
             "x": self.fast_errors,
@@ -98,7 +101,7 @@ def reduction_error(
     layer_ends = layers * ratios * np.log(1 / ratios) / gap
     if not np.all(layer_ends < end / 2):
         must = f"be so small that the boundary layer ends before {end / 2:g}"
-        raise argument_error(
+        raise ArgumentError(
             "epsilons", must, f"at {ratios[np.argmax(layer_ends)]:g} it ends at {np.max(layer_ends):.3g}"
         )
     rows = []
@@ -142,7 +145,7 @@ def _reduced(flow: ReducedFlow, base: FastSlow, end: float) -> Trajectory:
     if not bool(path.stats.succeeded):
         stop = float(path.stats.last_time)
         but = f"the reduced flow stops at t = {stop:.6g}, where the branch ends, as at a fold"
-        raise argument_error("end", "come before the end of the branch", but)
+        raise ArgumentError("end", "come before the end of the branch", but)
     return path
 
 
@@ -154,14 +157,14 @@ def _attraction(flow: FastSlowFlow, path: Trajectory) -> float:
         worst = int(np.argmin(rates))
         must = "lead along an attracting branch"
         but = f"at t = {float(path.ts[worst]):.6g} a fast mode grows at the rate {-rates[worst]:.3g}"
-        raise argument_error("start", must, but)
+        raise ArgumentError("start", must, but)
     return float(np.min(rates))
 
 
 def _ratios(epsilons: Sequence[float], end: float) -> np.ndarray:
     ratios = np.asarray(epsilons, float)
     if ratios.ndim != 1 or not ratios.size or not np.all((ratios > 0) & (ratios < 1)):
-        raise argument_error("epsilons", "be numbers between 0 and 1", f"are {epsilons}")
+        raise ArgumentError("epsilons", "be numbers between 0 and 1", f"are {epsilons}")
     if not (end > 0 and math.isfinite(end)):
-        raise argument_error("end", "be positive", f"is {end}")
+        raise ArgumentError("end", "be positive", f"is {end}")
     return ratios

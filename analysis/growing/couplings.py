@@ -12,7 +12,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from dynsim.errors import argument_error
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 
 NEUTRAL = 1e-8  # curvatures below it, relative to the largest, belong to symmetries
@@ -29,6 +30,9 @@ class Curvatures(NamedTuple):
     encoder: tuple[float, float]
     prototypes: tuple[float, float]
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def needs(self) -> float:
         r"""The quotient $3 |H_{\theta P}| / (L_\theta \mu_\theta)$, below 1 if rates exist for which (60) holds."""
@@ -43,6 +47,9 @@ class Rates(NamedTuple):
     temperatures: float
     encoder: float
 
+    __repr__ = one_line
+    __str__ = report
+
 
 def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
     """Return the curvatures of the loss that the flow descends, of all heads, at a state.
@@ -54,7 +61,7 @@ def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
     """
     size = ravel_pytree(x.encoder)[0].size
     if size == 0:
-        raise argument_error("flow", "have an encoder with parameters", "has one without")
+        raise ArgumentError("flow", "have an encoder with parameters", "has one without")
     full = np.asarray(_hessian(flow, x))
     ends = [_range(full[:size, :size]), _range(full[size:, size:])]
     return Curvatures(float(np.linalg.norm(full[:size, size:], 2)), *ends)

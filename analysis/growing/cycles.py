@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from dynsim._core.printing import one_line, report
 from dynsim.simulation.growing import flow_of
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 
@@ -15,6 +16,9 @@ class GrowthHistory(NamedTuple):
     times: Float[np.ndarray, " phases"]
     heads: Int[np.ndarray, " phases"]
     residuals: Float[np.ndarray, " phases"]
+
+    __repr__ = one_line
+    __str__ = report
 
 
 class Cycle(NamedTuple):
@@ -29,12 +33,14 @@ class Cycle(NamedTuple):
     period: float
     drift: float
 
+    __repr__ = one_line
+
     @property
     def found(self) -> bool:
         """Whether the run ends in a cycle."""
         return self.repeats > 0
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return one sentence on the cycle."""
         if not self.found:
             return "The run does not end in a cycle of growth and pruning."

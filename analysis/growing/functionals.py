@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar
 from dynsim._core.validation import choice
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
@@ -34,6 +35,9 @@ class Terms(NamedTuple):
     penalties: Heads
     potentials: Heads
     regulariser: Scalar
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def heads(self) -> Heads:
@@ -60,6 +64,9 @@ class Rates(NamedTuple):
     encoder: Scalar
     prototypes: Scalar
     activity: Heads
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def total(self) -> Scalar:
@@ -158,6 +165,9 @@ class EnergyPath(NamedTuple):
     jump_times: Float[np.ndarray, " jumps"]
     jumps: Float[np.ndarray, " jumps"]
     names: tuple[tuple[str, ...], ...]
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def energy_along(

@@ -12,9 +12,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from analysis.growing.separation import separation_force
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import directional_energies, prune
 from dynsim.systems.prototypes.assignments import (
@@ -75,6 +76,9 @@ class Pruning(NamedTuple):
     before: Heads
     after: Heads
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def drop(self) -> float:
         """The fall of the sum of the separation forces of all heads."""
@@ -95,7 +99,7 @@ def pruned(flow: GrowingFlow, x: State, head: int) -> Pruning:
     """
     head = integer("head", head, least=0)
     if int(jnp.sum(flow.active)) < 2:
-        raise argument_error("flow", "have at least two heads", f"has {int(jnp.sum(flow.active))}")
+        raise ArgumentError("flow", "have at least two heads", f"has {int(jnp.sum(flow.active))}")
     after, y = prune(flow, 0.0, x, head)
     return Pruning(head, np.flatnonzero(np.asarray(after.active)), heads_at(flow, x), heads_at(after, y))
 

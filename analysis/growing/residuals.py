@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.special import erfc
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.validation import integer, number, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.growing.residual import antisymmetric_part, residual_matrix
 
 Rows = Float[np.ndarray, "h d"]
@@ -29,6 +30,9 @@ class PairedSpectrum(NamedTuple):
 
     values: Float[np.ndarray, " pairs"]
     planes: Float[np.ndarray, "pairs 2 d"]
+
+    __repr__ = one_line
+    __str__ = report
 
     def above(self, threshold: float) -> int:
         """Return the number of pairs whose value exceeds a threshold."""
@@ -63,7 +67,7 @@ def captured_basis(rows: ArrayLike, *, tolerance: float = 1e-10) -> Rows:
     """
     found = np.asarray(reals("rows", rows), float)
     if found.ndim != 2:
-        raise argument_error("rows", "be an array of rows (h, d)", f"has shape {found.shape}")
+        raise ArgumentError("rows", "be an array of rows (h, d)", f"has shape {found.shape}")
     _, sizes, basis = np.linalg.svd(found, full_matrices=False)
     return basis[sizes > tolerance * np.max(sizes, initial=0.0)]
 
@@ -92,7 +96,7 @@ def directional_loss(
     """
     whole = np.linalg.norm(residual_matrix(interaction, tokens=tokens, reading=reading))
     if whole == 0:
-        raise argument_error("interaction", "have an antisymmetric part that the reading sees", "has none")
+        raise ArgumentError("interaction", "have an antisymmetric part that the reading sees", "has none")
     return float(np.linalg.norm(residual_matrix(interaction, frames, tokens=tokens, reading=reading)) / whole)
 
 
@@ -118,5 +122,5 @@ def expected_best_alignment(dimension: int, rows: int, scale: Any = 1.0) -> floa
 def _antisymmetric(matrix: ArrayLike) -> Float[np.ndarray, "d d"]:
     a = antisymmetric_part(matrix)
     if np.linalg.norm(a - np.asarray(matrix, float)) > 1e-9 * max(np.linalg.norm(a), 1e-300):
-        raise argument_error("matrix", "be antisymmetric", "is not")
+        raise ArgumentError("matrix", "be antisymmetric", "is not")
     return a

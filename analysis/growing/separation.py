@@ -10,6 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, assignments, soft_centroids
 from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
@@ -67,6 +68,9 @@ class AssignmentDerivatives(NamedTuple):
     first: Weights
     second: Weights
 
+    __repr__ = one_line
+    __str__ = report
+
 
 def assignment_derivatives(
     p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
@@ -101,6 +105,9 @@ class ForceDerivatives(NamedTuple):
     value: Prototypes
     first: Prototypes
     second: Prototypes
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def force_derivatives(
@@ -169,6 +176,9 @@ class ExpansionBound(NamedTuple):
     correction: Scalar
     count: int
     temperature: Scalar
+
+    __repr__ = one_line
+    __str__ = report
 
     def value(self, separation: Scalar, dominant: Scalar) -> Scalar:
         r"""Return $\frac{32}{T^2} (\frac{s_0^2}{K^2} \lambda_{max} \bar v - C_0)$."""

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from analysis.growing.temperatures import printed_step_bound
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -26,6 +27,9 @@ class GateSteps(NamedTuple):
     scale: float
     power: float
 
+    __repr__ = one_line
+    __str__ = report
+
     def at(self, step: int) -> float:
         """Return the step size of a step, the first being 0."""
         return self.scale * (1 + step) ** -self.power
@@ -37,6 +41,9 @@ class Rates(NamedTuple):
     temperatures: float
     prototypes: float
     gate: GateSteps
+
+    __repr__ = one_line
+    __str__ = report
 
     def times(self, factor: float) -> "Rates":
         """Return all step sizes times one factor, which leaves their ratios as they are."""
@@ -60,6 +67,9 @@ class Measured(NamedTuple):
     curvature: float
     gate_steps: int
 
+    __repr__ = one_line
+    __str__ = report
+
 
 class Condition(NamedTuple):
     """One condition: its name, the value that it limits, the bound of that value, and whether it is met."""
@@ -68,6 +78,9 @@ class Condition(NamedTuple):
     value: float
     bound: float
     met: bool
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def step_conditions(

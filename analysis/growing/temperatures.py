@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Scalar
 from dynsim._core.validation import number, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, distance_variance
 
 Number = TypeVar("Number", float, Fraction)
@@ -58,7 +58,7 @@ def hitting_time(z: ArrayLike, p: ArrayLike, *, start: float, least: float, rate
     high, low, eta = _range(start, least, rate)
     points = [jnp.asarray(reals(name, value), float) for name, value in (("z", z), ("p", p))]
     if points[0].ndim != 2 or points[1].ndim != 2 or points[0].shape[1] != points[1].shape[1]:
-        raise argument_error("p", "be (k, m) for embeddings (n, m)", f"is {points[1].shape} for {points[0].shape}")
+        raise ArgumentError("p", "be (k, m) for embeddings (n, m)", f"is {points[1].shape} for {points[0].shape}")
     value, panels = math.inf, PANELS
     for _ in range(8):
         last, value = value, _quadrature(points[0], points[1], (1 / high, 1 / low), panels) / eta
@@ -123,5 +123,5 @@ def step_bound(start: Number, least: Number, rate: Number, activity: Number) -> 
 def _range(start: Number, least: Number, rate: Number) -> tuple[float, float, float]:
     high, low, eta = (number(name, v) for name, v in (("start", start), ("least", least), ("rate", rate)))
     if not low < high:
-        raise argument_error("least", f"be below `start`, {high:g}", f"is {low:g}")
+        raise ArgumentError("least", f"be below `start`, {high:g}", f"is {low:g}")
     return high, low, eta

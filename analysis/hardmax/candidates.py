@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.hardmax.exact_geometry import independent_rows, is_exact, solved
 from analysis.hardmax.polytopes import Face, Polytope, checked_points, faces
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.exact import rationals
 
 
@@ -81,5 +81,5 @@ def _metric(attention: Any, points: np.ndarray) -> np.ndarray:
     d = points.shape[1]
     given = np.eye(d, dtype=int) if attention is None else np.asarray(attention)
     if given.shape != (d, d):
-        raise argument_error("attention", f"have shape ({d}, {d})", f"has shape {given.shape}")
+        raise ArgumentError("attention", f"have shape ({d}, {d})", f"has shape {given.shape}")
     return rationals("attention", given) if is_exact(points) else given.astype(float)

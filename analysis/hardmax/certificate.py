@@ -9,7 +9,8 @@ from jaxtyping import Int
 from analysis.hardmax.constant_follower_sets import Motion, closed_form_motion, exact_gap
 from analysis.hardmax.float_score_gaps import FloatMotion
 from analysis.hardmax.leaders import value_numbers
-from dynsim.errors import argument_error
+from dynsim._core.printing import one_line
+from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, positive_definite
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
@@ -36,6 +37,8 @@ class Certificate:
     motion: Motion  # of the distinct tokens, with layers counted from layer `num_layers`
     values: Int[np.ndarray, " n"]  # for each token, the index of its value among the distinct ones
 
+    __repr__ = one_line
+
     def tokens(self, layer: int) -> Exact:
         """Return the exact tokens at a `layer` of at least `num_layers`, shape (n, d), by the closed form.
 
@@ -44,10 +47,10 @@ class Certificate:
         """
         if not self.certified or layer < self.num_layers:
             must = f"be at least {self.num_layers}" if self.certified else "belong to a certified run"
-            raise argument_error("layer", must, f"is {layer}")
+            raise ArgumentError("layer", must, f"is {layer}")
         return self.motion.after(layer - self.num_layers)[self.values]
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return the result in one sentence."""
         if not self.certified:
             return f"Not certified within {self.num_layers} layers."
@@ -72,7 +75,7 @@ def certify(map: HardmaxMap | ExactHardmaxMap, x: Any, *, max_layers: int = 1000
     Source: HARDMAX, Theorem 1.1 and Sections 4.2, 5.
     """
     if max_layers < 1:
-        raise argument_error("max_layers", "be at least 1", f"is {max_layers}")
+        raise ArgumentError("max_layers", "be at least 1", f"is {max_layers}")
     exact = _checked(map)
     z = exact.rule.tokens(x)
     number = value_numbers(z)
@@ -169,9 +172,9 @@ def _checked(map: HardmaxMap | ExactHardmaxMap) -> ExactHardmaxMap:
     exact = ExactHardmaxMap(map.alpha, map.rule.attention)
     A = exact.rule.attention
     if exact.alpha <= 0:
-        raise argument_error("map", "have a positive alpha to be certified", f"has {exact.alpha}")
+        raise ArgumentError("map", "have a positive alpha to be certified", f"has {exact.alpha}")
     if A is not None and not bool(np.all(A == A.T)):
-        raise argument_error("map", "have a symmetric A to be certified", "has one that is not")
+        raise ArgumentError("map", "have a symmetric A to be certified", "has one that is not")
     if A is not None and not positive_definite(A):
-        raise argument_error("map", "have a positive definite A to be certified", "has one that is not")
+        raise ArgumentError("map", "have a positive definite A to be certified", "has one that is not")
     return exact

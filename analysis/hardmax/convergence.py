@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from dynsim.errors import argument_error
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, nearest_floats, rationals
 
 MIN_LAYERS = 4  # one more than the fit has parameters
@@ -18,6 +19,9 @@ class ConvergenceRate(NamedTuple):
     degree: float
     error: float
     num_layers: int
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def distances(states: np.ndarray, limits: np.ndarray, attention: Any = None) -> Float[np.ndarray, "layers n"]:
@@ -34,7 +38,7 @@ def distances(states: np.ndarray, limits: np.ndarray, attention: Any = None) -> 
         ValueError: unless `limits` has the shape of each state.
     """
     if states.ndim != 3 or states.shape[1:] != limits.shape:
-        raise argument_error("limits", f"have shape {states.shape[1:]}, as each state", f"has shape {limits.shape}")
+        raise ArgumentError("limits", f"have shape {states.shape[1:]}, as each state", f"has shape {limits.shape}")
     factor = np.eye(limits.shape[1]) if attention is None else np.linalg.cholesky(np.asarray(attention, float))
     gaps = [_floats(state - limits) for state in states]
     return np.stack([unit * np.linalg.norm(gap @ factor, axis=1) for gap, unit in gaps])
@@ -67,7 +71,7 @@ def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int
         ValueError: for fewer than four layers, or distances that are not positive.
     """
     if len(distance) < MIN_LAYERS or not np.all(distance > 0):
-        raise argument_error("distance", f"hold {MIN_LAYERS} positive values or more", f"holds {np.sum(distance > 0)}")
+        raise ArgumentError("distance", f"hold {MIN_LAYERS} positive values or more", f"holds {np.sum(distance > 0)}")
     k = first_layer + 1.0 + np.arange(len(distance))
     design = np.stack([np.ones_like(k), np.log(k), k], axis=1)
     values = np.log(distance)

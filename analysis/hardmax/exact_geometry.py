@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, integers, rationals
 
 
@@ -55,7 +55,7 @@ def solved(matrix: Exact, right: Exact) -> Exact:
     whole = np.concatenate([matrix, right.reshape(n, -1)], axis=1)
     echelon = row_echelon(whole)
     if echelon.pivots[:n] != list(range(n)):
-        raise argument_error("matrix", "be invertible", "is singular")
+        raise ArgumentError("matrix", "be invertible", "is singular")
     return echelon.rows[:n, n:].reshape(right.shape)
 
 
@@ -127,7 +127,7 @@ def facets(points: Exact) -> Facets:
     rows = np.concatenate([np.full((len(whole), 1), denominator, object), whole], axis=1)
     first = independent_rows(rationals("points", rows))
     if len(first) <= points.shape[1]:
-        raise argument_error("points", f"span {points.shape[1]} dimensions", f"span {len(first) - 1}")
+        raise ArgumentError("points", f"span {points.shape[1]} dimensions", f"span {len(first) - 1}")
     rays = _simplex(rows, first)
     for k in sorted(set(range(len(rows))) - set(first)):
         rays = _with_point(rays, rows[k], 1 << k, points.shape[1])

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from analysis.hardmax.constant_follower_sets import Motion, supremum_bound
 from analysis.hardmax.leaders import value_numbers
+from dynsim._core.printing import one_line, report
 from dynsim.exact import Exact, nearest_floats
 
 BLOCK = 2**15  # gaps at a time
@@ -25,6 +26,9 @@ class GapSigns(NamedTuple):
     positive: Bool[np.ndarray, " gaps"]
     unresolved: Bool[np.ndarray, " gaps"]
     any_negative: bool
+
+    __repr__ = one_line
+    __str__ = report
 
 
 class FloatMotion:

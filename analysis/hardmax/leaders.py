@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from jaxtyping import Bool, Int
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
@@ -61,5 +61,5 @@ def _first_layers(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray
         first = np.full(len(x), -1) if first is None else first
         first[(first < 0) & mask(map.follower_sets(x), x)] = layer
     if first is None:
-        raise argument_error("states", "hold at least one layer", "is empty")
+        raise ArgumentError("states", "hold at least one layer", "is empty")
     return first

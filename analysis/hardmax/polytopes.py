@@ -13,7 +13,8 @@ from jaxtyping import Bool, Int
 
 from analysis.hardmax.exact_geometry import determinant, facets, in_hull, is_exact, row_echelon
 from dynsim._core.orientation import basis_of_range
-from dynsim.errors import argument_error
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError
 from dynsim.exact import rationals
 
 MAX_HULL = 7  # largest dimension for Qhull; above, floats are decided by linear programs and no faces are available
@@ -39,6 +40,9 @@ class Polytope:
     offsets: np.ndarray
     equations: np.ndarray
     tolerance: Any
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def vertex_points(self) -> np.ndarray:
@@ -72,11 +76,11 @@ def checked_points(name: str, points: Any) -> np.ndarray:
     """
     found = np.asarray(points)
     if found.ndim != 2 or 0 in found.shape:
-        raise argument_error(name, "have shape (n, d), with at least one point", f"has shape {found.shape}")
+        raise ArgumentError(name, "have shape (n, d), with at least one point", f"has shape {found.shape}")
     if is_exact(found):
         return rationals(name, found)
     if not np.all(np.isfinite(found)):
-        raise argument_error(name, "be finite", "has an entry that is not")
+        raise ArgumentError(name, "be finite", "has an entry that is not")
     return found.astype(float)
 
 
@@ -143,7 +147,7 @@ def outside(points: Any, hull_of: Any) -> Bool[np.ndarray, " n"]:
     """
     x, others = checked_points("points", points), checked_points("hull_of", hull_of)
     if x.shape[1] != others.shape[1]:
-        raise argument_error("points", f"have dimension {others.shape[1]}, as `hull_of`", f"have {x.shape[1]}")
+        raise ArgumentError("points", f"have dimension {others.shape[1]}, as `hull_of`", f"have {x.shape[1]}")
     if is_exact(x) and is_exact(others):
         known = {tuple(row) for row in others}
         return np.array([tuple(row) not in known and not in_hull(row, others) for row in x])
@@ -171,7 +175,7 @@ def distinct_limits(limits: Any) -> tuple[np.ndarray, Int[np.ndarray, " n"]]:
     """
     x = checked_points("limits", limits)
     if not is_exact(x):
-        raise argument_error("limits", "be exact (fractions or ints)", "are floats")
+        raise ArgumentError("limits", "be exact (fractions or ints)", "are floats")
     seen: dict[tuple, int] = {}
     numbers = np.array([seen.setdefault(tuple(row), len(seen)) for row in x], int)
     return rationals("limits", [list(row) for row in seen]), numbers
@@ -180,7 +184,7 @@ def distinct_limits(limits: Any) -> tuple[np.ndarray, Int[np.ndarray, " n"]]:
 def _checked_point(points: np.ndarray, x: Any) -> np.ndarray:
     point = np.asarray(x)
     if point.shape != points.shape[1:]:
-        raise argument_error("x", f"have shape {points.shape[1:]}", f"has shape {point.shape}")
+        raise ArgumentError("x", f"have shape {points.shape[1:]}", f"has shape {point.shape}")
     return rationals("x", point) if is_exact(points) else point.astype(float)
 
 
@@ -238,7 +242,7 @@ def _float_polytope(x: np.ndarray) -> Polytope:
     k, tolerance = len(basis), TOLERANCE * _length_scale(x)
     equations = np.eye(x.shape[1]) - basis.T @ basis
     if k > MAX_HULL:
-        raise argument_error("points", f"span at most {MAX_HULL} dimensions, or be exact", f"span {k}")
+        raise ArgumentError("points", f"span at most {MAX_HULL} dimensions, or be exact", f"span {k}")
     if k == 0:
         return Polytope(x, (0,), (), 0, np.empty((0, x.shape[1])), np.empty(0), equations, tolerance)
     normals, offsets = _inequalities(y)

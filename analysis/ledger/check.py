@@ -9,15 +9,16 @@ from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.programs import forget_programs
 from analysis.ledger.verdict import Verdict, judge
 from analysis.ledger.watched import was_called, watched
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key
-from dynsim.errors import IntegrationError, UnavailableError, argument_error
+from dynsim.errors import ArgumentError, IntegrationError, UnavailableError
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import random_key
 
 CONTROL_TRIALS = 2
 
 
-class NoTrialError(ValueError):
+class NoTrialError(ArgumentError):
     """A trial function returned something else than a trial."""
 
 
@@ -27,8 +28,8 @@ class Check:
 
     `broken` is the message of an exception raised by a trial, which is no verdict. `doubt` says why a contradiction did
     not lead to REFUTED, or why a trial could not be decided. `seconds` is wall-clock time. `integrated` tells whether
-    the last trial used its integrator: then two of them have found a contradiction. `no_trial` is the sentence on
-    what a trial function returned if that was no trial.
+    the last trial used its integrator: then two of them have found a contradiction. `no_trial` says what
+    a trial function returned if that was no trial.
     """
 
     claim: Claim
@@ -42,6 +43,9 @@ class Check:
     broken: str = ""
     integrated: bool = False
     no_trial: str = ""
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def ranges(self) -> dict[str, str]:
@@ -107,7 +111,7 @@ def check(
     if claim.ruling is not None or claim.trial is None:
         return Check(claim, claim.ruling or Verdict.INCONCLUSIVE, seed=seed)
     if num_trials is not None and num_trials < 1:
-        raise argument_error("num_trials", "be at least 1", f"is {num_trials}")
+        raise ArgumentError("num_trials", "be at least 1", f"is {num_trials}")
     count = claim.num_trials if num_trials is None else num_trials
     main = _run(claim, claim.trial, claim.id, seed, count, integrator, referee)
     control, broken, no_trial = None, main.broken, main.no_trial
@@ -159,7 +163,7 @@ def _run(
         except Exception as error:  # noqa: BLE001  (an error in one claim must not lose the results of the others)
             sentence = (str(error).splitlines() or [""])[0]
             broken = f"trial {index}: {type(error).__name__}: {sentence}"
-            no_trial = sentence if isinstance(error, NoTrialError) else ""
+            no_trial = error.but if isinstance(error, NoTrialError) else ""
             return _Outcome(Verdict.INCONCLUSIVE, tuple(trials), broken=broken, no_trial=no_trial)
         trials.append(found)
     verdict = judge(trials, exact=claim.evidence == "certified")

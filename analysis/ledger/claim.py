@@ -8,7 +8,7 @@ from typing import Literal
 from analysis.ledger.evidence import Trial
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import Source
 
@@ -78,7 +78,7 @@ def claim(
 
     def decorate(trial: TrialFn) -> Claim:
         if not trial.__doc__:
-            raise ValueError(f"Claim `{id}` must state its theorem in the docstring of its trial, but has none.")
+            raise ArgumentError("trial", "state its theorem in its docstring", f"that of `{id}` has none")
         text = inspect.cleandoc(trial.__doc__)
         given = {"assuming": assuming, "same_trial_as": same_trial_as, "decided_by": decided_by}
         return Claim(id, source, text, trial, None, num_trials, evidence, note, variant, **given)
@@ -94,7 +94,7 @@ def rule(id: str, source: Source, verdict: Verdict, reason: str) -> Claim:
     """
     _check_id(id, source)
     if verdict not in (Verdict.ILL_POSED, Verdict.OUT_OF_SCOPE):
-        raise argument_error("verdict", "be ILL_POSED or OUT_OF_SCOPE", f"is {verdict.name}")
+        raise ArgumentError("verdict", "be ILL_POSED or OUT_OF_SCOPE", f"is {verdict.name}")
     return Claim(id, source, reason, note=reason, ruling=verdict, num_trials=0)
 
 
@@ -102,4 +102,4 @@ def _check_id(id: str, source: Source) -> None:
     parts = id.split("/")
     if len(parts) not in (2, 3) or not all(parts) or parts[0] != source.paper.key:
         must = f"be `{source.paper.key}/<statement>` or `{source.paper.key}/<statement>/<word>`"
-        raise argument_error("id", must, f"is `{id}`")
+        raise ArgumentError("id", must, f"is `{id}`")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError
 
 ROUNDING = 1e-11
 """Bound of the rounding error of about 100 float64 operations on numbers of order one, with a wide margin."""
@@ -35,6 +36,9 @@ class Measurement:
     what: str
     slack: float
     tolerance: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def decided(self) -> bool:
@@ -101,13 +105,13 @@ def _can_fail(what: str, able: bool, must: str, within: Range) -> None:
     """Raise `ValueError` for a measurement that every value of the quantity's range would pass."""
     if within is not ANY and not able:
         low, high = within
-        raise argument_error("within", f"hold a value that is clearly not {must}", f"is ({low}, {high}) for `{what}`")
+        raise ArgumentError("within", f"hold a value that is clearly not {must}", f"is ({low}, {high}) for `{what}`")
 
 
 def _error(tolerance: float) -> float:
     tolerance = float(tolerance)
     if not tolerance >= 0:
-        raise argument_error("tolerance", "be a non-negative number", f"is {tolerance}")
+        raise ArgumentError("tolerance", "be a non-negative number", f"is {tolerance}")
     return tolerance
 
 
@@ -124,6 +128,9 @@ class Trial:
     witness: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     parameters: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    __repr__ = one_line
+    __str__ = report
 
     @classmethod
     def unfinished(cls, reason: str) -> "Trial":

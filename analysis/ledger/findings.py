@@ -9,7 +9,8 @@ from analysis.ledger.check import Check
 from analysis.ledger.claim import Claim
 from analysis.ledger.statement import Statement
 from analysis.ledger.verdict import Verdict
-from dynsim.errors import argument_error, nearest
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError, nearest
 
 GOOD = (Verdict.SUPPORTED, Verdict.EXACT)
 
@@ -33,6 +34,9 @@ class Entry:
     checks: tuple[Check, ...]
     finding: Finding
     note: str
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def find(checks: Iterable[Check]) -> Finding:
@@ -109,7 +113,7 @@ def select(patterns: Sequence[str], claims: Sequence[Claim]) -> tuple[Claim, ...
         if not hits:
             names = {name for c in claims for name in (c.id, c.id.split("/", 1)[1], c.key)}
             must = "name a paper, a statement or a claim"
-            raise argument_error("pattern", must, f"`{pattern}` names none{nearest(pattern, names)}")
+            raise ArgumentError("pattern", must, f"`{pattern}` names none{nearest(pattern, names)}")
         chosen.extend(c for c in hits if c not in chosen)
     return tuple(chosen)
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.multirate.network import MultirateNetwork
 
@@ -54,10 +54,10 @@ def affected_positions(model: MultirateNetwork, ids: ArrayLike, position: int, s
     given = np.asarray(ids)
     jax.eval_shape(lambda: model.embed(given))  # raises for a symbol that is none
     if not 0 <= position < len(given):
-        raise argument_error("position", f"lie between 0 and {len(given) - 1}", f"is {position}")
+        raise ArgumentError("position", f"lie between 0 and {len(given) - 1}", f"is {position}")
     check_ids("symbol", np.asarray([symbol]), model.token_embedding.shape[0])
     if given[position] == symbol:
-        raise argument_error("symbol", f"differ from the one at position {position}", f"is {symbol} as well")
+        raise ArgumentError("symbol", f"differ from the one at position {position}", f"is {symbol} as well")
     changed = given.copy()
     changed[position] = symbol
     before, after = (np.asarray(_scores(model, jnp.asarray(part))) for part in (given, changed))

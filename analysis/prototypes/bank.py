@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import (
@@ -36,6 +37,9 @@ class Bank(NamedTuple):
     spread: Array
     utilisation: Array
     covariance: Array
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def bank_measures(z: Embeddings, p: Prototypes, temperature: Scalar, threshold: float = 0.01) -> Bank:

@@ -13,9 +13,10 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.prototypes.collapse import collapse, critical_temperature
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar
 from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.flow import PrototypeFlow, as_points
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -37,6 +38,9 @@ class Pitchfork(NamedTuple):
     direction: Float[np.ndarray, " m"]
     coefficient: float
     kind: str
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def branches_in_temperature(
@@ -97,7 +101,7 @@ def branch_in_temperature(
         ValueError: for a temperature that is annealed, or as `continue_equilibria` does.
     """
     if not isinstance(flow.temperature, ConstantTemperature):
-        raise argument_error("flow", "have a constant temperature", f"has {type(flow.temperature).__name__}")
+        raise ArgumentError("flow", "have a constant temperature", f"has {type(flow.temperature).__name__}")
     step = max_step / 4
     return continue_equilibria(flow, _temperature_of, as_points("start", start), bounds, step=step, max_step=max_step)
 
@@ -109,7 +113,7 @@ def _temperature_of(flow: Any) -> Any:
 def _temperatures(bounds: tuple[float, float]) -> tuple[float, float]:
     found = np.asarray(bounds, float)
     if found.shape != (2,) or not np.all(np.isfinite(found)) or not 0 < found[0] < found[1]:
-        raise argument_error("bounds", "be a positive temperature and a higher one", f"are {shown(bounds)}")
+        raise ArgumentError("bounds", "be a positive temperature and a higher one", f"are {shown(bounds)}")
     return float(found[0]), float(found[1])
 
 
@@ -128,9 +132,9 @@ def pitchfork(z: ArrayLike, loss: PrototypeLoss) -> Pitchfork:
     away = np.asarray(points) - centre[0]
     variances, axes = np.linalg.eigh(away.T @ away / len(away))
     if not variances[-1] > 0:
-        raise argument_error("z", "have two embeddings that differ", "has none")
+        raise ArgumentError("z", "have two embeddings that differ", "has none")
     if len(variances) > 1 and variances[-1] - variances[-2] <= FLAT * variances[-1]:
-        raise argument_error("z", "have a simple largest variance", "has one that belongs to several directions")
+        raise ArgumentError("z", "have a simple largest variance", "has one that belongs to several directions")
     e = axes[:, -1]
     parts = _jet(points, loss, jnp.asarray(centre), jnp.asarray(np.stack([e, -e])), jnp.asarray(T))
     fourth, mixed, H = (np.asarray(part) for part in parts)

@@ -12,9 +12,10 @@ from jaxtyping import Array, Float
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.linearisation import spectrum
 from analysis.prototypes.certificates import Flow, bounding_radius, escaping_prototypes
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, stiff
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import AbstractSpace
@@ -47,6 +48,9 @@ class Growth(NamedTuple):
     radii: Float[np.ndarray, " times"]
     exponents: tuple[float, float]
     constant: float
+
+    __repr__ = one_line
+    __str__ = report
 
 
 class LogTimeFlow(AbstractFlow):
@@ -86,7 +90,7 @@ def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegr
         IntegrationError: if the integration fails.
     """
     if any(leaf.dtype == jnp.float32 for leaf in map(jnp.asarray, jax.tree.leaves(x))):
-        raise argument_error("x", "be in double precision", "is in single precision")
+        raise ArgumentError("x", "be in double precision", "is in single precision")
     end = integer("decades", decades, least=4)
     saves = np.append(0.0, np.log1p(10.0 ** np.linspace(-1.0, end, PER_DECADE * (end + 1) + 1)))
     path = simulate(LogTimeFlow(flow), x, saves, integrator=integrator)

@@ -6,8 +6,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.flow import as_points
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -25,6 +26,9 @@ class CollapseSpectrum(NamedTuple):
     common: float
     splitting: Float[np.ndarray, " m"]
     count: int
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def values(self) -> Float[np.ndarray, " km"]:
@@ -91,7 +95,7 @@ def _embeddings(z: ArrayLike) -> Float[np.ndarray, "n m"]:
 def _stiffness(points: Float[np.ndarray, "n m"], k: int, loss: PrototypeLoss) -> float:
     """Return 2 N / K, or 2 / K for the mean; raise `ValueError` for a loss with a barrier."""
     if float(loss.barrier) > 0:
-        raise argument_error("loss", "have no barrier, which is infinite at collapse", f"has {float(loss.barrier):g}")
+        raise ArgumentError("loss", "have no barrier, which is infinite at collapse", f"has {float(loss.barrier):g}")
     return 2 * (len(points) if loss.reduction == "sum" else 1) / k
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, Time
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 
@@ -25,6 +26,9 @@ class HessianBlocks(NamedTuple):
     mixed: Matrix
     prototypes: Matrix
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def matrix(self) -> Matrix:
         """The whole Hessian."""
@@ -39,6 +43,9 @@ class RateCondition(NamedTuple):
 
     ratio: float
     bound: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def holds(self) -> bool:

@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from analysis.prototypes.certificates import Flow
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State, Time
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import (
     competitive_loss,
@@ -36,6 +37,9 @@ class Candidate(NamedTuple):
     rates: Series
     error: float
     rise: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def increases(self) -> bool:
@@ -78,7 +82,7 @@ def lyapunov_candidates(path: Trajectory) -> dict[str, Candidate]:
     """
     ts = np.asarray(path.ts, float)
     if len(ts) < 3:
-        raise argument_error("path", "have at least three times", f"has {len(ts)}")
+        raise ArgumentError("path", "have at least three times", f"has {len(ts)}")
     flow: Flow = path.system  # pyright: ignore[reportAssignmentType]
     series = jax.tree.map(np.asarray, _series(flow, jnp.asarray(ts), path.ys))
     return {name: _candidate(ts, *parts) for name, parts in series.items()}

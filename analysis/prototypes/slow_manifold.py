@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
 from analysis.fast_slow.reductions import EPSILONS, ReductionErrors, reduction_error
 from analysis.prototypes.hessian import Matrix, hessian_blocks
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.integrators import AbstractIntegrator, stiff
 from dynsim.simulation.simulate import simulate
@@ -36,6 +37,9 @@ class Relaxed(NamedTuple):
 
     prototypes: Float[np.ndarray, "k m"]
     rate: float
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def relaxed_prototypes(flow: CoupledFlow, encoder: State, start: ArrayLike) -> Relaxed:

@@ -10,8 +10,9 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from analysis.prototypes.hessian import hessian_blocks
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, Time
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 
 LIFTED = 1e-9  # relative: a motion of the embeddings that parameters follow up to rounding
@@ -32,6 +33,9 @@ class SymmetryModes(NamedTuple):
     rotations: int
     redundant: int
     curvature: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def rank(self) -> int:
@@ -69,7 +73,7 @@ def permuted(x: Coupled, order: Int[np.ndarray, " k"]) -> Coupled:
         ValueError: unless `order` holds each prototype once.
     """
     if sorted(np.asarray(order).tolist()) != list(range(len(x.prototypes))):
-        raise argument_error("order", f"hold each of 0 to {len(x.prototypes) - 1} once", f"is {list(order)}")
+        raise ArgumentError("order", f"hold each of 0 to {len(x.prototypes) - 1} once", f"is {list(order)}")
     return x._replace(prototypes=x.prototypes[jnp.asarray(order)])
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import scipy.cluster.hierarchy
 from numpy.typing import ArrayLike
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 
@@ -22,9 +23,9 @@ def clusters(x: ArrayLike, radius: float = 1e-6) -> np.ndarray:
     """
     x = np.asarray(x, float)
     if x.ndim != 2 or not np.all(np.isfinite(x)):
-        raise argument_error("x", "be finite and have shape (n, d)", f"has shape {x.shape}")
+        raise ArgumentError("x", "be finite and have shape (n, d)", f"has shape {x.shape}")
     if not radius >= 0:
-        raise argument_error("radius", "be at least 0", f"is {radius}")
+        raise ArgumentError("radius", "be at least 0", f"is {radius}")
     if len(x) == 1:
         return np.zeros(1, int)
     labels = scipy.cluster.hierarchy.fcluster(scipy.cluster.hierarchy.linkage(x, "single"), radius, "distance")
@@ -45,6 +46,9 @@ class Drift(NamedTuple):
     velocities: np.ndarray
     rate: float
     imbalance: float
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e-6) -> Drift:
@@ -70,7 +74,7 @@ def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e
     pulls = flow.pulls(t, placed)
     if not pulls.size:
         must = "provide its pairwise pulls (as `TokenFlow` on ellipsoids does for the value c I)"
-        raise argument_error("flow", must, f"is a {type(flow).__name__} that does not")
+        raise ArgumentError("flow", must, f"is a {type(flow).__name__} that does not")
     pulls = np.where((labels[:, None] == labels[None])[..., None], 0.0, pulls)
     first = np.unique(labels, return_index=True)[
         1

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from analysis.tokens.clusters import Drift, merging
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import integer
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import Sphere
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
@@ -39,7 +40,7 @@ class EqualAreaGrid(eqx.Module):
             ValueError: unless the dimension is 2 or 3 and there are at least 8 cells.
         """
         if dimension not in (2, 3):
-            raise argument_error("dimension", "be 2 or 3 for a grid of equal area", f"is {dimension}")
+            raise ArgumentError("dimension", "be 2 or 3 for a grid of equal area", f"is {dimension}")
         cells = integer("cells", cells, least=8)
         rings = 1 if dimension == 2 else round(math.sqrt(cells * math.pi) / 2)
         middles = (np.arange(rings) + 0.5) * math.pi / rings
@@ -88,6 +89,9 @@ class DensityClusters(NamedTuple):
     masses: np.ndarray
     centres: np.ndarray
 
+    __repr__ = one_line
+    __str__ = report
+
 
 def density_clusters(
     grid: EqualAreaGrid, shares: ArrayLike, *, level: float = 4.0, least: float = 1e-3
@@ -105,9 +109,9 @@ def density_clusters(
     """
     p = np.asarray(shares, float)
     if p.shape != (grid.cells,):
-        raise argument_error("shares", f"have one number for each of {grid.cells} cells", f"has shape {p.shape}")
+        raise ArgumentError("shares", f"have one number for each of {grid.cells} cells", f"has shape {p.shape}")
     if not level > 0:
-        raise argument_error("level", "be positive", f"is {level}")
+        raise ArgumentError("level", "be positive", f"is {level}")
     dense = p * grid.cells >= level
     pairs = grid.neighbours()
     pairs = pairs[dense[pairs].all(axis=1)]
@@ -131,7 +135,7 @@ def cluster_drift(flow: TokenFlow, found: DensityClusters, t: Time = 0.0) -> Dri
     """
     if not isinstance(flow.value, ScaledIdentity) or not isinstance(flow.space, Sphere):
         is_ = f"has {type(flow.value).__name__} on {type(flow.space).__name__}"
-        raise argument_error("flow", "have the value c I and live on a sphere", is_)
+        raise ArgumentError("flow", "have the value c I and live on a sphere", is_)
     c = jnp.asarray(found.centres)
     scores = flow.query_key.bilinear(t, c, c) + jnp.log(jnp.asarray(found.masses))[None, None]
     strength = float(flow.scale) * np.tensordot(

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, Time, Tokens
 from dynsim.systems.base import AbstractFlow
 
@@ -62,6 +63,9 @@ class DiniRate(NamedTuple):
 
     rate: Scalar
     active: Bool[Array, " n"]
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def upper_dini(values: Numbers, rates: Numbers, *, tolerance: float = 0.0) -> DiniRate:

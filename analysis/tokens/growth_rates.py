@@ -18,7 +18,7 @@ import numpy as np
 import scipy.special
 
 from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 
 def uniform_growth_rates(beta: float, dimension: int, degrees: int, *, scale: float = 1.0) -> np.ndarray:
@@ -35,7 +35,7 @@ def uniform_growth_rates(beta: float, dimension: int, degrees: int, *, scale: fl
     """
     beta, degrees = number("beta", beta), integer("degrees", degrees, least=1)
     if dimension not in (2, 3):
-        raise argument_error("dimension", "be 2 or 3", f"is {dimension}")
+        raise ArgumentError("dimension", "be 2 or 3", f"is {dimension}")
     l = np.arange(degrees + 1)
     sizes = scipy.special.ive(l + (dimension - 2) / 2, beta)
     return scale / beta * l * (l + dimension - 2) * sizes / sizes[0]

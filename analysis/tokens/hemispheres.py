@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from dynsim._core.types import Scalar, Tokens
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 
 def margin_along(x: Tokens, axis: Float[Array | np.ndarray, " d"]) -> Scalar:
@@ -51,10 +51,10 @@ def hemisphere_margin(x: ArrayLike) -> float:
 def _directions(x: ArrayLike) -> np.ndarray:
     x = np.asarray(x, float)
     if x.ndim != 2 or x.size == 0:
-        raise argument_error("x", "have shape (n, d)", f"has shape {x.shape}")
+        raise ArgumentError("x", "have shape (n, d)", f"has shape {x.shape}")
     sizes = np.linalg.norm(x, axis=1, keepdims=True)
     if not np.all(np.isfinite(x)) or np.any(sizes == 0):
-        raise argument_error("x", "be finite without a zero token", "is not")
+        raise ArgumentError("x", "be finite without a zero token", "is not")
     return x / sizes
 
 
@@ -90,5 +90,5 @@ def printed_wendel_probability(num_tokens: int, sphere_dimension: int) -> Fracti
 
 def _positive(name: str, value: int) -> int:
     if value < 1:
-        raise argument_error(name, "be at least 1", f"is {value}")
+        raise ArgumentError(name, "be at least 1", f"is {value}")
     return int(value)

@@ -1,8 +1,18 @@
-"""Numbers as text: those that are zero within their error are printed as 0."""
+"""Numbers and results as text: numbers that are zero within their error are printed as 0."""
 
+import dataclasses
+import enum
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
 
+import numpy as np
+
+LINE = 180  # characters of a result in one line, its closing dots left out
+WORD = 40  # characters of one field in it
+FEW = 4  # entries of a tuple that are shown in it
+MANY = 12  # entries of an array or a tuple that a report shows in full
 ROUNDING = 1e-12  # of the size of a quantity: what is smaller is rounding
 
 
@@ -29,3 +39,88 @@ def size_of(values: Iterable[float]) -> float:
 
 def _real(value: float, size: float, digits: int) -> str:
     return "0" if math.isfinite(size) and abs(value) <= ROUNDING * abs(size) else f"{value:.{digits}g}"
+
+
+def one_line(result: Any, /) -> str:
+    """Describe a result in one line of fewer than 200 characters: its class, its numbers, and the sizes of the rest.
+
+    A class of results takes it as `__repr__`.
+    """
+    name, said = type(result).__name__, ""
+    for field, value in _fields(result):
+        more = f"{', ' if said else ''}{field}={_short(value)}"
+        if len(name) + len(said) + len(more) > LINE:
+            return f"{name}({said}, ...)"
+        said += more
+    return f"{name}({said})"
+
+
+def report(result: Any, /) -> str:
+    """Describe a result by its class and a line for each of its fields; of long arrays the first and last entries.
+
+    A class of results without a report of its own takes it as `__str__`.
+    """
+    rows = [f"  {field}: {_indented(value)}" for field, value in _fields(result)]
+    return "\n".join([type(result).__name__, *rows])
+
+
+def _fields(result: Any) -> list[tuple[str, Any]]:
+    """Return the public fields of a named tuple or a dataclass with their values, as far as they are set."""
+    names = getattr(result, "_fields", None) or [field.name for field in dataclasses.fields(result)]
+    return [(name, getattr(result, name)) for name in names if not name.startswith("_") and hasattr(result, name)]
+
+
+def _short(value: Any) -> str:
+    """Return a number or a word as it is, and of anything else its type and its size."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        known = None if value.shape or not hasattr(value, "item") else _number(value)
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]" if known is None else known
+    if isinstance(value, float | complex):
+        return f"{value:.6g}"
+    if value is None or isinstance(value, bool | int | str | Fraction):
+        text = repr(value) if isinstance(value, str) else str(value)
+        return text if len(text) <= WORD else f"{text[:WORD]}..."
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+        kinds = {type(entry).__name__ for entry in value}
+        words = f"({', '.join(map(_short, value))})" if len(value) <= FEW else ""
+        return words if words and len(words) <= WORD else f"<{len(value)} {' or '.join(sorted(kinds))}>"
+    if isinstance(value, Mapping):
+        return f"<{len(value)} entries>"
+    return getattr(value, "__name__", type(value).__name__)
+
+
+def _number(value: Any) -> str | None:
+    """Return the number of an array without axes, None for one that is traced."""
+    try:
+        item = value.item()
+    except TypeError:
+        return None
+    return _short(item)
+
+
+def _indented(value: Any) -> str:
+    """Return a value in full, up to long arrays, with its further lines below the name of its field."""
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields") and any(map(_is_result, value)):
+        text = "".join(f"\n- {str(entry)}" for entry in value[:MANY])
+        text += f"\n- and so on for {len(value) - MANY} more" if len(value) > MANY else ""
+    elif _is_result(value):
+        text = str(value)
+    elif (array := _array(value)) is not None:
+        text = np.array2string(array, precision=6, threshold=MANY, separator=", ")
+    else:
+        text = _short(value)
+    return text.replace("\n", "\n    ")
+
+
+def _array(value: Any) -> np.ndarray | None:
+    """Return an array on the host, None for one that is traced and for anything else."""
+    try:
+        return np.asarray(value) if hasattr(value, "__array__") else None
+    except TypeError:
+        return None
+
+
+def _is_result(value: Any) -> bool:
+    return type(value).__repr__ is one_line

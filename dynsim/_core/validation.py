@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from dynsim.errors import argument_error, reason, shown
+from dynsim.errors import ArgumentError, reason, shown
 
 
 def reals(name: str, value: Any) -> np.ndarray | jax.Array:
@@ -24,14 +24,14 @@ def reals(name: str, value: Any) -> np.ndarray | jax.Array:
     if isinstance(value, jax.Array):
         real_type = jnp.issubdtype(value.dtype, jnp.number) and not jnp.issubdtype(value.dtype, jnp.complexfloating)
         if not real_type and value.dtype != bool:
-            raise argument_error(name, "hold real numbers", f"holds {value.dtype.name}")
+            raise ArgumentError(name, "hold real numbers", f"holds {value.dtype.name}")
         return value
     try:
         found = np.asarray(value)
     except (TypeError, ValueError) as error:
-        raise argument_error(name, "be an array of real numbers", f"is not ({reason(error)})") from None
+        raise ArgumentError(name, "be an array of real numbers", f"is not ({reason(error)})") from None
     if found.dtype.kind not in "biuf":
-        raise argument_error(name, "hold real numbers", f"holds {found.dtype.name}: {shown(value)}")
+        raise ArgumentError(name, "hold real numbers", f"holds {found.dtype.name}: {shown(value)}")
     return found
 
 
@@ -44,15 +44,15 @@ def real(name: str, value: Any, *, positive: bool = False) -> jax.Array:
     kind = "be a positive number" if positive else "be a real number"
     try:
         found = reals(name, value)
-    except ValueError:
-        raise argument_error(name, kind, f"is {shown(value)}") from None
+    except ArgumentError:
+        raise ArgumentError(name, kind, f"is {shown(value)}") from None
     if found.ndim:
-        raise argument_error(name, kind, f"has shape {found.shape}")
+        raise ArgumentError(name, kind, f"has shape {found.shape}")
     if not isinstance(found, Tracer):
         if not math.isfinite(float(found)):
-            raise argument_error(name, "be finite", f"is {float(found):g}")
+            raise ArgumentError(name, "be finite", f"is {float(found):g}")
         if positive and not float(found) > 0:
-            raise argument_error(name, "be positive", f"is {float(found):g}")
+            raise ArgumentError(name, "be positive", f"is {float(found):g}")
     return jnp.asarray(found, float)
 
 
@@ -60,7 +60,7 @@ def not_negative(name: str, value: Any) -> jax.Array:
     """Return one finite real number that is not negative, as `real` does; raise `ValueError` for anything else."""
     found = real(name, value)
     if not isinstance(found, Tracer) and float(found) < 0:
-        raise argument_error(name, "not be negative", f"is {float(found):g}")
+        raise ArgumentError(name, "not be negative", f"is {float(found):g}")
     return found
 
 
@@ -76,26 +76,26 @@ def number(name: str, value: Any, *, must: str = "be positive", infinite: bool =
     except (TypeError, ValueError, OverflowError):
         found = math.nan
     if not found > 0 or (found == math.inf and not infinite):
-        raise argument_error(name, must, f"is {shown(value)}")
+        raise ArgumentError(name, must, f"is {shown(value)}")
     return found
 
 
 def integer(name: str, value: Any, *, least: int) -> int:
     """Return an integer of at least `least`; raise `ValueError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise argument_error(name, "be an integer", f"is {shown(value)}")
+        raise ArgumentError(name, "be an integer", f"is {shown(value)}")
     if value < least:
-        raise argument_error(name, f"be at least {least}", f"is {value}")
+        raise ArgumentError(name, f"be at least {least}", f"is {value}")
     return int(value)
 
 
 def times(name: str, values: Any) -> tuple[float, ...]:
     """Return finite times in increasing order; raise `ValueError` for anything else than a sequence of numbers."""
     if not isinstance(values, Iterable):
-        raise argument_error(name, "be a sequence of times", f"is {shown(values)}")
+        raise ArgumentError(name, "be a sequence of times", f"is {shown(values)}")
     found = reals(name, values if isinstance(values, np.ndarray | jax.Array) else [*values])
     if found.ndim != 1 or not np.all(np.isfinite(np.asarray(found))):
-        raise argument_error(name, "be a sequence of finite times", f"is {shown(values)}")
+        raise ArgumentError(name, "be a sequence of finite times", f"is {shown(values)}")
     return tuple(sorted(float(value) for value in found))
 
 
@@ -106,7 +106,7 @@ def function(name: str, value: Any, of: str, count: int | None = 1, named: Itera
         ValueError: for what cannot be called, or not with these arguments.
     """
     if not callable(value) or isinstance(value, type):
-        raise argument_error(name, f"be a function of {of}", f"is {shown(value)}")
+        raise ArgumentError(name, f"be a function of {of}", f"is {shown(value)}")
     try:
         taken = None if count is None else inspect.signature(value)
     except (TypeError, ValueError):  # what is written in C may have no signature
@@ -115,28 +115,28 @@ def function(name: str, value: Any, of: str, count: int | None = 1, named: Itera
         if taken is not None and count is not None:
             taken.bind(*(None,) * count, **dict.fromkeys(named))
     except TypeError:
-        raise argument_error(name, f"be a function of {of}", f"{shown(value)} takes {taken}") from None
+        raise ArgumentError(name, f"be a function of {of}", f"{shown(value)} takes {taken}") from None
     return value
 
 
 def choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
     """Return one of some words; raise `ValueError` for any other."""
     if not isinstance(value, str) or value not in choices:
-        raise argument_error(name, f"be one of {', '.join(choices)}", f"is {shown(value)}")
+        raise ArgumentError(name, f"be one of {', '.join(choices)}", f"is {shown(value)}")
     return value
 
 
 def instance(name: str, value: Any, kind: type | UnionType, what: str) -> Any:
     """Return a value of a class, `what` in words; raise `ValueError` for anything else."""
     if not isinstance(value, kind):
-        raise argument_error(name, f"be {what}", f"is {shown(value)}")
+        raise ArgumentError(name, f"be {what}", f"is {shown(value)}")
     return value
 
 
 def random_key(name: str, value: Any) -> jax.Array:
     """Return a random key; raise `ValueError` for anything else."""
     if not (isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key) and value.ndim == 0):
-        raise argument_error(name, "be a random key such as `stream(0, 'name')`", f"is {shown(value)}")
+        raise ArgumentError(name, "be a random key such as `stream(0, 'name')`", f"is {shown(value)}")
     return value
 
 
@@ -155,11 +155,11 @@ def sizes(name: str, value: Any, *, dimension: int | None = None, axes: int = 1)
     found = (value,) if isinstance(value, int | np.integer) else value
     listed = isinstance(found, tuple | list) or isinstance(found, np.ndarray) and found.ndim == 1
     if not listed or not all(isinstance(n, int | np.integer) and n >= 0 for n in found):
-        raise argument_error(name, "be a shape such as (3,)", f"is {shown(value)}")
+        raise ArgumentError(name, "be a shape such as (3,)", f"is {shown(value)}")
     if len(found) < axes or axes and not found[-1]:
-        raise argument_error(name, "have a last axis of at least 1 entry", f"is {shown(value)}")
+        raise ArgumentError(name, "have a last axis of at least 1 entry", f"is {shown(value)}")
     if dimension is not None and found[-1] != dimension:
-        raise argument_error(name, f"end in {dimension}, the dimension of the space", f"is {shown(value)}")
+        raise ArgumentError(name, f"end in {dimension}, the dimension of the space", f"is {shown(value)}")
     return tuple(int(n) for n in found)
 
 
@@ -174,7 +174,7 @@ def returned(name: str, fn: Any, *arguments: Any) -> Any:
         found = fn(*given)
         for leaf in jax.tree.leaves(found):
             if not isinstance(leaf, jax.Array | np.ndarray | np.generic | numbers.Number):
-                raise argument_error(name, "return arrays of numbers", f"returns {shown(leaf)}")
+                raise ArgumentError(name, "return arrays of numbers", f"returns {shown(leaf)}")
         return found
 
     return jax.eval_shape(arrays, *arguments)
@@ -184,7 +184,7 @@ def box_sides(name: str, value: Any) -> np.ndarray:
     """Return the lower and the upper end of each side of a box, (2, d), as floats; raise `ValueError` for others."""
     sides = np.asarray(reals(name, value), float)
     if sides.ndim != 2 or len(sides) != 2:
-        raise argument_error(name, "have shape (2, d)", f"has shape {sides.shape}")
+        raise ArgumentError(name, "have shape (2, d)", f"has shape {sides.shape}")
     if not (np.all(np.isfinite(sides)) and np.all(sides[0] < sides[1])):
-        raise argument_error(name, "have finite sides of positive length", "has not")
+        raise ArgumentError(name, "have finite sides of positive length", "has not")
     return sides

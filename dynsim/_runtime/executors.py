@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from dynsim._core.validation import instance
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 
 CONNECT = 10  # seconds in which a scheduler must answer
 
@@ -59,14 +59,14 @@ def _explained(executor: Executor, error: Exception, count: int, calls: int, kep
         or "pickle" in str(error)
         and isinstance(error, AttributeError | TypeError)
     ):
-        return argument_error("executor", "be able to send what it runs to its processes", f"is not ({reason(error)})")
+        return ArgumentError("executor", "be able to send what it runs to its processes", f"is not ({reason(error)})")
     own = type(error).__module__.split(".")[0] == type(executor).__module__.split(".")[0] != "builtins"
     closed = isinstance(error, RuntimeError) and "shutdown" in str(error)
     if not (isinstance(error, BrokenExecutor | CancelledError) or own or closed):
         return error
     said = kept()
     after = f"ended after {count} of {calls} parts ({type(error).__name__})"
-    return argument_error(
+    return ArgumentError(
         "executor", "run to the end of its work", f"{after}{f'; {said[0].lower()}{said[1:]}' if said else ''}"
     )
 
@@ -85,11 +85,11 @@ def cluster(address: str | None) -> Iterator[Executor | None]:
         from distributed import Client  # pyright: ignore[reportMissingImports]
     except ImportError:
         must = "be left out without dask.distributed (`pip install dynsim[cluster]`)"
-        raise argument_error("cluster", must, f"is `{address}`") from None
+        raise ArgumentError("cluster", must, f"is `{address}`") from None
     try:
         client = Client(address, timeout=CONNECT)
     except (OSError, ValueError) as error:
         must = "be the address of a Dask scheduler that answers"
-        raise argument_error("cluster", must, f"`{address}` does not ({reason(error)})") from None
+        raise ArgumentError("cluster", must, f"`{address}` does not ({reason(error)})") from None
     with client, client.get_executor() as executor:
         yield executor

@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> int:
     widths = path.along(diameter)
     say("Ten tokens on the ellipsoid of the published P (Section 7.1), t from 0 to 40:")
     say(f"  diameter {float(widths[0]):.4f} at t = 0, {float(widths[-1]):.2e} at t = 40")
-    say(f"  diffrax: {path.stats.explain()}")
+    say(f"  diffrax: {str(path.stats)}")
     say(f"  largest difference from SciPy: {float(np.max(np.abs(path.ys - second.ys))):.1e}")
     save(o.out / "demo.npz", path, seed=o.seed)
     say(f"  run file {o.out / 'demo.npz'} (`dynsim simulate {o.out / 'demo.npz'}` reproduces it bit for bit)")

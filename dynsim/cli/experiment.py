@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import tyro
 
 from dynsim.cli.parsing.options import parse, say
-from dynsim.errors import argument_error, nearest
+from dynsim.errors import ArgumentError, nearest
 from dynsim.io.data import use_data
 
 
@@ -39,9 +39,9 @@ def main(words: Sequence[str]) -> int:
     found = {e.name: e for e in experiments()} | {e.name.split("/", 1)[1]: e for e in experiments()}
     if o.name not in found:
         must = f"be one of {', '.join(e.name for e in experiments())}"
-        raise argument_error("name", must, f"is `{o.name}`{nearest(o.name, found)}")
+        raise ArgumentError("name", must, f"is `{o.name}`{nearest(o.name, found)}")
     if o.seeds < 1:
-        raise argument_error("seeds", "be at least 1", f"is {o.seeds}")
+        raise ArgumentError("seeds", "be at least 1", f"is {o.seeds}")
     use_data(o.data)
     folder = results_folder() if o.out is None else o.out
     with cluster(o.cluster) as executor:

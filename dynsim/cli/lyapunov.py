@@ -79,7 +79,7 @@ def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
 def single(o: Lyapunov, made: "Found") -> int:
     """Print and draw the exponents of one system."""
     found = spectrum(o, made, made.system)
-    for number, text in enumerate(found.texts(6)):
+    for number, text in enumerate(found.bounds(6)):
         say(f"exponent {number + 1}: {text}")
     if len(found.exponents) > 1:
         most = "at most " if not all(found.resolved) else ""
@@ -124,7 +124,7 @@ def against(o: Lyapunov, made: "Found") -> int:
             f"The orbit escapes for all values of `{name}`: take another start.", outcome=Outcome.NON_FINITE
         )
     for value, row in kept:
-        say(f"{name} = {value:.6g}: {', '.join(row.texts(5))}{'' if row.converged else ' (not converged)'}")
+        say(f"{name} = {value:.6g}: {', '.join(row.bounds(5))}{'' if row.converged else ' (not converged)'}")
     say(f"{len(values) - len(kept)} of {len(values)} escape, {sum(not row.converged for _, row in kept)} not converged")
     if o.figure is not None or o.movie is not None:
         from figures.panels.exponents import exponents_against

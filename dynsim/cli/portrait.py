@@ -11,7 +11,7 @@ import numpy as np
 from dynsim.cli.parsing.options import check_outputs, say
 from dynsim.cli.parsing.ranges import parameter_range
 from dynsim.cli.parsing.system import SystemOptions, parse_system
-from dynsim.errors import argument_error, check_at_least, check_positive
+from dynsim.errors import ArgumentError, check_at_least, check_positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,11 +79,11 @@ def main(words: Sequence[str]) -> int:
     check_at_least(0, trajectories=o.trajectories)
     check_at_least(8, grid=o.grid)
     if o.grid > MOST:
-        raise argument_error("grid", f"be at most {MOST}", f"is {o.grid}")
+        raise ArgumentError("grid", f"be at most {MOST}", f"is {o.grid}")
     if len(o.through) % 2:
-        raise argument_error("through", "hold two numbers for each start", f"holds {len(o.through)}")
+        raise ArgumentError("through", "hold two numbers for each start", f"holds {len(o.through)}")
     if not all(map(math.isfinite, (o.time, *o.through))):
-        raise argument_error(["time", "through"], "be finite", f"are {o.time} and {o.through}")
+        raise ArgumentError(["time", "through"], "be finite", f"are {o.time} and {o.through}")
     check_positive(horizon=o.horizon)
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.cli.building.systems import flow
@@ -131,7 +131,7 @@ def frames(portraits: Sequence[Computed]) -> "list[Figure]":
 def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
     """Return the parameter of a movie and its values; raise `ValueError` for one without the other."""
     if (o.movie is None) != (not o.vary):
-        raise argument_error("vary", "be given with `--movie`, and only then", "is not" if o.movie else "is")
+        raise ArgumentError("vary", "be given with `--movie`, and only then", "is not" if o.movie else "is")
     check_at_least(2, frames=o.frames)
     return parameter_range(o.vary, o.frames, system, "vary") if o.vary else ("", [])
 
@@ -152,14 +152,14 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
         state, found = state[0], found._replace(system=of_one_token(found.system))
     if state.ndim != 1:
         must = "have a vector as its state (a flow of tokens: `--tokens 1`)"
-        raise argument_error("system", must, f"that of `{o.system}` has shape {state.shape}")
+        raise ArgumentError("system", must, f"that of `{o.system}` has shape {state.shape}")
     if isinstance(space, Sphere | Simplex) and len(state) > 3:
-        raise argument_error("system", "have at most three coordinates on its space", f"has {len(state)}")
+        raise ArgumentError("system", "have at most three coordinates on its space", f"has {len(state)}")
     if isinstance(space, Sphere):
         return on_sphere(o, found.system, components(found.system, state), title)
     if isinstance(space, Simplex):
         if o.basins:
-            raise argument_error("basins", "be left out on the simplex", "is given")
+            raise ArgumentError("basins", "be left out on the simplex", "is given")
         return on_simplex(o, found.system, components(found.system, state), title)
     known = components(found.system, state)
     if len(state) == 1:
@@ -193,15 +193,15 @@ def in_plane(
 
     d = len(state)
     if o.plane and len(o.plane) != 2:
-        raise argument_error("plane", "name two components", f"names {len(o.plane)}")
+        raise ArgumentError("plane", "name two components", f"names {len(o.plane)}")
     if d > 2 and not o.plane:
-        raise argument_error("plane", f"name two of {', '.join(known.names)}", f"is not given for {d} components")
+        raise ArgumentError("plane", f"name two of {', '.join(known.names)}", f"is not given for {d} components")
     first, second = (known.index(name, "plane") for name in o.plane) if o.plane else (0, 1)
     if first == second:
-        raise argument_error("plane", "name two different components", f"names `{o.plane[0]}` twice")
+        raise ArgumentError("plane", "name two different components", f"names `{o.plane[0]}` twice")
     box = o.box or tuple(found.box[2 * k + side] for k in (first, second) for side in (0, 1) if found.box)
     if not box:
-        raise argument_error("box", f"be given for `{o.system}`", "is not")
+        raise ArgumentError("box", f"be given for `{o.system}`", "is not")
     regions = basins_of(o, found, box, state, (first, second))
     starts = np.reshape(o.through, (-1, 2)) if o.through else o.trajectories
     plan = phase_plane(
@@ -213,7 +213,7 @@ def in_plane(
     speed = rate_label("speed", shared_unit([known.units[first], known.units[second]]), known.time_unit)
     note = f"; the field depends on time and is drawn at t = {o.time:g}" if plan.forced else ""
     title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
-    told = f"{plan!r}{note}" if regions is None else f"{plan!r}\n{regions!r}"
+    told = f"{plan}{note}" if regions is None else f"{plan}\n{regions}"
     regions = as_before(regions, along)
     draw = lambda common: plane(
         plan, (labels[first], labels[second]), title=title, basins=regions, speed=speed, common=common
@@ -244,7 +244,7 @@ def basins_of(
     points = grid_states([np.linspace(low, high, LOOKED_AT) for low, high in sides], state, which)
     if change_in_time(found.system, jnp.asarray(points))[0] > 0:
         must = "be left out for a field that depends on time (`dynsim basins --period`)"
-        raise argument_error("basins", must, "is given")
+        raise ArgumentError("basins", must, "is given")
     return basins(found.system, sides, (o.grid,) * len(which), start=start, varied=which)
 
 
@@ -278,12 +278,12 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     rests = [e for e in equilibria(found.system, starts, o.time) if inside(np.asarray(e.state))]
     rests, curves = equilibrium_families(found.system, rests, starts, np.array([high - low]), inside=inside, t=o.time)
     points = np.array([float(e.state[0]) for e in rests])
-    listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [one.said() for one in curves]
+    listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
     said = "; ".join(listed) or "no equilibrium in the window"
     label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
     velocity = rate_label(f"velocity of {symbol(known.names[0])}", unit, known.time_unit)
     regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
-    said = said if regions is None else f"{said}\n{regions!r}"
+    said = said if regions is None else f"{said}\n{regions}"
     kinds, regions = [e.kind for e in rests], as_before(regions, along)
     draw = lambda common: line(
         xs, np.asarray(speeds), points, kinds, label,
@@ -318,7 +318,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     from figures.portraits import simplex
 
     if len(known.names) != 3:
-        raise argument_error("system", "have three states for a portrait on the simplex", f"has {len(known.names)}")
+        raise ArgumentError("system", "have three states for a portrait on the simplex", f"has {len(known.names)}")
     parts = (np.arange(6) + 0.25) / 6
     grid = np.array([(a, b, 1 - a - b) for a in parts for b in parts if a + b < 1])
     starts = jnp.asarray(grid)
@@ -335,4 +335,4 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
 
 def _rests(points: np.ndarray, kinds: Sequence[str], curves: Sequence[Any]) -> str:
     rows = [f"{k} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})" for p, k in zip(points, kinds, strict=True)]
-    return "; ".join([*rows, *(one.said() for one in curves)]) or "no equilibrium"
+    return "; ".join([*rows, *(str(one) for one in curves)]) or "no equilibrium"

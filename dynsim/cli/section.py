@@ -10,7 +10,7 @@ import numpy as np
 from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
 from dynsim.cli.parsing.ranges import parameter_range
 from dynsim.cli.parsing.system import SystemOptions, parse_system
-from dynsim.errors import argument_error, check_at_least, check_positive, counted
+from dynsim.errors import ArgumentError, check_at_least, check_positive, counted
 
 if TYPE_CHECKING:
     from dynsim.cli.building.systems import Found
@@ -93,7 +93,7 @@ def main(words: Sequence[str]) -> int:
     refuse_unused(o, OF_FLOWS if is_map else OF_MAPS, f"for a {'map' if is_map else 'flow'}")
     state = made.begun(None)
     if np.ndim(state) != 1:
-        raise argument_error("system", "have a vector as its state", f"that of `{o.system}` has {np.ndim(state)} axes")
+        raise ArgumentError("system", "have a vector as its state", f"that of `{o.system}` has {np.ndim(state)} axes")
     known = components(made.system, state)
     with without_compiling():
         shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
@@ -170,7 +170,7 @@ def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
 
     if o.strobe is not None:
         if o.surface:
-            raise argument_error("surface", "be left out with `--strobe`", f"is `{o.surface}`")
+            raise ArgumentError("surface", "be left out with `--strobe`", f"is `{o.surface}`")
         check_positive(strobe=o.strobe)
         rate = math.pi / o.strobe
         return (lambda t, x: jnp.sin(rate * t)), None
@@ -181,7 +181,7 @@ def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
         level = math.nan
     if not equals or not math.isfinite(level):
         names = ", ".join(known.names)
-        raise argument_error("surface", f"be NAME=VALUE with one of {names}", f"is `{o.surface}`")
+        raise ArgumentError("surface", f"be NAME=VALUE with one of {names}", f"is `{o.surface}`")
     k = known.index(name, "surface")
     return (lambda t, x: x[k] - level), k
 
@@ -190,7 +190,7 @@ def _returning(o: Section, known: Any, where: int | None) -> int:
     """Return the number of the component of a return map; raise `ValueError` for the one that the surface fixes."""
     chosen = known.index(o.returns, "returns")
     if chosen == where:
-        raise argument_error("returns", "name another component than the surface, on which it does not change",
+        raise ArgumentError("returns", "name another component than the surface, on which it does not change",
                              f"is `{o.returns}`")  # fmt: skip
     return chosen
 
@@ -199,11 +199,11 @@ def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, int]:
     """Return the numbers of the two components to draw."""
     if o.plot:
         if len(o.plot) != 2:
-            raise argument_error("plot", "name two components", f"names {len(o.plot)}")
+            raise ArgumentError("plot", "name two components", f"names {len(o.plot)}")
         return known.index(o.plot[0], "plot"), known.index(o.plot[1], "plot")
     free = [k for k in range(len(known.names)) if k != where]
     if len(free) < 2:
-        raise argument_error("returns", "name a component, as one is left in the section", "is not given")
+        raise ArgumentError("returns", "name a component, as one is left in the section", "is not given")
     return free[0], free[1]
 
 
@@ -223,7 +223,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         name, some = parameter_range(o.against, o.values, made.system, "against")
         values = np.asarray(some)
         if len(o.plot) > 1:
-            raise argument_error("plot", "name one component with `--against`", f"names {len(o.plot)}")
+            raise ArgumentError("plot", "name one component with `--against`", f"names {len(o.plot)}")
         k = known.index(o.plot[0], "plot") if o.plot else 0
         found = orbit_diagram(
             made.system, where(made.system, name), values, start, coordinate=lambda x: x[k], warm_up=warm, kept=o.count
@@ -276,7 +276,7 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
     paths = [np.asarray(iterate(made.system, row, steps).ys)[round(o.warm_up) :] for row in rows]
     kept = [path for path in paths if np.all(np.isfinite(path))]
     if not kept:
-        raise argument_error("start", "have an orbit that stays finite", "has none: it escapes")
+        raise ArgumentError("start", "have an orbit that stays finite", "has none: it escapes")
     points, names = np.stack(kept)[:, :, [first, second]], (labels[first], labels[second])
     draw = lambda ax, until: orbits(ax, points, labels=names, until=until)
     return Shown(f"{counted(len(kept), 'orbit')} of {o.count} steps; {len(paths) - len(kept)} escape", draw)

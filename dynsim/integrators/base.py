@@ -12,10 +12,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
-from dynsim._core.host import on_host
+from dynsim._core.host import has_values, on_host
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State, Time, Times
 from dynsim._core.validation import function, integer, number
-from dynsim.errors import Outcome, argument_error, shown
+from dynsim.errors import ArgumentError, Outcome, shown
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import AbstractSchedule
@@ -42,17 +43,22 @@ class Stats(eqx.Module):
     last_time: Float[Array, "..."] = eqx.field(converter=_strong)
     error: State | None = None
 
+    __repr__ = one_line
+
     @property
     def max_error(self) -> float:
         """The largest estimated error of a saved number; NaN if it was not estimated."""
         leaves = jax.tree.leaves(self.error)
         return max((float(jnp.nanmax(leaf)) for leaf in leaves if leaf.size), default=float("nan"))
 
-    def explain(self, begin: float = math.nan) -> str:
-        """Return one sentence: the time reached, what stopped the integration and what to try.
+    def __str__(self) -> str:
+        """Say in one sentence which time was reached, what stopped the integration, and what to try."""
+        return self.since(math.nan)
 
-        Where the steps were used up it says how long they were on average, if `begin`, the first time, is given.
-        """
+    def since(self, begin: float) -> str:
+        """Say the same, and where the steps were used up how long they were on average since the time `begin`."""
+        if not has_values(self.outcome) or jnp.ndim(self.outcome):  # traced, or those of an ensemble
+            return report(self)
         outcome, taken = Outcome(int(self.outcome)), int(self.num_steps) - int(self.num_rejected)
         reached = f"reached t = {float(self.last_time):.6g} after {int(self.num_steps)} steps"
         rejected = f"{int(self.num_rejected)} of them rejected"
@@ -88,7 +94,7 @@ class Event(eqx.Module):
     def __check_init__(self):
         function("fn", self.fn, "(t, x)", 2)
         if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
-            raise argument_error("direction", "be -1, 0 or 1", f"is {shown(self.direction)}")
+            raise ArgumentError("direction", "be -1, 0 or 1", f"is {shown(self.direction)}")
         integer("samples", self.samples, least=2)
 
 
@@ -124,7 +130,7 @@ class AbstractIntegrator(eqx.Module):
     def tightened(self, factor: float = 10.0) -> "AbstractIntegrator":
         """Return the method with tolerances that are smaller by a factor; raise `ValueError` if it has none."""
         if not (hasattr(self, "rtol") and hasattr(self, "atol")):
-            raise argument_error("integrator", "have tolerances `rtol` and `atol`", f"is {shown(self)}")
+            raise ArgumentError("integrator", "have tolerances `rtol` and `atol`", f"is {shown(self)}")
         tighter = {name: getattr(self, name) / factor for name in ("rtol", "atol")}
         return dataclasses.replace(self, **tighter)  # pyright: ignore[reportArgumentType]
 

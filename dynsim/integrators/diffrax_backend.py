@@ -16,7 +16,7 @@ from jaxtyping import Array
 from dynsim._core.host import on_host, room_for
 from dynsim._core.types import State, Time, Times
 from dynsim._core.validation import instance, integer, number
-from dynsim.errors import Outcome, argument_error
+from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Coordinates,
@@ -147,7 +147,7 @@ class _StatesAt(eqx.Module):
 def _check(integrator: Diffrax, y0: State) -> None:
     single = any(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(y0))
     if single and isinstance(integrator.solver, dfx.AbstractImplicitSolver):
-        raise argument_error("y0", "be float64 for an implicit solver", "is float32")
+        raise ArgumentError("y0", "be float64 for an implicit solver", "is float32")
 
 
 def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Times) -> tuple[np.ndarray, np.ndarray | None]:
@@ -156,7 +156,7 @@ def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Times) -> tuple
     limit = None if math.isinf(longest) else np.asarray(longest)
     if isinstance(ts, Tracer):
         if flow.breakpoints(0.0, 1e3).size:
-            raise argument_error("ts", "not be traced for a flow whose field jumps", "is")
+            raise ArgumentError("ts", "not be traced for a flow whose field jumps", "is")
         return np.empty(0), limit
     times = np.asarray(ts)  # indexing on the device would be a call of its own
     return flow.breakpoints(float(times[0]), float(times[-1])), limit

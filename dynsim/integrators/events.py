@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from dynsim._core.types import Scalar, State, Time
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 from dynsim.integrators.base import Event
 from dynsim.spaces import AbstractSpace
 
@@ -75,13 +75,13 @@ def _value(index: int, event: Event, t: Time, x: State) -> Scalar:
         value = event.fn(t, x)
     except jax.errors.JAXTypeError as error:
         must, but = "be functions that JAX can trace", f"number {index} is not ({reason(error)})"
-        raise argument_error("events", must, but) from None
+        raise ArgumentError("events", must, but) from None
     kind = f"shape {jnp.shape(value)}" if eqx.is_array_like(value) else type(value).__name__
     if kind == "shape ()" and jnp.isdtype(jnp.result_type(value), ("real floating", "integral")):
         return jnp.asarray(value).astype(float)
     kind = jnp.result_type(value).name if kind == "shape ()" else kind
     must = "return real numbers, which change sign at the event (`x[0] - 1`, not `x[0] > 1`)"
-    raise argument_error("events", must, f"number {index} returns {kind}")
+    raise ArgumentError("events", must, f"number {index} returns {kind}")
 
 
 def signs(
@@ -242,11 +242,11 @@ def check_begin(values: Array | np.ndarray) -> None:
     """Raise `ValueError` unless the events are finite at the start."""
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
-        raise argument_error("events", "be finite at the start", f"number {wrong[0]} is {float(values[wrong[0]])}")
+        raise ArgumentError("events", "be finite at the start", f"number {wrong[0]} is {float(values[wrong[0]])}")
 
 
 def check_end(found: Bracket) -> None:
     """Raise `ValueError` if what was found is an event that is NaN."""
     if np.isnan(found.value):
         where = f"number {int(found.event)} is NaN at t = {float(found.end):.6g}"
-        raise argument_error("events", "be numbers on the whole path", where)
+        raise ArgumentError("events", "be numbers on the whole path", where)

@@ -12,7 +12,7 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from dynsim._core.types import State
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators.base import without_periods
 from dynsim.systems.base import AbstractFlow
 
@@ -59,7 +59,7 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
     both = np.append(t0, flat)  # time and state in one array: each argument takes a microsecond
     try:
         if np.iscomplexobj(field(leaves, both)):  # NumPy would leave the imaginary part out
-            raise argument_error("flow", "have a real velocity", "has a complex one")
+            raise ArgumentError("flow", "have a real velocity", "has a complex one")
     except jax.errors.JAXTypeError:
         return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from dynsim._core.types import State, Time, Times
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators.base import AbstractIntegrator, Coordinates, Event, StatesAt, Stats, unchanged
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.systems.base import AbstractFlow
@@ -59,7 +59,7 @@ class InSpan(AbstractIntegrator):
     ) -> tuple[Any, State, Stats]:
         """Return `fn(t, x)` of the tokens x at `ts`, the last tokens and statistics, for each start."""
         if coordinates is not unchanged:
-            raise argument_error("coordinates", "be left out: `InSpan` has its own", "is given")
+            raise ArgumentError("coordinates", "be left out: `InSpan` has its own", "is given")
         for flow in flows:
             check_spannable(flow)
         return self.inner.observe(flows, y0s, ts, fn, coordinates=_span)

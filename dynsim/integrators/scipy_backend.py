@@ -13,7 +13,7 @@ from jaxtyping import Array
 from dynsim._core.host import filled, on_host, room_for
 from dynsim._core.types import State, Times
 from dynsim._core.validation import integer, number
-from dynsim.errors import Outcome, argument_error, nearest, shown
+from dynsim.errors import ArgumentError, Outcome, nearest, shown
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Event,
@@ -156,7 +156,7 @@ class Scipy(AbstractIntegrator):
     def __check_init__(self):
         if not isinstance(self.method, str) or self.method not in METHODS:
             but = f"is `{shown(self.method).strip(chr(39))}`{nearest(str(self.method), METHODS)}"
-            raise argument_error("method", f"be one of {', '.join(METHODS)}", but)
+            raise ArgumentError("method", f"be one of {', '.join(METHODS)}", but)
         integer("max_steps", self.max_steps, least=1)
         check_longest_step(self.longest_step)
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from dynsim.errors import OtherRunError, argument_error
+from dynsim.errors import OtherRunError
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 
 
@@ -73,5 +73,5 @@ class Checkpoints:
         arrays = read_arrays(file)
         if str(arrays.get("digest")) != self.digest:
             must = f"be empty or hold parts of this very run ({self.of})"
-            raise argument_error("folder", must, f"`{self.folder}` holds parts of another", kind=OtherRunError)
+            raise OtherRunError("folder", must, f"`{self.folder}` holds parts of another")
         return arrays

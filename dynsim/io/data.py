@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from dynsim.errors import UnavailableError, argument_error
+from dynsim.errors import ArgumentError, UnavailableError
 
 VARIABLE = "DYNSIM_DATA"
 """The environment variable that names the folder."""
@@ -18,7 +18,7 @@ def use_data(folder: Path | None) -> None:
     if folder is None:
         return
     if not folder.is_dir():
-        raise argument_error("data", "name a folder", f"`{folder}` is none")
+        raise ArgumentError("data", "name a folder", f"`{folder}` is none")
     os.environ[VARIABLE] = str(folder)
 
 
@@ -31,9 +31,8 @@ def data_file(name: str, folder: str | Path | None = None) -> Path:
     place = os.environ.get(VARIABLE, "") if folder is None else str(folder)
     if not place:
         must = f"name the folder that holds `{name}` (`--data` or {VARIABLE})"
-        raise argument_error("data", must, "none is given", kind=UnavailableError)
+        raise UnavailableError(f"Argument `data` must {must}, but none is given.")
     path = Path(place) / name
     if not path.is_file():
-        must = f"name a folder that holds `{name}`"
-        raise argument_error("data", must, f"`{place}` does not", kind=UnavailableError)
+        raise UnavailableError(f"Argument `data` must name a folder that holds `{name}`, but `{place}` does not.")
     return path

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 NAME = ".running"
 
@@ -32,7 +32,7 @@ def held(name: str, folder: Path, file: str = NAME) -> Iterator[None]:
             if found is not None and _runs(found):
                 where = f"process {found.get('process')} on {found.get('machine')}"
                 must = f"be of no other run (without one, delete `{lock}`)"
-                raise argument_error(name, must, f"`{folder}` is held by {where}")
+                raise ArgumentError(name, must, f"`{folder}` is held by {where}")
             lock.unlink(missing_ok=True)
     finally:
         mine.unlink(missing_ok=True)

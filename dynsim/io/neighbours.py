@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib"))
 
@@ -78,7 +78,7 @@ def importable(file: str | Path) -> Iterator[None]:
         loaded = sys.modules.get(name)
         if loaded is not None and _file(loaded) != beside:
             must = f"import modules beside it by names that no other module has: `{beside.name}`"
-            raise argument_error("file", must, f"`{name}` is another one in `{file}`")
+            raise ArgumentError("file", must, f"`{name}` is another one in `{file}`")
 
 
 def _file(module: ModuleType) -> Path | None:

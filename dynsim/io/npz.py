@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 from dynsim.io.whole_files import whole_file
 
 LIMIT = "DYNSIM_MAX_BYTES"  # the environment variable that overrides `MAX_BYTES`
@@ -28,7 +28,7 @@ def writable_folder(name: str, folder: Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise argument_error(name, "be a folder that can be written", f"is `{folder}` ({reason(error)})") from None
+        raise ArgumentError(name, "be a folder that can be written", f"is `{folder}` ({reason(error)})") from None
     return folder
 
 
@@ -42,14 +42,14 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
     writable_folder("path", path.parent)
     if path.exists() and not path.is_file():
         kind = "folder" if path.is_dir() else "device or pipe"
-        raise argument_error("path", "be a file", f"is the {kind} `{path}`")
+        raise ArgumentError("path", "be a file", f"is the {kind} `{path}`")
     try:
         with whole_file(path) as part, zipfile.ZipFile(part, "w") as archive:
             for name, array in arrays.items():
                 with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
     except OSError as error:
-        raise argument_error("path", "be a file that can be written", f"`{path}` is not ({reason(error)})") from None
+        raise ArgumentError("path", "be a file that can be written", f"`{path}` is not ({reason(error)})") from None
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
@@ -62,7 +62,7 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
     """
     path = Path(path)
     if not path.is_file():
-        raise argument_error("path", "be a file", f"`{path}` is not one")
+        raise ArgumentError("path", "be a file", f"`{path}` is not one")
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
@@ -71,24 +71,20 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
                 raise zipfile.BadZipFile("its directory does not have the number of members that its end record states")
             _check_size(path, sum(member.file_size for member in members))
             return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
-    except _TooLarge as error:
-        raise ValueError(str(error)) from None
+    except ArgumentError:
+        raise
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as error:
-        raise argument_error("path", "be a complete npz file", f"`{path}` is not ({reason(error)})") from None
-
-
-class _TooLarge(Exception):
-    """The arrays exceed the limit; the message is the complete error sentence."""
+        raise ArgumentError("path", "be a complete npz file", f"`{path}` is not ({reason(error)})") from None
 
 
 def _check_size(path: Path, size: int) -> None:
-    """Raise `_TooLarge` if `size`, in bytes, exceeds the limit."""
+    """Raise `ArgumentError` if `size`, in bytes, exceeds the limit."""
     limit = os.environ.get(LIMIT, str(MAX_BYTES))
     if not limit.isdigit():
-        raise _TooLarge(str(argument_error(LIMIT, "be a number of bytes", f"is `{limit}`")))
+        raise ArgumentError(LIMIT, "be a number of bytes", f"is `{limit}`")
     if size > int(limit):
         must = f"hold at most {int(limit):,} bytes of arrays (the variable {LIMIT} sets the limit)"
-        raise _TooLarge(str(argument_error("path", must, f"`{path}` holds {size:,}")))
+        raise ArgumentError("path", must, f"`{path}` holds {size:,}")
 
 
 def _number_of_members(file: BinaryIO) -> int:

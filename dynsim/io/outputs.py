@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.io.npz import writable_folder
 
 # Figures and Markdown name dynsim, run files do so in UTF-32, and the ledger, trials and witnesses begin like this.
@@ -20,10 +20,10 @@ def check_output(name: str, path: Path, *, force: bool = False) -> None:
     if not path.exists():
         return
     if not path.is_file():
-        raise argument_error(name, "be a regular file", f"`{path}` is {'a folder' if path.is_dir() else 'a device'}")
+        raise ArgumentError(name, "be a regular file", f"`{path}` is {'a folder' if path.is_dir() else 'a device'}")
     if not (force or _written_by_dynsim(path)):
         must = "be a new file, or one that dynsim wrote (`--force` replaces any file)"
-        raise argument_error(name, must, f"`{path}` is another")
+        raise ArgumentError(name, must, f"`{path}` is another")
 
 
 def _written_by_dynsim(path: Path) -> bool:

@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 from dynsim.exact import fraction_of, fraction_text
 
 TRUSTED = ("dynsim", "analysis", "diffrax", "optimistix", "lineax")  # packages whose classes a file may name
@@ -83,7 +83,7 @@ def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] 
     tag, content = next(iter(node.items()))
     kind = KINDS.get(tag, str)
     if not isinstance(content, kind) or tag == "class" and not isinstance(node.get("fields"), dict):
-        raise argument_error("path", f"hold a {kind.__name__} in every `{tag}`", f"holds a {type(content).__name__}")
+        raise ArgumentError("path", f"hold a {kind.__name__} in every `{tag}`", f"holds a {type(content).__name__}")
     if tag in ("tuple", "list"):
         return (tuple if tag == "tuple" else list)(rebuild(part, arrays, trust) for part in content)
     if tag == "dict":
@@ -124,7 +124,7 @@ def share(node: Any, arrays: Arrays, names: dict[tuple, str]) -> Any:
 def _fraction(text: str) -> Fraction:
     """Return the number of "3" or "-1/3", as `describe` writes it; powers of ten could take for ever."""
     if re.fullmatch(r"-?[0-9]+(/[0-9]+)?", text) is None or re.search(r"/0+$", text) is not None:
-        raise argument_error("path", "hold fractions of integers", f"holds `{text[:40]}`")
+        raise ArgumentError("path", "hold fractions of integers", f"holds `{text[:40]}`")
     return fraction_of(text)
 
 
@@ -147,16 +147,16 @@ def _describe_array(name: str, value: Any, arrays: Arrays) -> Any:
         arrays[name] = value
         return {"numpy": name}
     if not all(isinstance(entry, int | Fraction) for entry in value.flat):
-        raise argument_error(name, "hold numbers or fractions", "holds other objects")
+        raise ArgumentError(name, "hold numbers or fractions", "holds other objects")
     arrays[name] = np.array([fraction_text(entry) for entry in value.flat], dtype=str).reshape(value.shape)
     return {"fractions": name}
 
 
 def _rebuild_array(tag: str, node: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
     if tag not in ARRAYS:
-        raise argument_error("path", "hold only parts that this version knows", f"holds a `{tag}`")
+        raise ArgumentError("path", "hold only parts that this version knows", f"holds a `{tag}`")
     if node[tag] not in arrays:
-        raise argument_error("path", f"hold the array `{node[tag]}`", "does not")
+        raise ArgumentError("path", f"hold the array `{node[tag]}`", "does not")
     value = arrays[node[tag]]
     if tag == "key":
         return jax.random.wrap_key_data(jnp.asarray(value), impl=node["impl"])
@@ -179,11 +179,11 @@ def _rebuild_instance(path: str, parts: Mapping[str, Any], arrays: Mapping[str, 
     """Return an instance with the stored fields; `__init__` is not called, since it may round or sample."""
     kind = resolve(path, trust)
     if not isinstance(kind, type) or not (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")):
-        raise argument_error("path", "name only classes with fields", f"names `{path}`")
+        raise ArgumentError("path", "name only classes with fields", f"names `{path}`")
     names = _field_names(kind)
     if set(names) != set(parts):
         missing = ", ".join(f"`{k}`" for k in sorted(set(names) ^ set(parts)))
-        raise argument_error("path", f"hold the fields that `{path}` has in this version", f"differs in {missing}")
+        raise ArgumentError("path", f"hold the fields that `{path}` has in this version", f"differs in {missing}")
     values = {k: rebuild(parts[k], arrays, trust) for k in names}
     if hasattr(kind, "_fields"):
         return kind(**values)
@@ -202,11 +202,11 @@ def import_path(name: str, value: Any) -> str:
     module, qualified = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     must = "be named at the top level of a module, so that another process can import it"
     if not module or not qualified:
-        raise argument_error(name, must, f"is a {type(value).__name__}")
+        raise ArgumentError(name, must, f"is a {type(value).__name__}")
     if "<" in qualified:
-        raise argument_error(name, must, "is a lambda" if "<lambda>" in qualified else f"is the inner `{qualified}`")
+        raise ArgumentError(name, must, "is a lambda" if "<lambda>" in qualified else f"is the inner `{qualified}`")
     if _look_up(sys.modules.get(module), qualified) is not value:
-        raise argument_error(name, must, f"`{module}:{qualified}` is something else")
+        raise ArgumentError(name, must, f"`{module}:{qualified}` is something else")
     return f"{_module_or_file(module)}:{qualified}"
 
 
@@ -227,7 +227,7 @@ def _constant_path(name: str, value: Any) -> str:
     for key, candidate in vars(sys.modules[module]).items():
         if candidate is value:
             return f"{module}:{key}"
-    raise argument_error(name, "be made of numbers, arrays and modules", f"is a {type(value).__name__}")
+    raise ArgumentError(name, "be made of numbers, arrays and modules", f"is a {type(value).__name__}")
 
 
 def _source_digest(value: Any) -> str | None:
@@ -250,19 +250,19 @@ def resolve(path: str, trust: Collection[str] = ()) -> Any:
     origin, _, qualified = path.rpartition(":")
     own = origin.split(".")[0] in TRUSTED and not origin.endswith(".py")
     if not own and not {path, origin} & set(trust):
-        raise argument_error("trust", f"name `{path}` before the file may import it", f"is {tuple(trust)}")
+        raise ArgumentError("trust", f"name `{path}` before the file may import it", f"is {tuple(trust)}")
     try:
         module = loaded_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
     except Exception as error:  # noqa: BLE001  (a file of the user's may raise anything)
         but = f"`{path}` fails ({type(error).__name__}: {reason(error)})"
-        raise argument_error("path", "name only objects that can be imported", but) from None
+        raise ArgumentError("path", "name only objects that can be imported", but) from None
     found = _look_up(module, qualified)
     if found is None:
-        raise argument_error("path", "name only objects that exist", f"`{path}` does not")
+        raise ArgumentError("path", "name only objects that exist", f"`{path}` does not")
     # `diffrax:os.system` would reach another module through a trusted one: the object must be defined in a trusted one.
     home = getattr(found, "__module__", None) or type(found).__module__
     if own and home.split(".")[0] not in TRUSTED:
-        raise argument_error("path", "name objects of trusted packages by their own modules", f"names `{path}`")
+        raise ArgumentError("path", "name objects of trusted packages by their own modules", f"names `{path}`")
     return found
 
 

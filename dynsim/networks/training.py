@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from dynsim._core.types import Key, Scalar
 from dynsim._runtime.progress import progress
-from dynsim.errors import TrainingError, UnavailableError, argument_error, check_at_least
+from dynsim.errors import ArgumentError, TrainingError, UnavailableError, check_at_least
 from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def train(
     if file is not None and file.exists():
         state, losses = _load(file, state, digest)
         if len(losses) > num_steps:
-            raise argument_error("num_steps", f"be at least {len(losses)}, which the checkpoint has", f"is {num_steps}")
+            raise ArgumentError("num_steps", f"be at least {len(losses)}, which the checkpoint has", f"is {num_steps}")
     with progress(num_steps, "training", unit="steps", shown=shown) as bar:
         bar.update(len(losses))
         if callback is not None:
@@ -120,8 +120,9 @@ def _adam() -> "optax.GradientTransformation":
     try:
         import optax
     except ImportError:
-        must = "be given if optax is not installed (`pip install dynsim[train]`)"
-        raise argument_error("optimiser", must, "is not", kind=UnavailableError) from None
+        raise UnavailableError(
+            "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
+        ) from None
     return optax.adam(1e-3)
 
 
@@ -162,7 +163,7 @@ def _load(file: Path, state: Any, digest: str) -> tuple[Any, np.ndarray]:
     arrays = read_arrays(file)
     if str(arrays.get("digest")) != digest:
         must = "be empty or hold a checkpoint of this very run (the same first weights, optimiser, key and `every`)"
-        raise argument_error("folder", must, f"`{file.parent}` holds one of another")
+        raise ArgumentError("folder", must, f"`{file.parent}` holds one of another")
     leaves, structure = jax.tree.flatten(state)
     kept = [jnp.asarray(arrays[f"leaf-{k}"]) for k in range(len(leaves))]
     return jax.tree.unflatten(structure, kept), arrays["losses"]

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.programs.arrays import NUMPY
 from dynsim.programs.program import Operation, Program, ProgramError
 
@@ -128,11 +128,11 @@ class NumpyEvaluator:
         if not self._single or len(arguments) != len(self._shapes):
             leaves, structure = jax.tree.flatten(arguments)
             if structure != self._structure:
-                raise argument_error("arguments", f"have the structure {self._structure}", f"have {structure}")
+                raise ArgumentError("arguments", f"have the structure {self._structure}", f"have {structure}")
         arrays = [np.asarray(a, dtype) for a, dtype in zip(leaves, self._dtypes, strict=True)]
         for a, shape in zip(arrays, self._shapes, strict=True):
             if a.shape[a.ndim - len(shape) :] != shape or a.ndim < len(shape):
-                raise argument_error("arguments", f"have the shapes {self._shapes} after batch axes", f"have {a.shape}")
+                raise ArgumentError("arguments", f"have the shapes {self._shapes} after batch axes", f"have {a.shape}")
         return arrays
 
     def _one(self, arrays: list[np.ndarray]) -> list[np.ndarray]:

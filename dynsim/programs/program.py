@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynsim.errors import argument_error, counted
+from dynsim.errors import ArgumentError, counted
 
 COMPARING = ("lt", "le", "gt", "ge", "eq", "ne")
 
@@ -15,7 +15,7 @@ class ProgramError(ValueError):
     """A function has no scalar program; `uses` names the operation that has none, or says that there are too many."""
 
     def __init__(self, uses: str):
-        super().__init__(str(argument_error("fn", "consist of scalar operations on its input", f"uses {uses}")))
+        super().__init__(str(ArgumentError("fn", "consist of scalar operations on its input", f"uses {uses}")))
         self.uses = uses
 
     def __reduce__(self) -> tuple[Any, ...]:

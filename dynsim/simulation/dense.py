@@ -11,10 +11,11 @@ from jax.core import Tracer
 from jaxtyping import PyTree
 
 from dynsim._core.host import filled, on_host, room_for
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, Time, Times, TimesLike
 from dynsim._core.validation import function, reals
 from dynsim._runtime.progress import waiting
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import StatesAt
 from dynsim.simulation.checks import as_times, check_integrator, shapes_explained
@@ -36,6 +37,9 @@ class DensePath(eqx.Module):
     flow: AbstractFlow
     states: StatesAt
     stats: Stats
+
+    __repr__ = one_line
+    __str__ = report
 
     def __call__(self, t: Time | TimesLike) -> State:
         """Return the state at time `t`, or the states at times (times,); raise `ValueError` for one beyond the ends."""
@@ -72,6 +76,9 @@ class HybridDensePath(eqx.Module):
     phases: tuple[DensePath, ...]
     jumps: tuple[Jump, ...]
 
+    __repr__ = one_line
+    __str__ = report
+
     def __call__(self, t: Time | TimesLike, *, before: bool = False) -> State:
         """Return the state at time `t`: at a transition the one after it, or `before` it; not under `jit`.
 
@@ -85,7 +92,7 @@ class HybridDensePath(eqx.Module):
             shapes = sorted({str(jax.tree.map(np.shape, row)) for row in rows})
             if len(shapes) != 1:
                 must = "hold times at which the state has one shape"
-                raise argument_error("t", must, f"it has {' and '.join(shapes)}" if shapes else "holds no time")
+                raise ArgumentError("t", must, f"it has {' and '.join(shapes)}" if shapes else "holds no time")
             return on_host(lambda xp, *parts: xp.stack(parts), *rows)
         t = _inside("t", t, self.ends)
         here = [jump for jump in self.jumps if jump.time == t]
@@ -133,7 +140,7 @@ def dense_output(
     if isinstance(run, HybridTrajectory):
         return HybridDensePath(tuple(_dense(path, integrator) for path in run.phases), run.jumps)
     if not isinstance(run, Trajectory) or not isinstance(run.system, AbstractFlow):
-        raise argument_error("run", "be a trajectory of a flow or of a hybrid system", f"is {shown(run)}")
+        raise ArgumentError("run", "be a trajectory of a flow or of a hybrid system", f"is {shown(run)}")
     return _dense(run, integrator)
 
 
@@ -145,7 +152,7 @@ def _dense(run: Trajectory, integrator: AbstractIntegrator | None) -> DensePath:
 def dense_path(flow: AbstractFlow, start: State, ends: Times, used: AbstractIntegrator) -> DensePath:
     """Integrate a flow from its state at the first of two times to the second; for arguments that are checked."""
     if type(used).dense is AbstractIntegrator.dense:
-        raise argument_error("integrator", "have a dense output", f"is {type(used).__name__}")
+        raise ArgumentError("integrator", "have a dense output", f"is {type(used).__name__}")
     with waiting("dense"), shapes_explained(flow, "run", start, ends):
         states, stats = used.dense(flow, start, float(ends[0]), float(ends[1]))
         raise_if_failed(stats, ends)
@@ -161,7 +168,7 @@ def _all_inside(name: str, ts: Any, ends: Times) -> np.ndarray:
     """Return times, rounded as the ends of a run are; raise `ValueError` unless all lie between these."""
     found = np.asarray(reals(name, ts)).astype(ends.dtype)
     if found.ndim != 1:
-        raise argument_error(name, "be a time or have shape (times,)", f"has shape {found.shape}")
+        raise ArgumentError(name, "be a time or have shape (times,)", f"has shape {found.shape}")
     for extreme in (found.min(), found.max()) if found.size else ():
         _inside(name, extreme, ends)
     return found
@@ -172,10 +179,10 @@ def _inside(name: str, t: Any, ends: Times) -> float:
     try:
         found = float(np.asarray(float(t), ends.dtype))
     except (TypeError, ValueError):
-        raise argument_error(name, "be a time", f"is {shown(t)}") from None
+        raise ArgumentError(name, "be a time", f"is {shown(t)}") from None
     begin, end = float(ends[0]), float(ends[1])
     if not begin <= found <= end:
-        raise argument_error(name, f"lie between the ends of the run, {begin:.6g} and {end:.6g}", f"is {found:.6g}")
+        raise ArgumentError(name, f"lie between the ends of the run, {begin:.6g} and {end:.6g}", f"is {found:.6g}")
     return found
 
 

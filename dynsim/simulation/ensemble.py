@@ -20,11 +20,12 @@ import numpy as np
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._core.host import filled, has_values, on_host
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar, State, Time, TimesLike
 from dynsim._core.validation import function, integer, returned
 from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.progress import progress
-from dynsim.errors import Outcome, argument_error
+from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import AbstractIntegrator, Stats
 from dynsim.integrators.base import masked
 from dynsim.integrators.fixed_step.stochastic import chosen_for_all, of_members
@@ -143,7 +144,7 @@ def work_digest(work: Work, parts: list[np.ndarray]) -> str:
     found = hashlib.sha256(f"{jax.__version__} {dfx.__version__} {[part.tolist() for part in parts]}".encode())
     t0, t1 = float(work.ts[0]), float(work.ts[-1])
     if not traceable(work.flow(0), work.start(0), work.ts[0]):
-        raise argument_error(
+        raise ArgumentError(
             "folder", "be left out for a flow that calls NumPy, whose code cannot be compared", "is given"
         )
     for flow in work.flows:
@@ -195,16 +196,12 @@ class Ensemble(eqx.Module):
     flow: AbstractFlow | tuple[AbstractFlow, ...]
     integrator: AbstractIntegrator
 
-    def __repr__(self) -> str:
-        """Return the ensemble in a line: the system, the times, and how many members finished."""
-        flow = self.flow[0] if isinstance(self.flow, tuple) else self.flow
-        if not has_values(self.ts, self.values, self.stats):
-            return f"Ensemble of {type(flow).__name__}"
-        ends = f"{len(self.ts)} times from {float(self.ts[0]):g} to {float(self.ts[-1]):g}"
-        return f"Ensemble of {type(flow).__name__}, {ends}. {self.explain()}"
+    __repr__ = one_line
 
-    def explain(self) -> str:
-        """Return the number of members that finished, what stopped the others, and the estimated error."""
+    def __str__(self) -> str:
+        """Say the number of members that finished, what stopped the others, and the estimated error."""
+        if not has_values(self.values, self.stats):
+            return report(self)
         outcomes, failed = np.asarray(self.stats.outcome), np.flatnonzero(~np.asarray(self.stats.succeeded))
         done = f"{len(outcomes) - len(failed)} of {len(outcomes)} members finished"
         named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}" for k in failed[:5])
@@ -306,9 +303,9 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(y0s)}
     if len(counts) != 1 or 0 in counts:
         shapes = ", ".join(str(y.shape) for y in jax.tree.leaves(y0s))
-        raise argument_error("y0s", "have the members, at least one, on the first axis", f"has shape {shapes}")
+        raise ArgumentError("y0s", "have the members, at least one, on the first axis", f"has shape {shapes}")
     if len(flows) not in (1, *counts):
-        raise argument_error("flow", f"be one flow or one for each of {counts.pop()} starts", f"holds {len(flows)}")
+        raise ArgumentError("flow", f"be one flow or one for each of {counts.pop()} starts", f"holds {len(flows)}")
     times = as_times(ts)
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
@@ -325,13 +322,13 @@ def _starts(work: Work) -> State:
             seen = [inspected(flow.space, work.start(k)) for k, flow in enumerate(work.flows)]
             finite, defects, starts = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts)), *seen)
     except (TypeError, ValueError) as error:
-        raise argument_error("y0s", "fit the space of the flow", f"does not ({str(error).splitlines()[0]})") from None
+        raise ArgumentError("y0s", "fit the space of the flow", f"does not ({str(error).splitlines()[0]})") from None
     defects = np.asarray(defects)
     bad = np.flatnonzero(~(np.asarray(finite) & (defects < OFF_SPACE)))
     if bad.size:
         known = np.asarray(finite)[bad[0]]
         off = f"member {bad[0]} is {f'off it by {defects[bad[0]]:.3g}' if known else 'not finite'}"
-        raise argument_error("y0s", "be finite and lie on the space of the flow", off)
+        raise ArgumentError("y0s", "be finite and lie on the space of the flow", off)
     check_names(work.flow(0), work.start(0))
     kept_values(work)  # an error in the function is raised once, not for each member
     if not traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0]) and work.integrator.batched:
@@ -354,7 +351,7 @@ def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None
     if cost is not None:
         costs = np.asarray(eqx.filter_vmap(function("cost", cost, "the start"))(work.y0s), float)
     if costs.shape != (work.members,) or np.isnan(costs).any():
-        raise argument_error("cost", "return one number for a start", f"returns shape {costs.shape[1:]} or NaN")
+        raise ArgumentError("cost", "return one number for a start", f"returns shape {costs.shape[1:]} or NaN")
     return np.array_split(np.argsort(costs, kind="stable"), -(-work.members // chunk))
 
 

@@ -7,8 +7,9 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.validation import integer
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.simulate import path_on_host
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
@@ -36,6 +37,9 @@ class Clustering(eqx.Module):
     gaps: Float[np.ndarray, " layers"]
     certain: int = eqx.field(static=True)
 
+    __repr__ = one_line
+    __str__ = report
+
 
 def iterate_hardmax(
     map: Any,  # a HardmaxMap or an ExactHardmaxMap; checked below
@@ -55,10 +59,10 @@ def iterate_hardmax(
     Source: HARDMAX, (1.1).
     """
     if not isinstance(map, HardmaxMap | ExactHardmaxMap):
-        raise argument_error("map", "be a HardmaxMap or an ExactHardmaxMap", f"is a {type(map).__name__}")
+        raise ArgumentError("map", "be a HardmaxMap or an ExactHardmaxMap", f"is a {type(map).__name__}")
     num_layers, every = integer("num_layers", num_layers, least=1), integer("every", every, least=1)
     if num_layers % every:
-        raise argument_error("num_layers", f"be a positive multiple of `every` = {every}", f"is {num_layers}")
+        raise ArgumentError("num_layers", f"be a positive multiple of `every` = {every}", f"is {num_layers}")
     z = map.rule.tokens(x0)
     exact = isinstance(map, ExactHardmaxMap)
     share = float(map.alpha / (1 + map.alpha))

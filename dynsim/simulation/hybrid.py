@@ -13,7 +13,7 @@ import numpy as np
 from dynsim._core.host import on_host
 from dynsim._core.types import State, TimesLike
 from dynsim._core.validation import function, integer
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.integrators.events import AfterReset
 from dynsim.simulation.checks import as_state, as_times, check_events, check_flow, check_integrator
@@ -78,9 +78,9 @@ class Transition(eqx.Module):
 
     def __check_init__(self):
         if not isinstance(self.name, str) or not self.name:
-            raise argument_error("name", "be a word", f"is {shown(self.name)}")
+            raise ArgumentError("name", "be a word", f"is {shown(self.name)}")
         if not isinstance(self.guard, Event):
-            raise argument_error("guard", "be an `Event`", f"is {shown(self.guard)}")
+            raise ArgumentError("guard", "be an `Event`", f"is {shown(self.guard)}")
         function("reset", self.reset, "(flow, t, x)", 3)
 
 
@@ -156,7 +156,7 @@ def simulate_hybrid(
     times, y = as_times(ts), as_state("y0", y0)
     known = _rules(transitions)
     if not (isinstance(dwell, int | float) and 0 <= dwell < math.inf):
-        raise argument_error("dwell", "be a time of at least 0", f"is {shown(dwell)}")
+        raise ArgumentError("dwell", "be a time of at least 0", f"is {shown(dwell)}")
     most = integer("max_transitions", max_transitions, least=1)
     recipe = HybridRecipe(flow, y, times, transitions, float(dwell), most, integrator)
     phases: list[Trajectory] = []
@@ -257,13 +257,13 @@ class _Acted(eqx.Module):
 def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
     must = "be a sequence of values of `Transition`, or a function of the flow"
     if isinstance(transitions, type):
-        raise argument_error("transitions", must, f"is {shown(transitions)}")
+        raise ArgumentError("transitions", must, f"is {shown(transitions)}")
     known = transitions if callable(transitions) else lambda flow: transitions
 
     def checked(flow: AbstractFlow) -> Sequence[Transition]:
         found = known(flow)
         if not isinstance(found, Sequence) or not all(isinstance(rule, Transition) for rule in found):
-            raise argument_error("transitions", must, "is, holds or returns something else")
+            raise ArgumentError("transitions", must, "is, holds or returns something else")
         return found
 
     return checked
@@ -370,5 +370,5 @@ def _after(rule: Transition, flow: AbstractFlow, t: float, y: State) -> tuple[Ab
     """Return what a reset returns; raise `ValueError` unless it is a flow and a state of it."""
     found = rule.reset(flow, t, y)
     if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], AbstractFlow)):
-        raise argument_error("reset", "return a flow and a state", f"`{rule.name}` returns {shown(found)}")
+        raise ArgumentError("reset", "return a flow and a state", f"`{rule.name}` returns {shown(found)}")
     return found[0], as_state("reset", found[1])

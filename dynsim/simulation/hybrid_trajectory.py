@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.errors import counted
 from dynsim.simulation.trajectory import Trajectory
@@ -33,6 +34,9 @@ class Jump(eqx.Module):
     before: State
     after: State
 
+    __repr__ = one_line
+    __str__ = report
+
 
 class Ending(enum.Enum):
     """How a run of a hybrid system ended."""
@@ -54,6 +58,8 @@ class HybridTrajectory(eqx.Module):
     jumps: tuple[Jump, ...]
     ending: Ending = eqx.field(static=True)
     recipe: AbstractRecipe | None = None
+
+    __repr__ = one_line
 
     @property
     def initial(self) -> State:
@@ -86,12 +92,7 @@ class HybridTrajectory(eqx.Module):
         """Return the times of the transitions of one name."""
         return np.array([jump.time for jump in self.jumps if jump.name == name])
 
-    def __repr__(self) -> str:
-        """Return the run in a line: its phases, and how it ended."""
-        count = counted(len(self.phases), "phase")
-        return f"Hybrid trajectory of {count}. {self.explain() if self.phases else ''}".rstrip()
-
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return one sentence: how the run ended, when, and after which transitions."""
         end = max([jump.time for jump in self.jumps[-1:]] + [float(path.ts[-1]) for path in self.phases[-1:]])
         count = counted(len(self.jumps), "transition")

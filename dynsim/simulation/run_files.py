@@ -17,7 +17,7 @@ import numpy as np
 
 from dynsim._core.types import Key
 from dynsim._core.validation import instance
-from dynsim.errors import IntegrationError, argument_error, reason
+from dynsim.errors import ArgumentError, IntegrationError, reason
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy, Stats
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild, share
@@ -121,7 +121,7 @@ def load(path: str | Path, *, trust: Collection[str] = ()) -> "Run":
         run = rebuild(recipe, arrays, trust)
         wrong = _wrong_part(run)
     if wrong:
-        raise argument_error("path", "be a complete run file", f"{wrong} of `{path}` cannot be one of a run")
+        raise ArgumentError("path", "be a complete run file", f"{wrong} of `{path}` cannot be one of a run")
     return run
 
 
@@ -135,7 +135,7 @@ def _fault_of(path: str | Path, must: str) -> Iterator[None]:
     except Exception as error:
         if str(error).startswith(("Argument `path`", "Argument `trust`")):
             raise
-        raise argument_error("path", must, f"`{path}` is not ({type(error).__name__}: {reason(error)})") from None
+        raise ArgumentError("path", must, f"`{path}` is not ({type(error).__name__}: {reason(error)})") from None
 
 
 def _wrong_part(run: Any) -> str:
@@ -196,11 +196,11 @@ def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory | Hybr
     """
     stored, run = header(path), load(path, trust=trust)
     if not isinstance(run, Trajectory | HybridTrajectory):
-        raise argument_error("path", "hold a trajectory, to be run again", f"holds an {type(run).__name__}")
+        raise ArgumentError("path", "hold a trajectory, to be run again", f"holds an {type(run).__name__}")
     source = "system" if isinstance(run, Trajectory) else "recipe"
     with _fault_of(path, "be a run file whose run can be computed again"):
         if _described(run)[0][source] != stored["run"]["fields"][source]:
-            raise argument_error("path", "name functions as they were when it was written", "one has changed since")
+            raise ArgumentError("path", "name functions as they were when it was written", "one has changed since")
         return _again(run) if isinstance(run, Trajectory) else _hybrid_again(run)
 
 
@@ -210,10 +210,10 @@ def _again(run: Trajectory) -> Trajectory:
     if isinstance(run.system, AbstractMap):
         every = round(times[1] - times[0])
         if not np.array_equal(times, np.arange(0, times[-1] + 1, every)):
-            raise argument_error("ts", "be the evenly spaced layers of a map", "are not")
+            raise ArgumentError("ts", "be the evenly spaced layers of a map", "are not")
         return iterate(run.system, run.initial, int(times[-1]), every=every)
     if run.integrator is None:
-        raise argument_error("path", "hold the integrator of its trajectory", "does not, as for a path cut at an event")
+        raise ArgumentError("path", "hold the integrator of its trajectory", "does not, as for a path cut at an event")
     _check_settings(run.integrator)
     run.system.check_horizon(float(times[0]), float(times[-1]))
     ys, stats = run.integrator.integrate(run.system, run.initial, run.ts)
@@ -223,7 +223,7 @@ def _again(run: Trajectory) -> Trajectory:
 def _hybrid_again(run: HybridTrajectory) -> HybridTrajectory:
     """Compute a run of a hybrid system again; what it is computed from checks its arguments."""
     if run.recipe is None:
-        raise argument_error("path", "hold what its run was computed from", "does not, as for a part of a run")
+        raise ArgumentError("path", "hold what its run was computed from", "does not, as for a part of a run")
     _check_settings(getattr(run.recipe, "integrator", None))
     return run.recipe.again()
 
@@ -246,10 +246,10 @@ def to_xarray(run: Any) -> "xarray.Dataset":  # checked here, in one sentence
     try:
         import xarray
     except ImportError:
-        raise argument_error("run", "be converted by xarray (`pip install dynsim[io]`)", "it is missing") from None
+        raise ArgumentError("run", "be converted by xarray (`pip install dynsim[io]`)", "it is missing") from None
     if not isinstance(run, Trajectory):
         must = "be a trajectory, such as one of the `phases` of a hybrid run"
-        raise argument_error("run", must, f"is {type(run).__name__}")
+        raise ArgumentError("run", must, f"is {type(run).__name__}")
     first = "layer" if isinstance(run.system, AbstractMap) else "time"
     parts = run.ys._asdict() if hasattr(run.ys, "_asdict") else {"state": run.ys}
     states = {name: ((first, *_axes(name, np.ndim(y) - 1)), np.asarray(y)) for name, y in parts.items()}
@@ -303,13 +303,13 @@ def _parsed(path: str | Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     try:
         parsed = json.loads(str(arrays["header"]))
     except (KeyError, ValueError, RecursionError):
-        raise argument_error("path", "be a run file", f"`{path}` has no header") from None
+        raise ArgumentError("path", "be a run file", f"`{path}` has no header") from None
     if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
-        raise argument_error("path", "be a run file", f"`{path}` has the header of something else")
+        raise ArgumentError("path", "be a run file", f"`{path}` has the header of something else")
     if parsed.get("format_version") != FORMAT_VERSION:
         found = parsed.get("format_version")
-        raise argument_error("path", f"be of format version {FORMAT_VERSION}", f"`{path}` is of version {found}")
+        raise ArgumentError("path", f"be of format version {FORMAT_VERSION}", f"`{path}` is of version {found}")
     missing = [name for name in ("kind", "run", "versions", "dtype") if name not in parsed]
     if missing or not isinstance(parsed["run"], dict) or not {"class", "fields"} <= set(parsed["run"]):
-        raise argument_error("path", "be a complete run file", f"`{path}` lacks the field `{(missing or ['run'])[0]}`")
+        raise ArgumentError("path", "be a complete run file", f"`{path}` lacks the field `{(missing or ['run'])[0]}`")
     return parsed

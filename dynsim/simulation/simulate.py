@@ -10,10 +10,11 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim._core.host import on_host
+from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, TimesLike
 from dynsim._core.validation import integer
 from dynsim._runtime.progress import waiting
-from dynsim.errors import IntegrationError, Outcome, argument_error, shown
+from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
 from dynsim.simulation.checks import (
@@ -39,9 +40,11 @@ class Stop(eqx.Module):
     path: Trajectory
     event: int = eqx.field(static=True)
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return in a line which event ended the path."""
-        return f"{f'Event {self.event} ended' if self.event >= 0 else 'No event in'}: {self.path!r}"
+        return f"{f'Event {self.event} ended' if self.event >= 0 else 'No event in'}: {self.path}"
 
 
 def simulate(
@@ -109,7 +112,7 @@ def simulate_until(
     """
     check_events(events)
     if not events:
-        raise argument_error("events", "hold at least one event", "is empty")
+        raise ArgumentError("events", "hold at least one event", "is empty")
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
@@ -130,10 +133,10 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
         ValueError: for a start that is not finite or that the map does not take, or a step that is complex.
     """
     if not isinstance(map, AbstractMap):
-        raise argument_error("map", "be a map", f"is {shown(map)}")
+        raise ArgumentError("map", "be a map", f"is {shown(map)}")
     num_steps, every = integer("num_steps", num_steps, least=1), integer("every", every, least=1)
     if num_steps % every:
-        raise argument_error("num_steps", f"be a positive multiple of `every` = {every}", f"is {num_steps}")
+        raise ArgumentError("num_steps", f"be a positive multiple of `every` = {every}", f"is {num_steps}")
     ts = np.arange(0, num_steps + 1, every)
     if map.on_host:
         return _looped(map, x0, ts, every)
@@ -199,7 +202,7 @@ def map_stats(ok: Any, steps: int, defect: Any) -> Stats:
 def raise_if_failed(stats: Stats, ts: Any) -> None:
     """Raise `IntegrationError` if the last of `ts` was not reached; nothing can be raised about traced values."""
     if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
-        raise IntegrationError(stats.explain(float(ts[0])), outcome=Outcome(int(stats.outcome)))
+        raise IntegrationError(stats.since(float(ts[0])), outcome=Outcome(int(stats.outcome)))
 
 
 def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractIntegrator) -> tuple[State, Any]:

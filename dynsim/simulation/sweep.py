@@ -16,7 +16,7 @@ from dynsim._core.host import filled
 from dynsim._core.validation import function as as_function
 from dynsim._core.validation import instance, integer, reals
 from dynsim._runtime.executors import Call, as_executor, finished
-from dynsim.errors import argument_error, reason, shown
+from dynsim.errors import ArgumentError, reason, shown
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
@@ -55,17 +55,17 @@ def points_of(parameters: Any, seeds: Any) -> Points:
     elif isinstance(parameters, Sequence) and parameters and all(isinstance(p, Mapping) for p in parameters):
         values = [{_name(name): _plain(value) for name, value in point.items()} for point in parameters]
         if len({tuple(sorted(point)) for point in values}) > 1:
-            raise argument_error("parameters", "give every point the same names", "gives different ones")
+            raise ArgumentError("parameters", "give every point the same names", "gives different ones")
         dims = {"point": len(values)}
         coords = {name: ("point", [point[name] for point in values]) for name in values[0]}
     else:
         must = "be a mapping from names to values, or a list of points, each a mapping"
-        raise argument_error("parameters", must, f"is {shown(parameters)}")
+        raise ArgumentError("parameters", must, f"is {shown(parameters)}")
     given = _seeds(seeds)
     if given != (None,):
         dims["seed"], coords["seed"] = len(given), ("seed", list(given))
     if not values or not given:
-        raise argument_error("parameters", "have at least one point", "has none")
+        raise ArgumentError("parameters", "have at least one point", "has none")
     pairs = list(itertools.product(values, given))
     return Points(tuple(p for p, _ in pairs), tuple(s for _, s in pairs), dims, coords)
 
@@ -73,14 +73,14 @@ def points_of(parameters: Any, seeds: Any) -> Points:
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not name.isidentifier() or name in TAKEN:
         must = f"be named as arguments of a function, and not {', '.join(TAKEN)}"
-        raise argument_error("parameters", must, f"has {shown(name)}")
+        raise ArgumentError("parameters", must, f"has {shown(name)}")
     return name
 
 
 def _sequence(name: str, values: Any) -> list[Any]:
     """Return the values of a parameter as plain numbers and texts."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        raise argument_error("parameters", f"give `{name}` as a sequence of values", f"gives {shown(values)}")
+        raise ArgumentError("parameters", f"give `{name}` as a sequence of values", f"gives {shown(values)}")
     return [_plain(value) for value in values]
 
 
@@ -89,7 +89,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray | jax.Array) and np.ndim(value) == 0:
         value = value.item()
     if not isinstance(value, bool | int | float | str):
-        raise argument_error("parameters", "have numbers or texts as values", f"has {shown(value)}")
+        raise ArgumentError("parameters", "have numbers or texts as values", f"has {shown(value)}")
     return value
 
 
@@ -220,7 +220,7 @@ def sweep(
     work = [_Part(evaluate, function, _columns(points, part, vectorised), points, part, size) for part in parts]
     names = [*points.values[0], *(() if seeds is None else ("key",))]
     if not names:
-        raise argument_error("parameters", "name at least one parameter", "is empty")
+        raise ArgumentError("parameters", "name at least one parameter", "is empty")
     as_function("function", function, f"the parameters by name, {', '.join(names)}", 0, names)
     with contextlib.ExitStack() as stack:
         checkpoints = None
@@ -256,7 +256,7 @@ def _check_xarray() -> None:
     try:
         import xarray  # noqa: F401
     except ImportError:
-        raise argument_error("sweep", "have xarray (`pip install dynsim[io]`)", "it is missing") from None
+        raise ArgumentError("sweep", "have xarray (`pip install dynsim[io]`)", "it is missing") from None
 
 
 def _size(points: int, chunk: int | None) -> int:
@@ -272,7 +272,7 @@ def _columns(points: Points, part: np.ndarray, vectorised: bool) -> Any:
     columns = {name: np.asarray([row[name] for row in rows]) for name in rows[0]}
     for name, column in columns.items():
         if column.dtype.kind not in "biuf":
-            raise argument_error("vectorised", "be left out for parameters that are texts", f"`{name}` has texts")
+            raise ArgumentError("vectorised", "be left out for parameters that are texts", f"`{name}` has texts")
     return columns
 
 
@@ -304,12 +304,12 @@ def _together(function: Callable[..., Any], columns: Arrays, seeds: list[int | N
         made = _program(function, given, keys)
     except jax.errors.JAXTypeError as error:
         must = "be left out for a function that calls NumPy or `float`, or branches by `if`, on its parameters"
-        raise argument_error("vectorised", must, "is given") from error
+        raise ArgumentError("vectorised", must, "is given") from error
     except Exception as error:
-        if isinstance(error, ValueError) and str(error).startswith("Argument"):
+        if isinstance(error, ArgumentError):
             raise
         must, but = "take its parameters as arrays of JAX where it is `vectorised`", type(error).__name__
-        raise argument_error("function", must, f"raises {but}: {reason(error)}") from error
+        raise ArgumentError("function", must, f"raises {but}: {reason(error)}") from error
     found = jax.tree.map(lambda a: np.asarray(a)[: len(seeds)], made)
     return _with_causes(found, [""] * len(seeds))
 
@@ -331,9 +331,9 @@ def _outputs(found: Any, numpy: Any = np) -> dict[str, Any]:
     for name, value in named.items():
         try:
             array = reals("function", value)
-        except ValueError:
+        except ArgumentError:
             must = "return numbers, arrays of numbers, or a mapping of these"
-            raise argument_error("function", must, f"returns {shown(value)} as `{name}`") from None
+            raise ArgumentError("function", must, f"returns {shown(value)} as `{name}`") from None
         outputs[str(name)] = numpy.asarray(array, np.float32 if array.dtype == np.float32 else float)
     return outputs
 
@@ -349,14 +349,14 @@ def _joined(found: list[dict[str, np.ndarray] | None], causes: list[str]) -> Arr
                 _check_alike(name, first.shape, None if name not in other else other[name].shape)
             values[name] = np.stack([blank if one is None else one[name] for one in found])
     if any(outputs.keys() != values.keys() for outputs in good):
-        raise argument_error("function", "return the same names at all points", "returns different ones")
+        raise ArgumentError("function", "return the same names at all points", "returns different ones")
     return _with_causes(values, causes)
 
 
 def _check_alike(name: str, first: tuple[int, ...], other: tuple[int, ...] | None) -> None:
     if first != other:
         but = f"`{name}` is missing at some" if other is None else f"`{name}` has {first} and {other}"
-        raise argument_error("function", "return the same shapes at all points", but)
+        raise ArgumentError("function", "return the same shapes at all points", but)
 
 
 def _with_causes(values: Arrays, causes: list[str]) -> Arrays:
@@ -412,13 +412,13 @@ def _dataset(
         data[name] = ((*names, *axes), whole.reshape(*lengths, *first.shape[1:]))
     clash = data.keys() & {*points.coords, "status", "cause"}
     if clash:
-        raise argument_error("function", "return names that no parameter has", f"returns `{min(clash)}`")
+        raise ArgumentError("function", "return names that no parameter has", f"returns `{min(clash)}`")
     status = np.where(causes == "", "ok", "failed")
     data |= {"status": (names, status.reshape(lengths)), "cause": (names, causes.reshape(lengths))}
     coords = {name: (dim, np.asarray(values)) for name, (dim, values) in points.coords.items()}
     unknown = sorted(units.keys() - data.keys() - coords.keys())
     if unknown:
-        raise argument_error("units", "name parameters and results", f"names `{unknown[0]}`")
+        raise ArgumentError("units", "name parameters and results", f"names `{unknown[0]}`")
     attributes = {"function": getattr(function, "__name__", type(function).__name__)}
     attributes |= {f"version_{k}": v for k, v in versions().items()}
     made = xarray.Dataset(data, coords=coords, attrs=attributes)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Int, PyTree, Real
 
 from dynsim._core.host import has_values
+from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function
 from dynsim.integrators.base import AbstractIntegrator, Stats
@@ -32,6 +33,8 @@ class Trajectory(eqx.Module, Pictured):
     stats: Stats
     integrator: AbstractIntegrator | None = None
 
+    __repr__ = one_line
+
     @property
     def initial(self) -> State:
         """The first state."""
@@ -42,13 +45,13 @@ class Trajectory(eqx.Module, Pictured):
         """The last state."""
         return _at(self.ys, len(jax.tree.leaves(self.ys)[0]) - 1)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the run in a line: the system, the times, the shape of a state, and how the integration ended."""
         if not has_values(self.ts, self.ys, self.stats):
             return f"Trajectory of {type(self.system).__name__}"
         shapes = ", ".join(str(np.shape(leaf)[1:]) for leaf in jax.tree.leaves(self.ys))
         ends = f"{float(self.ts[0]):g} to {float(self.ts[-1]):g}"
-        how = "" if isinstance(self.system, AbstractMap) else f" {self.stats.explain()}"
+        how = "" if isinstance(self.system, AbstractMap) else f" {self.stats}"
         return f"Trajectory of {type(self.system).__name__}, {len(self.ts)} times from {ends}, states {shapes}.{how}"
 
     def along(self, fn: Callable[[State], PyTree]) -> PyTree:

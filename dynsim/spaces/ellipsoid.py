@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Key, Scalar, State
 from dynsim._core.validation import random_key, reals, sizes
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces.base import AbstractSpace
 
 
@@ -82,13 +82,13 @@ def definite(name: str, matrix: ArrayLike) -> Float[Array, "d d"]:
     W = np.asarray(reals(name, matrix))
     W = W.astype(float) if W.dtype.kind == "b" else W
     if W.ndim != 2 or W.shape[0] != W.shape[1] or W.size == 0:
-        raise argument_error(name, "have shape (d, d)", f"has shape {W.shape}")
+        raise ArgumentError(name, "have shape (d, d)", f"has shape {W.shape}")
     if not np.all(np.isfinite(W)):
-        raise argument_error(name, "be finite", "has an entry that is not")
+        raise ArgumentError(name, "be finite", "has an entry that is not")
     gap = float(np.max(np.abs(W - W.T)))
     if gap > 1e-9 * float(np.max(np.abs(W))):
-        raise argument_error(name, "be symmetric", f"differs from its transpose by {gap:.3g}")
+        raise ArgumentError(name, "be symmetric", f"differs from its transpose by {gap:.3g}")
     least = float(np.linalg.eigvalsh(W)[0])
     if least <= 0:
-        raise argument_error(name, "be positive definite", f"has the eigenvalue {least:.6g}")
+        raise ArgumentError(name, "be positive definite", f"has the eigenvalue {least:.6g}")
     return jnp.asarray(W if W.dtype == np.float32 else W.astype(np.float64))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from dynsim._core.types import Key, Scalar, State
 from dynsim._core.validation import random_key
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.spaces.base import AbstractSpace
 
 
@@ -19,7 +19,7 @@ class Product(AbstractSpace):
     def __init__(self, parts: Any):
         """Store a (named) tuple of spaces."""
         if not isinstance(parts, tuple) or not all(isinstance(part, AbstractSpace) for part in parts):
-            raise argument_error("parts", "be a (named) tuple of spaces", f"is {type(parts).__name__}")
+            raise ArgumentError("parts", "be a (named) tuple of spaces", f"is {type(parts).__name__}")
         self.parts = parts
 
     def _build(self, values: list) -> State:
@@ -42,6 +42,6 @@ class Product(AbstractSpace):
         """Sample each part; `shape` is a tuple of shapes."""
         if not isinstance(shape, tuple | list) or len(shape) != len(self.parts):
             must = f"have one shape for each of {len(self.parts)} parts"
-            raise argument_error("shape", must, f"is {shown(shape)}")
+            raise ArgumentError("shape", must, f"is {shown(shape)}")
         keys = jax.random.split(random_key("key", key), len(self.parts))
         return self._build([s.sample(k, n) for s, k, n in zip(self.parts, keys, shape, strict=True)])

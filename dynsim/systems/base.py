@@ -13,7 +13,7 @@ import numpy as np
 
 from dynsim._core.types import State, Step, Time
 from dynsim._core.validation import function, instance, number, times
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.named import declared, declared_parameters
 
@@ -85,7 +85,7 @@ def _like(x: State, v: Any, name: str) -> State:
         v = jnp.stack([jnp.asarray(part) for part in v])
     shapes = [jax.tree.map(jnp.shape, s) for s in (x, v)]
     if shapes[0] != shapes[1]:
-        raise argument_error(name, f"return the shape of its state, {shapes[0]}", f"returns {shapes[1]}")
+        raise ArgumentError(name, f"return the shape of its state, {shapes[0]}", f"returns {shapes[1]}")
     return jax.tree.map(_in_type, x, v)
 
 
@@ -106,13 +106,13 @@ def _taking(name: str, fn: Any, parameters: dict[str, jax.Array]) -> dict[str, j
         taken.bind(None, None, **parameters)
         first, second = [*taken.parameters, "", ""][:2]
         if second in ("t", "k") and first not in ("self", "t", "k"):
-            raise argument_error(name, "take time first, then the state", f"takes ({first}, {second})")
+            raise ArgumentError(name, "take time first, then the state", f"takes ({first}, {second})")
     except TypeError as error:
         must = f"take time, state and {', '.join(parameters) or 'nothing else'}"
         others = [one.name for one in [*taken.parameters.values()][2:] if one.name not in parameters]
         needed = [one for one in others if taken.parameters[one].default is inspect.Parameter.empty]
         advice = f"; `parameters` gives values to {', '.join(needed)}" if needed else ""
-        raise argument_error(name, must, f"does not ({reason(error)}{advice})") from None
+        raise ArgumentError(name, must, f"does not ({reason(error)}{advice})") from None
     return parameters
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynsim._core.types import State
 from dynsim._core.validation import function, reals
-from dynsim.errors import argument_error, nearest, shown
+from dynsim.errors import ArgumentError, nearest, shown
 
 
 class Components(NamedTuple):
@@ -28,7 +28,7 @@ class Components(NamedTuple):
         """Return the index of a component; raise `ValueError`, naming the argument and the nearest name, for no one."""
         if name not in self.names:
             must = f"name a component of the state, {listed(self.names)}"
-            raise argument_error(argument, must, f"is `{name}`{nearest(name, self.names)}")
+            raise ArgumentError(argument, must, f"is `{name}`{nearest(name, self.names)}")
         return self.names.index(name)
 
 
@@ -59,7 +59,7 @@ def components(system: Any, state: State) -> Components:
     columns = {shape[-1] if shape else 1 for shape in shapes.values()} if len(shapes) == 1 else {size}
     for word, found in (("names", given), ("units", units)):
         if found and len(found) != size and {len(found)} != columns:
-            raise argument_error(word, f"have one entry for each of {size} components", f"has {len(found)}")
+            raise ArgumentError(word, f"have one entry for each of {size} components", f"has {len(found)}")
     if given:
         rows = size // len(given)
         names = given if rows == 1 else tuple(f"{name}_{row + 1}" for row in range(rows) for name in given)
@@ -82,17 +82,17 @@ def _numbered(name: str, shape: tuple[int, ...]) -> list[str]:
 def declared(name: str, values: Any) -> tuple[str, ...]:
     """Return names or units as a tuple of words; raise `ValueError` for anything else, or a name given twice."""
     if isinstance(values, str) or not isinstance(values, Sequence) or not all(isinstance(v, str) for v in values):
-        raise argument_error(name, "be a sequence of words", f"is {shown(values)}")
+        raise ArgumentError(name, "be a sequence of words", f"is {shown(values)}")
     if name == "names" and len(set(values)) < len(values):
         twice = next(value for k, value in enumerate(values) if value in values[:k])
-        raise argument_error(name, "be different", f"`{twice}` is given twice")
+        raise ArgumentError(name, "be different", f"`{twice}` is given twice")
     return tuple(values)
 
 
 def declared_parameters(values: Any) -> dict[str, jax.Array]:
     """Return parameters of a user's function as arrays by name; raise `ValueError` for anything else."""
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
-        raise argument_error("parameters", "be a mapping of names to numbers", f"is {shown(values)}")
+        raise ArgumentError("parameters", "be a mapping of names to numbers", f"is {shown(values)}")
     return {name: jnp.asarray(reals(f"parameters[{name!r}]", value), float) for name, value in values.items()}
 
 
@@ -137,7 +137,7 @@ def where(system: Any, name: str, argument: str = "parameter") -> Leaf:
     found = _located(system)
     if name not in found:
         must = f"name a parameter of {type(system).__name__}, {listed(tuple(found)) or 'which has none'}"
-        raise argument_error(argument, must, f"is `{name}`{nearest(name, found)}")
+        raise ArgumentError(argument, must, f"is `{name}`{nearest(name, found)}")
     path = found[name][0]
     return Leaf(path)
 
@@ -152,7 +152,7 @@ def changed(system: Any, values: Mapping[str, Any]) -> Any:
         take = where(system, name, name)
         old, new = take(system), reals(name, value)
         if new.shape != old.shape:
-            raise argument_error(name, f"have shape {old.shape}", f"has shape {new.shape}")
+            raise ArgumentError(name, f"have shape {old.shape}", f"has shape {new.shape}")
         system = eqx.tree_at(take, system, jnp.asarray(new, old.dtype))
     return system
 
@@ -179,16 +179,16 @@ def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], 
         fields = [k for k in getattr(error.obj, "__dataclass_fields__", {}) if k != "space"]
         meant = f", did you mean `{declared[0]}`?" if declared else nearest(str(error.name), fields)
         missing = f"has no `{error.name}`{meant}"
-        raise argument_error(name, must, f"{type(error.obj).__name__} {missing}") from None
+        raise ArgumentError(name, must, f"{type(error.obj).__name__} {missing}") from None
     except KeyError as error:
         key = str(error.args[0])
-        raise argument_error(name, must, f"finds no `{key}`{nearest(key, _located(system))}") from None
+        raise ArgumentError(name, must, f"finds no `{key}`{nearest(key, _located(system))}") from None
     except (TypeError, ValueError, IndexError):
-        raise argument_error(name, must, "does not") from None
+        raise ArgumentError(name, must, "does not") from None
     if value.size != 1:
-        raise argument_error(name, "return one real number of the flow", f"returns shape {value.shape}")
+        raise ArgumentError(name, "return one real number of the flow", f"returns shape {value.shape}")
     if not np.isfinite(value).all():
-        raise argument_error(name, "return a finite number of the flow", f"returns {shown(value.item())}")
+        raise ArgumentError(name, "return a finite number of the flow", f"returns {shown(value.item())}")
     paths = [path for path, leaf in _places(system) if leaf is found]
     return Leaf(paths[0]) if len(paths) == 1 else where, float(value.item())
 

@@ -11,7 +11,7 @@ from jaxtyping import PyTree
 
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import choice, function, instance, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
@@ -56,7 +56,7 @@ class NoisyFlow(AbstractFlow):
         """Store the flow, the noise and the sense of its integral."""
         self.flow = instance("flow", flow, AbstractFlow, "a flow")
         if isinstance(flow, NoisyFlow):
-            raise argument_error("flow", "be a flow without noise", "is a NoisyFlow")
+            raise ArgumentError("flow", "be a flow without noise", "is a NoisyFlow")
         self.noise = (
             function("noise", noise, "(t, x)", 2)
             if callable(noise)
@@ -71,7 +71,7 @@ class NoisyFlow(AbstractFlow):
             return jnp.zeros((), bool)
         value = jnp.asarray(reals("domain", self.domain(x)))
         if value.ndim:
-            raise argument_error("domain", "return one number", f"returns shape {value.shape}")
+            raise ArgumentError("domain", "return one number", f"returns shape {value.shape}")
         return value < 0
 
     @property
@@ -98,7 +98,7 @@ class NoisyFlow(AbstractFlow):
         """Raise `ValueError`: what takes a velocity would leave the noise out."""
         del t, x
         must = "be without noise here (its field `flow` is; `simulate` and `ensemble` take noise)"
-        raise argument_error("flow", must, "is a NoisyFlow")
+        raise ArgumentError("flow", must, "is a NoisyFlow")
 
     def drift(self, t: Time, y: State) -> State:
         """Return the tangent velocity of the flow without noise, at the projected point."""
@@ -127,7 +127,7 @@ class NoisyFlow(AbstractFlow):
         if len(counts) != 1 or counts == {-1}:
             told = ", ".join(str(s.shape) for s, _ in leaves)
             must = f"return arrays of the shape of the state, {leaves[0][1].shape}, or with one more axis"
-            raise argument_error("noise", must, f"has shape {told}")
+            raise ArgumentError("noise", must, f"has shape {told}")
         return jax.ShapeDtypeStruct((counts.pop(),), leaves[0][1].dtype)
 
     def breakpoints(self, t0: float, t1: float) -> Any:
@@ -150,7 +150,7 @@ class NoisyFlow(AbstractFlow):
             return jax.tree.map(_array, found)
         if jax.tree.structure(found) == jax.tree.structure(0):
             return jax.tree.map(lambda a: _array(found), x)
-        raise argument_error("noise", "have the parts of the state", "has others")
+        raise ArgumentError("noise", "have the parts of the state", "has others")
 
     @staticmethod
     def _diagonal(x: PyTree, sigma: PyTree) -> bool:
@@ -181,5 +181,5 @@ def _array(value: Any) -> jax.Array:
 def _amplitude(value: Any) -> jax.Array:
     found = jnp.asarray(reals("noise", value), float)
     if not isinstance(found, Tracer) and not bool(jnp.all(jnp.isfinite(found))):
-        raise argument_error("noise", "be finite", "has an entry that is not")
+        raise ArgumentError("noise", "be finite", "has an entry that is not")
     return found

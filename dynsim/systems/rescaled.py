@@ -11,7 +11,7 @@ import numpy as np
 from dynsim._core.host import on_host
 from dynsim._core.types import State, Time
 from dynsim._core.validation import instance, number, reals
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Leaf, where
@@ -63,14 +63,14 @@ class RescaledFlow(AbstractFlow):
                 space, or noise.
         """
         if isinstance(instance("flow", flow, AbstractFlow, "a flow"), NoisyFlow):
-            raise argument_error("flow", "be a flow without noise", "is a NoisyFlow")
+            raise ArgumentError("flow", "be a flow without noise", "is a NoisyFlow")
         parameters = {} if parameters is None else parameters
         if not isinstance(parameters, Mapping):
-            raise argument_error("parameters", "be a mapping of names to positive numbers", f"is {shown(parameters)}")
+            raise ArgumentError("parameters", "be a mapping of names to positive numbers", f"is {shown(parameters)}")
         self.scale, self.time = jax.tree.map(_unit, state, is_leaf=_is_list), number("time", time)
         if not is_flat(flow.space) and any(np.any(np.asarray(part) != 1) for part in jax.tree.leaves(self.scale)):
             must = "be on Euclidean space for a unit of its state"
-            raise argument_error("flow", must, f"is on {type(flow.space).__name__}")
+            raise ArgumentError("flow", must, f"is on {type(flow.space).__name__}")
         taken = {name: where(flow, name, "parameters") for name in parameters}
         sizes = {name: number(f"parameters[{name!r}]", size) for name, size in parameters.items()}
         self.moved = tuple((name, take.path, sizes[name]) for name, take in taken.items())
@@ -137,14 +137,14 @@ def times(x: State, scale: State, power: int = 1) -> State:
     if len(parts) == 1:
         parts = parts * len(leaves)
     elif jax.tree.structure(scale) != tree:
-        raise argument_error("state", "have the parts of the state", "has others")
+        raise ArgumentError("state", "have the parts of the state", "has others")
     return jax.tree.unflatten(tree, [_times(a, s, power) for a, s in zip(leaves, parts, strict=True)])
 
 
 def _times(x: Any, units: Any, power: int) -> Any:
     """Return an array multiplied or divided by units; raise `ValueError` unless there is one for each component."""
     if units.ndim and units.shape != x.shape[-1:]:
-        raise argument_error("state", f"have a unit for each of {x.shape[-1]} components", f"has {len(units)}")
+        raise ArgumentError("state", f"have a unit for each of {x.shape[-1]} components", f"has {len(units)}")
 
     def scaled(xp: Any, x: Any, units: Any) -> Any:
         each = xp.reshape(units, (1,) * (x.ndim - units.ndim) + units.shape).astype(x.dtype)
@@ -167,7 +167,7 @@ def _unit(value: Any) -> jax.Array:
     """Return units as an array of shape () or (d,); raise `ValueError` unless all are positive."""
     units = np.asarray(reals("state", value), float)
     if units.ndim > 1 or not units.size or not np.all((units > 0) & np.isfinite(units)):
-        raise argument_error("state", "be a positive number, or one for each component", f"is {shown(value)}")
+        raise ArgumentError("state", "be a positive number, or one for each component", f"is {shown(value)}")
     return jnp.asarray(units)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Key, Time, Tokens
 from dynsim._core.validation import integer, number, random_key, real, reals
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.systems.head_products import form, mixed, per_head, scaled_form, scaled_transposed, transposed
 
 Matrices = Float[Array, "heads d d"]
@@ -115,7 +115,7 @@ class ScaledIdentity(AbstractSchedule):
         self.dimension = int(dimension)
         traced = isinstance(self.factor, Tracer)
         if self.factor.ndim != 1 or not (traced or np.all(np.isfinite(np.asarray(self.factor)))):
-            raise argument_error("factor", "be one finite number for each head", f"is {factor}")
+            raise ArgumentError("factor", "be one finite number for each head", f"is {factor}")
 
     def __call__(self, t: Time) -> Matrices:
         """Return the matrices c_h I."""
@@ -173,13 +173,13 @@ class Modulated(AbstractSchedule):
         for name, table in (("amplitude", amplitude), ("frequency", frequency), ("phase", phase)):
             values = np.asarray(reals(name, table), self.base.dtype)
             if not np.all(np.isfinite(values)):
-                raise argument_error(name, "be finite", "has an entry that is not")
+                raise ArgumentError(name, "be finite", "has an entry that is not")
             if values.ndim == 1 and rows[0] > 1 and values.shape[0] not in (1, rows[1]) or values.ndim > 2:
-                raise argument_error(name, f"have shape {rows}", f"has shape {values.shape}")
+                raise ArgumentError(name, f"have shape {rows}", f"has shape {values.shape}")
             try:
                 tables.append(jnp.asarray(np.broadcast_to(values, rows)))
             except ValueError:
-                raise argument_error(name, f"have shape {rows}", f"has shape {values.shape}") from None
+                raise ArgumentError(name, f"have shape {rows}", f"has shape {values.shape}") from None
         self.amplitude, self.frequency, self.phase = tables
         self.rectified = bool(rectified)
         fastest = float(np.max(np.abs(np.asarray(self.frequency))))
@@ -234,12 +234,12 @@ class PiecewiseConstant(AbstractSchedule):
         """Store `values` (layers, heads, d, d), and a positive duration for all layers, or one for each."""
         values = np.asarray(reals("values", values))
         if values.ndim != 4 or values.size == 0 or values.shape[2] != values.shape[3]:
-            raise argument_error("values", "have shape (layers, heads, d, d)", f"has shape {values.shape}")
+            raise ArgumentError("values", "have shape (layers, heads, d, d)", f"has shape {values.shape}")
         self.values = jnp.stack([stack("values", v) for v in values])
         spans = np.asarray(reals("durations", durations), float)
         fits = spans.ndim == 0 or spans.shape == (len(values),)
         if not (fits and np.all(spans > 0) and np.all(np.isfinite(spans))):
-            raise argument_error("durations", f"be positive, one or {len(values)}", f"is {shown(durations)}")
+            raise ArgumentError("durations", f"be positive, one or {len(values)}", f"is {shown(durations)}")
         self.edges = tuple(float(e) for e in np.cumsum(np.broadcast_to(spans, (len(values),))))
         self.periodic = bool(periodic)
 
@@ -290,7 +290,7 @@ class Resampled(AbstractSchedule):
     def __init__(self, key: Key, shape: tuple[int, int, int], deviation: float = 0.02, duration: float = 1.0):
         """Store the key, the shape (heads, d, d), the standard deviation of an entry, and the duration of a layer."""
         if not isinstance(shape, tuple | list) or len(shape) != 3 or shape[1] != shape[2]:
-            raise argument_error("shape", "be (heads, d, d)", f"is {shown(shape)}")
+            raise ArgumentError("shape", "be (heads, d, d)", f"is {shown(shape)}")
         self.key = random_key("key", key)
         self.heads, self.dimension = (integer("shape", size, least=1) for size in shape[:2])
         self.deviation = real("deviation", deviation)
@@ -335,9 +335,9 @@ def stack(name: str, value: ArrayLike) -> Matrices:
     M = np.asarray(reals(name, value))
     M = M[None] if M.ndim == 2 else M
     if M.ndim != 3 or M.shape[1] != M.shape[2] or M.size == 0:
-        raise argument_error(name, "have shape (heads, d, d)", f"has shape {np.shape(value)}")
+        raise ArgumentError(name, "have shape (heads, d, d)", f"has shape {np.shape(value)}")
     if not np.all(np.isfinite(M)):
-        raise argument_error(name, "be finite numbers", "has an entry that is not")
+        raise ArgumentError(name, "be finite numbers", "has an entry that is not")
     return jnp.asarray(M if M.dtype == np.float32 else M.astype(np.float64))
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.curves import STYLES
 from figures.panels.growing import head_colours
 from figures.style import SERIES, colour
@@ -52,7 +52,7 @@ def attractor(
     """
     points = np.asarray(path, float)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
-        raise argument_error("path", "have shape (times, 3)", f"has shape {points.shape}")
+        raise ArgumentError("path", "have shape (times, 3)", f"has shape {points.shape}")
     shown = points[: max(2, round(until * len(points)))]
     lines = Line3DCollection(np.stack([shown[:-1], shown[1:]], axis=1), cmap="cividis", linewidths=0.5)
     lines.set_array(np.arange(len(shown) - 1) / max(1, len(points) - 2))

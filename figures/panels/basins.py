@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.limit_marks import Mark, draw_mark, in_window
 from figures.style import NO_BASIN, basin_colour, paler
 
@@ -124,7 +124,7 @@ def _checked(labels: ArrayLike, axes: Sequence[ArrayLike]) -> tuple[np.ndarray, 
     found, values = np.asarray(labels, int), [np.asarray(a, float) for a in axes]
     if found.shape != tuple(len(a) for a in values) or found.ndim not in (1, 2):
         must = "have one or two axes, of the lengths of `axes`"
-        raise argument_error("labels", must, f"has shape {found.shape}")
+        raise ArgumentError("labels", must, f"has shape {found.shape}")
     return found, values
 
 

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.style import colour
 
 MARKS = {
@@ -84,9 +84,9 @@ def branch_lines(
     """
     x, y, solid = np.asarray(parameters, float), np.asarray(values, float), np.asarray(stable, bool)
     if len(y) != len(x):
-        raise argument_error("values", f"have one entry for each of {len(x)} points", f"has {len(y)}")
+        raise ArgumentError("values", f"have one entry for each of {len(x)} points", f"has {len(y)}")
     if len(solid) != len(x) - 1:
-        raise argument_error("stable", f"have one entry for each of {len(x) - 1} intervals", f"has {len(solid)}")
+        raise ArgumentError("stable", f"have one entry for each of {len(x) - 1} intervals", f"has {len(solid)}")
     if arclengths is not None:
         bends = np.zeros(len(x), bool) if corners is None else np.asarray(corners, bool)
         rows = smooth_curve(np.asarray(arclengths, float), np.column_stack([x, y]), bends)
@@ -138,7 +138,7 @@ def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, val
         side, _, rest = kind.partition(" ")
         mark = MARKS.get(rest if side in FILLED else kind)
         if mark is None:
-            raise argument_error("kinds", f"hold only {', '.join(MARKS)}", f"holds `{kind}`")
+            raise ArgumentError("kinds", f"hold only {', '.join(MARKS)}", f"holds `{kind}`")
         ax.plot(
             *place, marker=mark, markersize=4.5, linestyle="none", color="black",
             markerfacecolor=FILLED.get(side, "white"), markeredgewidth=0.9, zorder=5.0,
@@ -188,7 +188,7 @@ def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> 
         ValueError: for another kind.
     """
     if kind not in CURVES:
-        raise argument_error("kind", f"be one of {', '.join(CURVES)}", f"is `{kind}`")
+        raise ArgumentError("kind", f"be one of {', '.join(CURVES)}", f"is `{kind}`")
     role, style = CURVES[kind]
     text = kind.replace("fold", "folds") if kind.startswith("fold") else f"{kind}s"
     named = {line.get_label() for line in ax.lines}
@@ -217,7 +217,7 @@ def number_image(ax: Axes, counts: ArrayLike, first: ArrayLike, second: ArrayLik
     found, x, y = np.asarray(counts, int), np.asarray(first, float), np.asarray(second, float)
     if found.shape != (len(y), len(x)) or min(found.shape) < 2:
         must = f"have shape (rows, columns) = {(len(y), len(x))}, at least two of each"
-        raise argument_error("counts", must, f"has shape {found.shape}")
+        raise ArgumentError("counts", must, f"has shape {found.shape}")
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])
     present = np.unique(found)

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.style import colour, paler
 
 UNDER_TICKS = 9.0  # points between an axis without tick labels and its label, beside one that has them
@@ -66,7 +66,7 @@ def curves(
     """
     ts, values = _pair(ts, values, 2)
     if not len(roles) == len(labels) == len(values):
-        raise argument_error("labels", f"name each of {len(values)} curves, as `roles`", f"has {len(labels)} names")
+        raise ArgumentError("labels", f"name each of {len(values)} curves, as `roles`", f"has {len(labels)} names")
     rows = zip(values, roles, labels, strict=True)
     lines = [
         over_time(ax, ts, row, role=role, ylabel=ylabel, xlabel=xlabel, label=label, style=number)
@@ -105,7 +105,7 @@ def bands(
     ts, values = _pair(ts, values, 2)
     low, high = quantiles
     if not 0 <= low < high <= 1:
-        raise argument_error("quantiles", "be two increasing numbers in [0, 1]", f"is {quantiles}")
+        raise ArgumentError("quantiles", "be two increasing numbers in [0, 1]", f"is {quantiles}")
     thin = [np.column_stack([ts, row]) for row in values[:members]]
     ax.add_collection(LineCollection(thin, colors=[paler(colour("member"), 0.35)], linewidths=0.3, zorder=1.0))
     bottom, middle, top = np.nanquantile(values, [low, 0.5, high], axis=0)
@@ -132,7 +132,7 @@ def beside(ax: Axes, values: ArrayLike, *, label: str) -> StepPatch:
     """
     y = np.asarray(values, float).ravel()
     if not y.size or not np.all(np.isfinite(y)):
-        raise argument_error("values", "be finite numbers", f"are {y}")
+        raise ArgumentError("values", "be finite numbers", f"are {y}")
     density, edges = np.histogram(y, bins=max(5, math.ceil(math.sqrt(len(y)))), density=True)
     side = ax.inset_axes((1.03, 0.0, 0.2, 1.0), sharey=ax)
     bars = side.stairs(density, edges, orientation="horizontal", fill=True, color=colour("median"))
@@ -166,7 +166,7 @@ def over_sizes(ax: Axes, sizes: ArrayLike, values: ArrayLike, *, role: str, labe
     """
     h, rows = np.asarray(sizes, float), np.asarray(values, float)
     if rows.ndim != 2 or rows.shape[0] != len(h):
-        raise argument_error("values", f"have shape (sizes, repeats) = ({len(h)}, repeats)", f"has {rows.shape}")
+        raise ArgumentError("values", f"have shape (sizes, repeats) = ({len(h)}, repeats)", f"has {rows.shape}")
     (line,) = ax.plot(h, rows.mean(axis=1), color=colour(role), linestyle=STYLES[style % len(STYLES)], label=label)
     marker = ("o", "s", "^", "D")[style % 4]
     ax.plot(np.repeat(h, rows.shape[1]), rows.ravel(), color=colour(role), marker=marker, markersize=3.0, alpha=0.7,
@@ -178,7 +178,7 @@ def _pair(ts: ArrayLike, values: ArrayLike, dimensions: int) -> tuple[np.ndarray
     ts, values = np.asarray(ts), np.asarray(values)
     if values.ndim != dimensions or ts.shape != values.shape[-1:]:
         shape = "(times,)" if dimensions == 1 else "(curves, times)"
-        raise argument_error("values", f"have shape {shape}, as `ts`", f"has {values.shape}, and `ts` {ts.shape}")
+        raise ArgumentError("values", f"have shape {shape}, as `ts`", f"has {values.shape}, and `ts` {ts.shape}")
     return ts, values
 
 

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection, QuadMesh
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 CMAP = "magma_r"
 
@@ -22,7 +22,7 @@ def sphere_density(ax: Axes, edges: ArrayLike, counts: ArrayLike, relative: Arra
     """
     edges, counts, values = np.asarray(edges, float), np.asarray(counts, int), np.asarray(relative, float)
     if len(values) != counts.sum():
-        raise argument_error("relative", f"have one number for each of {counts.sum()} cells", f"has {len(values)}")
+        raise ArgumentError("relative", f"have one number for each of {counts.sum()} cells", f"has {len(values)}")
     low, high = np.repeat(edges[:-1], counts), np.repeat(edges[1:], counts)
     left = np.concatenate([2 * np.arange(k) / k for k in counts])
     right = left + np.repeat(2 / counts, counts)
@@ -38,7 +38,7 @@ def circle_density(ax: Axes, ts: ArrayLike, relative: ArrayLike, *, top: float) 
     """Draw a density on the circle over time, relative to the uniform one; `relative` has shape (times, arcs)."""
     ts, values = np.asarray(ts, float), np.asarray(relative, float)
     if values.shape[:1] != ts.shape or values.ndim != 2:
-        raise argument_error("relative", f"have shape ({len(ts)}, arcs)", f"has shape {values.shape}")
+        raise ArgumentError("relative", f"have shape ({len(ts)}, arcs)", f"has shape {values.shape}")
     angles = 2 * (np.arange(values.shape[1]) + 0.5) / values.shape[1]
     drawn = ax.pcolormesh(ts, angles, values.T, cmap=CMAP, vmin=0, vmax=top, shading="nearest", rasterized=True)
     ax.set(xlabel="time $t$", ylabel=r"angle / $\pi$")

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.curves import STYLES
 from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour
@@ -25,7 +25,7 @@ def running_exponents(
     """
     ts, values, sigma = np.asarray(times, float), np.asarray(running, float), np.asarray(errors, float)
     if values.shape != (len(ts), len(sigma)):
-        raise argument_error("running", f"have shape ({len(ts)}, {len(sigma)})", f"has shape {values.shape}")
+        raise ArgumentError("running", f"have shape ({len(ts)}, {len(sigma)})", f"has shape {values.shape}")
     ax.axhline(0.0, color=colour("reference"), linewidth=0.6)
     for number, (row, error) in enumerate(zip(values.T, sigma, strict=True)):
         role = SERIES[number % len(SERIES)]
@@ -63,7 +63,7 @@ def exponents_against(
     """
     x, values, sigma = np.asarray(parameters, float), np.asarray(exponents, float), np.asarray(errors, float)
     if values.ndim != 2 or values.shape != sigma.shape or len(values) != len(x):
-        raise argument_error("exponents", f"have shape ({len(x)}, k), as `errors`", f"has shape {values.shape}")
+        raise ArgumentError("exponents", f"have shape ({len(x)}, k), as `errors`", f"has shape {values.shape}")
     unsteady = ~np.asarray(converged, bool)
     ax.axhline(0.0, color=colour("reference"), linewidth=0.6)
     for number, (row, error) in enumerate(zip(values.T, sigma.T, strict=True)):

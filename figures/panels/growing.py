@@ -9,7 +9,7 @@ from matplotlib.container import BarContainer
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.style import colour
 
 DARKEST, PALEST = 0.0, 0.85  # of the colour map: the first head is dark, the last one still visible on white
@@ -33,7 +33,7 @@ def temperature_fan(
     """
     times, rows = np.asarray(ts, float), np.asarray(temperatures, float)
     if rows.ndim != 2 or times.shape != rows.shape[:1]:
-        raise argument_error("temperatures", f"have shape ({times.size}, heads)", f"has shape {rows.shape}")
+        raise ArgumentError("temperatures", f"have shape ({times.size}, heads)", f"has shape {rows.shape}")
     shown = [k for k in range(rows.shape[1]) if np.any(np.isfinite(rows[:, k]))]
     colours = head_colours(len(shown))
     named = shown if len(shown) <= NAMED else [shown[0], shown[-1]]
@@ -56,7 +56,7 @@ def head_lives(
     """
     start, stop, clips = (np.asarray(values, float) for values in (births, ends, arrivals))
     if not start.shape == stop.shape == clips.shape:
-        raise argument_error("ends", f"have shape {start.shape}, as `births` and `arrivals`", f"has shape {stop.shape}")
+        raise ArgumentError("ends", f"have shape {start.shape}, as `births` and `arrivals`", f"has shape {stop.shape}")
     found = []
     for k, (a, b, c, shade) in enumerate(zip(start, stop, clips, head_colours(len(start)), strict=True)):
         found += ax.plot([a, b], [k + 1, k + 1], color=shade, linewidth=2.2, solid_capstyle="butt")

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.curves import STYLES
 from figures.style import colour
 
@@ -55,9 +55,9 @@ def power_laws(
     x = np.asarray(sizes, float)
     values = [np.asarray(row, float) for row in rows]
     if not len(values) == len(laws) == len(names) == len(roles):
-        raise argument_error("laws", f"be one for each of {len(values)} rows, as names and roles", f"are {len(laws)}")
+        raise ArgumentError("laws", f"be one for each of {len(values)} rows, as names and roles", f"are {len(laws)}")
     if any(row.shape != x.shape for row in values):
-        raise argument_error("rows", f"have shape {x.shape}, as `sizes`", f"have {[row.shape for row in values]}")
+        raise ArgumentError("rows", f"have shape {x.shape}, as `sizes`", f"have {[row.shape for row in values]}")
     found = []
     for row, law, name, (role, number) in zip(values, laws, names, roles, strict=True):
         label = rf"{name}: ${law.exponent:z.2f} \pm {law.error:.2f}$"

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Polygon
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.style import basin_colour, colour, paler
 
 NO_SECOND, MORE_THAN_TWO = -1, -2  # in `followed`: one token is followed, or more than two are
@@ -35,7 +35,7 @@ def followed_tokens(
     """
     points, followed = np.asarray(points, float), np.asarray(followed, int)
     if points.ndim != 2 or points.shape[1] != 2 or followed.shape != points.shape:
-        raise argument_error("points", "have shape (n, 2), as `followed`", f"has {points.shape} and {followed.shape}")
+        raise ArgumentError("points", "have shape (n, 2), as `followed`", f"has {points.shape} and {followed.shape}")
     drawn = []
     for i, (point, (first, second)) in enumerate(zip(points, followed, strict=True)):
         leader = first == i and second == NO_SECOND

@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.curves import STYLES
 from figures.style import SERIES, colour
 
@@ -44,7 +44,7 @@ def critical_manifold(
     points = np.column_stack([np.asarray(slow, float), np.asarray(fast, float)])
     words = [str(word) for word in kinds]
     if len(words) != len(points) or not set(words) <= set(HYPERBOLIC):
-        raise argument_error("kinds", f"name each of {len(points)} points by {', '.join(HYPERBOLIC)}", f"are {words}")
+        raise ArgumentError("kinds", f"name each of {len(points)} points by {', '.join(HYPERBOLIC)}", f"are {words}")
     pieces = [(_side(words[k], words[k + 1]), points[k : k + 2]) for k in range(len(points) - 1)]
     runs = _runs(pieces)
     lines = LineCollection(
@@ -106,7 +106,7 @@ def relaxations(
         ValueError: unless there is one label for each trajectory.
     """
     if not len(slow) == len(fast) == len(labels):
-        raise argument_error("labels", f"name each of {len(slow)} trajectories", f"are {len(labels)}")
+        raise ArgumentError("labels", f"name each of {len(slow)} trajectories", f"are {len(labels)}")
     lines = []
     for number, (ys, xs, label) in enumerate(zip(slow, fast, labels, strict=True)):
         tint = colour(SERIES[number % len(SERIES)])
@@ -144,7 +144,7 @@ def error_against(
     """
     h, e = np.asarray(sizes, float), np.asarray(errors, float)
     if e.ndim != 2 or e.shape[1:] != h.shape or not len(labels) == len(roles) == len(e):
-        raise argument_error("errors", "have shape (curves, sizes), as `labels` and `roles`", f"has {e.shape}")
+        raise ArgumentError("errors", "have shape (curves, sizes), as `labels` and `roles`", f"has {e.shape}")
     marks = ("o", "s", "^", "v", "D")
     lines = [
         ax.loglog(h, row, color=colour(role), marker=marks[k % len(marks)], linestyle=STYLES[k % len(STYLES)])[0]

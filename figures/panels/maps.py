@@ -6,7 +6,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.poincare import SETTLED
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour
 
@@ -40,7 +40,7 @@ def section(
     """
     places = np.asarray(points, float)
     if places.ndim != 2 or places.shape[1] != 2:
-        raise argument_error("points", "have shape (crossings, 2)", f"has shape {places.shape}")
+        raise ArgumentError("points", "have shape (crossings, 2)", f"has shape {places.shape}")
     ways = np.ones(len(places)) if directions is None else np.asarray(directions)
     known = up_to(places, until)
     for number, (sign, name) in enumerate(((1, "upwards"), (-1, "downwards"))):
@@ -118,7 +118,7 @@ def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, labe
     """
     steps = np.asarray(orbit, float).ravel()
     if len(steps) < 2:
-        raise argument_error("orbit", "have at least two steps", f"has {len(steps)}")
+        raise ArgumentError("orbit", "have at least two steps", f"has {len(steps)}")
     xs, images = np.asarray(xs, float), np.asarray(images, float)
     _diagonal(ax, np.stack([xs, images], axis=1))
     ax.plot(xs, images, color=colour("first"), label="map")
@@ -144,7 +144,7 @@ def orbit_diagram(
     """
     x, y = np.asarray(parameters, float), np.asarray(values, float)
     if y.ndim != 2 or len(y) != len(x):
-        raise argument_error("values", f"have shape ({len(x)}, kept)", f"has shape {y.shape}")
+        raise ArgumentError("values", f"have shape ({len(x)}, kept)", f"has shape {y.shape}")
     line = dots(ax, np.repeat(x, y.shape[1]), up_to(y, until), role="first")
     for_all(ax, np.stack([np.repeat(x, y.shape[1]), y.ravel()], axis=1))
     ax.set_xlim(x.min(), x.max())

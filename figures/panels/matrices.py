@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.image import AxesImage
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.style import NO_BASIN, colour
 
 
@@ -30,9 +30,9 @@ def attention(ax: Axes, weights: ArrayLike, *, masked: ArrayLike | None = None, 
     """
     A = np.asarray(weights, float)
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise argument_error("weights", "have shape (n, n)", f"has shape {A.shape}")
+        raise ArgumentError("weights", "have shape (n, n)", f"has shape {A.shape}")
     if not np.all((A >= 0) & (A <= 1 + 1e-6)):
-        raise argument_error("weights", "lie between 0 and 1", f"reaches from {A.min():.3g} to {A.max():.3g}")
+        raise ArgumentError("weights", "lie between 0 and 1", f"reaches from {A.min():.3g} to {A.max():.3g}")
     hidden = np.zeros(A.shape, bool) if masked is None else np.asarray(masked, bool)
     shown = np.ma.masked_array(np.sqrt(A), hidden)
     image = ax.imshow(shown, cmap="cividis", vmin=0.0, vmax=1.0, interpolation="nearest", rasterized=True)
@@ -70,11 +70,11 @@ def leaks(ax: Axes, matrix: ArrayLike, *, block: int, top: float | None = None, 
     """
     L = np.asarray(matrix, float)
     if L.ndim != 2 or L.shape[0] != L.shape[1]:
-        raise argument_error("matrix", "have shape (n, n)", f"has shape {L.shape}")
+        raise ArgumentError("matrix", "have shape (n, n)", f"has shape {L.shape}")
     if not np.all(L >= 0):
-        raise argument_error("matrix", "not be negative", f"reaches down to {np.nanmin(L):.3g}")
+        raise ArgumentError("matrix", "not be negative", f"reaches down to {np.nanmin(L):.3g}")
     if block < 1:
-        raise argument_error("block", "be at least 1", f"is {block}")
+        raise ArgumentError("block", "be at least 1", f"is {block}")
     high = float(np.max(L)) if top is None else top
     high = high if high > 0 else 1.0
     low = high / 10.0**decades

@@ -16,7 +16,7 @@ from matplotlib.quiver import Quiver
 from matplotlib.streamplot import StreamplotSet
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.tokens import AXES, HIDDEN, View, surface
 from figures.style import basin_colour, colour, paler
 
@@ -43,11 +43,11 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Array
     named: set[str] = set()
     words = [str(kind) for kind in kinds]
     if len(words) != len(places):
-        raise argument_error("kinds", f"have one word for each of {len(places)} equilibria", f"has {len(words)}")
+        raise ArgumentError("kinds", f"have one word for each of {len(places)} equilibria", f"has {len(words)}")
     for number in np.argsort(hidden, kind="stable"):  # visible ones first, so that the legend shows them
         place, kind, behind = places[number], words[number], bool(hidden[number])
         if kind not in KINDS:
-            raise argument_error("kinds", f"hold only {', '.join(KINDS)}", f"holds `{kind}`")
+            raise ArgumentError("kinds", f"hold only {', '.join(KINDS)}", f"holds `{kind}`")
         tint = paler(colour(kind), HIDDEN) if behind else colour(kind)
         ax.plot(
             *place,
@@ -273,7 +273,7 @@ def planar_portrait(
     xs, ys, velocity = np.asarray(xs, float), np.asarray(ys, float), np.asarray(velocity, float)
     if velocity.shape != (len(ys), len(xs), 2):
         must = f"have shape (rows, columns, 2) = {(len(ys), len(xs), 2)}"
-        raise argument_error("velocity", must, f"has shape {velocity.shape}")
+        raise ArgumentError("velocity", must, f"has shape {velocity.shape}")
     u, v = velocity[..., 0], velocity[..., 1]
     speed = np.hypot(u, v)
     norm = None if speeds is None else Normalize(*speeds)

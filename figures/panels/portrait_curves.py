@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria.families import Family
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.tokens import HIDDEN, View, visible_pieces
 from figures.style import colour, paler
 
@@ -28,10 +28,10 @@ def cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str]) -> None:
         ValueError: for another number of kinds, or an unknown one.
     """
     if len(orbits) != len(kinds):
-        raise argument_error("kinds", f"have one word for each of {len(orbits)} cycles", f"has {len(kinds)}")
+        raise ArgumentError("kinds", f"have one word for each of {len(orbits)} cycles", f"has {len(kinds)}")
     for number, (orbit, kind) in enumerate(zip(orbits, kinds, strict=True)):
         if kind not in STYLES:
-            raise argument_error("kinds", f"hold only {', '.join(STYLES)}", f"holds `{kind}`")
+            raise ArgumentError("kinds", f"hold only {', '.join(STYLES)}", f"holds `{kind}`")
         name = f"{kind} limit cycle" if kind not in kinds[:number] else None
         path = np.asarray(orbit, float)
         ax.plot(*path.T, color="white", linewidth=3.2, zorder=3.4)

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.streamplot import StreamplotSet
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.curves import STYLES
 from figures.panels.phase import equilibria
 from figures.style import SERIES, colour
@@ -33,7 +33,7 @@ def prototype_paths(ax: Axes, embeddings: ArrayLike, paths: ArrayLike, ts: Array
     z, p, t = np.asarray(embeddings, float), np.asarray(paths, float), np.asarray(ts, float)
     if z.ndim != 2 or p.ndim != 3 or p.shape[0] != len(t) or p.shape[2] != z.shape[1]:
         must = f"have shape (times, k, m) = ({len(t)}, k, {z.shape[-1]})"
-        raise argument_error("paths", must, f"has shape {p.shape}")
+        raise ArgumentError("paths", must, f"has shape {p.shape}")
     known = np.isfinite(p).all(axis=(1, 2))
     p, t = p[known], t[known]
     if z.shape[1] == 1:
@@ -88,7 +88,7 @@ def pair_portrait(
     xs, field, z = np.asarray(side, float), np.asarray(velocity, float), np.asarray(embeddings, float)
     if field.shape != (len(xs), len(xs), 2):
         must = f"have shape (points, points, 2) = {(len(xs), len(xs), 2)}"
-        raise argument_error("velocity", must, f"has shape {field.shape}")
+        raise ArgumentError("velocity", must, f"has shape {field.shape}")
     lines = ax.streamplot(xs, xs, field[..., 0], field[..., 1], color=colour("first"), linewidth=0.5, density=0.9,
                           arrowsize=0.6)  # fmt: skip
     ends = [xs[0], xs[-1]]
@@ -117,7 +117,7 @@ def timed_path(ax: Axes, x: ArrayLike, y: ArrayLike, ts: ArrayLike, *, last: flo
     """
     xs, ys, t = (np.asarray(part, float) for part in (x, y, ts))
     if not (xs.shape == ys.shape == t.shape and xs.ndim == 1):
-        raise argument_error("x", "have shape (times,), as `y` and `ts`", f"has {xs.shape}, {ys.shape} and {t.shape}")
+        raise ArgumentError("x", "have shape (times,), as `y` and `ts`", f"has {xs.shape}, {ys.shape} and {t.shape}")
     points = np.column_stack([xs, ys])
     segments = list(np.stack([points[:-1], points[1:]], axis=1))
     pieces = LineCollection(segments, cmap="cividis", linewidths=1.1, zorder=3.0)

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.basins import WORDS, shade
 from figures.panels.curves import STYLES
 
@@ -34,7 +34,7 @@ def share_curves(
     tables = [np.asarray(table, float) for table in (shares, low, high)]
     for name, table in zip(("shares", "low", "high"), tables, strict=True):
         if table.shape != (len(x), len(kinds)):
-            raise argument_error(name, f"have shape (values, labels) = {(len(x), len(kinds))}", f"has {table.shape}")
+            raise ArgumentError(name, f"have shape (values, labels) = {(len(x), len(kinds))}", f"has {table.shape}")
     lines = []
     for number, (label, middle, bottom, top) in enumerate(zip(kinds, *(table.T for table in tables), strict=True)):
         tint = tuple(DARKER * part for part in shade(int(label))) if label >= 0 else (0.35, 0.35, 0.35)

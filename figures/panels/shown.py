@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 OUTER = 0.1  # of the weight of a curve, at both ends of its values, that decides nothing
 FAR = 4.0  # ranges of what decides: a wider range of all values is not shown
@@ -35,7 +35,7 @@ def usual_limits(curves: Sequence[tuple[ArrayLike, ArrayLike]], always: ArrayLik
     for values, weights in curves:
         y, w = np.asarray(values, float), np.asarray(weights, float)
         if y.ndim != 1 or y.shape != w.shape or np.any(w < 0):
-            raise argument_error("curves", "have as many weights as values, none negative", f"have {w} for {y}")
+            raise ArgumentError("curves", "have as many weights as values, none negative", f"have {w} for {y}")
         there = np.isfinite(y)
         if there.any():
             middle.append(_middle(y[there], w[there]))

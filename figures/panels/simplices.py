@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.labels import in_lines
 from figures.style import SERIES, colour
 
@@ -26,7 +26,7 @@ def in_triangle(p: ArrayLike) -> np.ndarray:
     """
     p = np.asarray(p, float)
     if not p.ndim or p.shape[-1] != 3:
-        raise argument_error("p", "have three states, shape (..., 3)", f"has shape {p.shape}")
+        raise ArgumentError("p", "have three states, shape (..., 3)", f"has shape {p.shape}")
     return p @ CORNERS
 
 
@@ -91,7 +91,7 @@ def orbits(ax: Axes, steps: Sequence[ArrayLike], *, labels: Sequence[str]) -> li
         ValueError: unless there is one label for each orbit, and at most four orbits.
     """
     if not len(steps) == len(labels) <= len(MARKS):
-        raise argument_error("labels", f"name each of {len(steps)} orbits, at most {len(MARKS)}", f"are {len(labels)}")
+        raise ArgumentError("labels", f"name each of {len(steps)} orbits, at most {len(MARKS)}", f"are {len(labels)}")
     lines = []
     for orbit, label, mark, role in zip(steps, labels, MARKS, SERIES, strict=False):
         lines += ax.plot(*in_triangle(orbit).T, marker=mark, markersize=2.6, linewidth=0.5, color=colour(role),

@@ -14,7 +14,7 @@ from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike
 
 from dynsim._core.orientation import basis_of_range, oriented
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.style import colour, paler
 
 AXES = ("$y_1$", "$y_2$", "$y_3$")
@@ -77,7 +77,7 @@ def token_paths(
     """
     paths, W = np.asarray(paths, float), _matrix(matrix)
     if paths.ndim != 3 or paths.shape[-1] != 3:
-        raise argument_error("paths", "have shape (times, tokens, 3)", f"has shape {paths.shape}")
+        raise ArgumentError("paths", "have shape (times, tokens, 3)", f"has shape {paths.shape}")
     surface(ax, matrix=W, view=view)
     tints = [colour(roles[min(token, len(roles) - 1)]) for token in range(paths.shape[1])]
     runs, colours = [], []
@@ -136,7 +136,7 @@ def surface(
 def _matrix(matrix: ArrayLike | None) -> np.ndarray:
     W = np.eye(3) if matrix is None else np.asarray(matrix, float)
     if W.shape != (3, 3) or not np.allclose(W, W.T) or np.min(np.linalg.eigvalsh(W)) <= 0:
-        raise argument_error("matrix", "be a symmetric positive definite 3x3 matrix", "is not")
+        raise ArgumentError("matrix", "be a symmetric positive definite 3x3 matrix", "is not")
     return W
 
 

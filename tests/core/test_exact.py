@@ -1,7 +1,6 @@
 """Exact rational numbers: conversion without rounding, common denominators, signs of pivots, and text of any length."""
 
 import math
-import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -117,5 +116,5 @@ def test_long_integers_have_their_digits(digits):
 
 def test_other_text_is_no_fraction():
     for text in ("1/2/3", "one", "", "1.5", "1/", "--1", "1/-2", "1/0", " 1", "1_0", "+1", "1\n"):
-        with pytest.raises(ValueError, match=f"`{re.escape(text)}` is no fraction."):
+        with pytest.raises(ValueError, match="be a fraction in lowest terms, such as `1/3`, but is `"):
             fraction_of(text)

@@ -43,7 +43,7 @@ CELLS = (
 )
 
 
-def test_results_print_themselves_in_a_line_and_draw_themselves():
+def test_results_report_and_draw_themselves():
     path = simulate(Pendulum(), jnp.asarray([1.0, 0.0]), [0.0, 0.5, 1.0], integrator=Scipy())
     orbit = iterate(Logistic(r=3.2), jnp.asarray([0.3]), 20)
     values = np.tile([0.5, 0.8], (3, 4))
@@ -51,8 +51,8 @@ def test_results_print_themselves_in_a_line_and_draw_themselves():
         (path, "Trajectory of Pendulum, 3 times from 0 to 1, states (2,). The integration finished: it reached t = 1"),
         (orbit, "Trajectory of Logistic, 21 times from 0 to 20, states (1,)."),
     ):
-        assert repr(result).startswith(line)
-        assert "\n" not in repr(result)
+        assert str(result).startswith(line)
+        assert "\n" not in str(result)
         assert result._repr_png_().startswith(PNG)
     section = Section(np.arange(4.0), np.eye(4, 2), np.ones(4), 0.01, False)
     diagram = OrbitDiagram(np.arange(3.0), values)
@@ -64,7 +64,7 @@ def test_results_print_themselves_in_a_line_and_draw_themselves():
         (spectrum, "Lyapunov exponents 0.4 +- 0.01"),
         (cycle, "stable periodic orbit of period 6 with the multipliers 0.1"),
     ):
-        assert repr(result) == line
+        assert str(result) == line
         assert result._repr_png_().startswith(PNG)
 
 
@@ -112,9 +112,9 @@ def test_what_cannot_be_drawn_is_shown_as_text():
     flow = TokenFlow(jnp.eye(2), jnp.eye(2))
     path = simulate(flow, flow.space.sample(jax.random.key(0), (3, 2)), [0.0, 1.0], integrator=Scipy())
     assert path._repr_png_() is None
-    assert "states (3, 2)" in repr(path)
+    assert "states (3, 2)" in str(path)
     assert png("no result") is None
-    assert repr(jax.eval_shape(lambda y: y, path)) == "Trajectory of TokenFlow"
+    assert str(jax.eval_shape(lambda y: y, path)) == "Trajectory of TokenFlow"
 
 
 def test_sliders_draw_anew_and_refuse_unknown_names():
@@ -164,21 +164,22 @@ def test_a_notebook_runs():
     ran = nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
     shown = [out["data"] for cell in ran.cells for out in cell.outputs if "data" in out]
     assert "image/png" in shown[0]
-    assert shown[0]["text/plain"].startswith("Trajectory of VanDerPol")
+    assert shown[0]["text/plain"].startswith("Trajectory(ts=float64[101], ys=float64[101, 2], system=VanDerPol")
     assert "application/vnd.jupyter.widget-view+json" in shown[1]
 
 
 @pytest.mark.slow
-def test_runs_of_hybrid_systems_and_ensembles_print_themselves_in_a_line():
+def test_runs_of_hybrid_systems_and_ensembles_report_themselves():
     fall = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.ones(())]))
     bounce = Transition("hit", Event(lambda t, x: x[0], -1), lambda flow, t, x: (flow, -x))
     run = simulate_hybrid(fall, [0.5, 0.0], [0.0, 1.5], [bounce], integrator=Scipy())
-    said = "Hybrid trajectory of 2 phases. The run ended at t = 1.5 after 1 transition: the last time was reached."
-    assert repr(run) == said
+    said = "The run ended at t = 1.5 after 1 transition: the last time was reached."
+    assert str(run) == said
     with pytest.raises(
         ValueError, match="Argument `run` must be a trajectory, such as one of the `phases` of a hybrid"
     ):
         to_xarray(run)
     members = ensemble(Pendulum(), jnp.ones((2, 2)), [0.0, 0.5], lambda t, x: x[0], integrator=Scipy(), shown=False)
-    assert repr(members) == "Ensemble of Pendulum, 2 times from 0 to 0.5. 2 of 2 members finished."
-    assert repr(jax.eval_shape(lambda y: y, members)) == "Ensemble of Pendulum"
+    assert str(members) == "2 of 2 members finished."
+    traced = jax.eval_shape(lambda y: y, members)
+    assert str(traced).startswith("Ensemble\n  ts: float64[2]\n  values: float64[2, 2]\n")

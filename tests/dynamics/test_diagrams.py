@@ -38,7 +38,7 @@ def pitchfork():
 @pytest.mark.slow
 def test_a_diagram_holds_every_branch_of_a_pitchfork_once(pitchfork):
     assert len(pitchfork.branches) == 2
-    assert repr(pitchfork) == "2 branches in a: 2 branch points"
+    assert str(pitchfork) == "2 branches in a: 2 branch points"
     shapes = [np.allclose(one.states[:, 0] ** 2, one.parameters, atol=1e-8) for one in pitchfork.branches]
     flat = [np.allclose(one.states, 0.0, atol=1e-8) for one in pitchfork.branches]
     assert sorted(zip(shapes, flat, strict=True)) == [(False, True), (True, False)]
@@ -66,7 +66,7 @@ def test_a_diagram_is_read_again_as_it_was_and_goes_on(pitchfork, tmp_path):
     file = tmp_path / "pitchfork.npz"
     save_diagram(file, pitchfork)
     again = load_diagram(file)
-    assert repr(again) == repr(pitchfork)
+    assert str(again) == str(pitchfork)
     for one, other in zip(again.branches, pitchfork.branches, strict=True):
         assert np.array_equal(one.states, other.states)
         assert np.array_equal(one.eigenvalues, other.eigenvalues)
@@ -199,7 +199,7 @@ def test_the_range_of_a_branch_holds_its_bifurcations(pitchfork):
     across = next(one for one in pitchfork.branches if np.max(np.abs(one.states)) > 0.1)
     assert [b.parameter for b in across.bifurcations] == pytest.approx([0.0], abs=1e-9)
     cut = across._replace(parameters=np.maximum(across.parameters, 0.25))
-    assert "parameter 0 to 1.2: " in repr(cut)
+    assert "parameter 0 to 1.2: " in str(cut)
 
 
 def test_orbits_are_said_not_to_be_continued_from_a_file(pitchfork, tmp_path, capsys):
@@ -225,7 +225,7 @@ def test_orbits_of_the_brusselator_are_added_with_their_extremes():
     extremes = orbit_ranges(Brusselator(), where, cycles, 0)
     assert np.allclose(extremes[0], 1.0, atol=1e-6)
     assert np.all(np.diff(extremes[:, 1]) > 0)
-    assert "1 branch and 1 of periodic orbits" in repr(found)
+    assert "1 branch and 1 of periodic orbits" in str(found)
 
 
 @pytest.mark.slow

@@ -186,6 +186,6 @@ def test_bad_diagrams_are_one_sentence():
 @pytest.mark.slow
 def test_a_section_without_crossings_prints_itself():
     none = Section(np.empty(0), np.empty((0, 2)), np.empty(0), 0.1, False)
-    assert repr(none) == "0 crossings; the run ended before all were found"
+    assert str(none) == "0 crossings; the run ended before all were found"
     one = Section(np.array([2.5]), np.zeros((1, 2)), np.array([1.0]), 0.1, True)
-    assert repr(one) == "1 crossing from t = 2.5 to 2.5"
+    assert str(one) == "1 crossing from t = 2.5 to 2.5"

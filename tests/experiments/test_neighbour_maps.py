@@ -34,5 +34,7 @@ def test_too_few_points_and_a_missing_package_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="`perplexity` must be positive, but is 0"):
         neighbour_map(points(), perplexity=0.0)
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    with pytest.raises(UnavailableError, match=r"scikit-learn \(`pip install dynsim\[text\]`\), but it is missing"):
+    with pytest.raises(
+        UnavailableError, match=r"needs scikit-learn \(`pip install dynsim\[text\]`\), which is missing"
+    ):
         neighbour_map(points())

@@ -190,9 +190,9 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 
 def test_a_name_that_stands_twice_and_a_figure_without_drawing_are_refused():
     shown = decaying([])
-    with pytest.raises(ValueError, match="Figure `consensus/decay` must be defined once"):
+    with pytest.raises(ValueError, match="`name` must be that of one figure, but `consensus/decay` is that of two"):
         collect(SimpleNamespace(one=shown), SimpleNamespace(one=shown))
-    with pytest.raises(ValueError, match="Figure `consensus/decay` must have a drawing"):
+    with pytest.raises(ValueError, match="`figure` must have a drawing, but `consensus/decay` has none"):
         collect(SimpleNamespace(one=replace(shown, draw=None)))
 
 

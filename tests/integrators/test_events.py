@@ -368,8 +368,8 @@ def test_what_counts_among_samples(direction, side, values, found, after):
 
 def test_a_stop_prints_itself_in_a_line():
     stop = simulate_until(CLOCK, jnp.zeros(1), [0.0, 4.0], [Event(lambda t, x: x[0] - 3)], integrator=Scipy())
-    assert repr(stop).startswith("Event 0 ended: Trajectory")
-    assert "\n" not in repr(stop)
+    assert str(stop).startswith("Event 0 ended: Trajectory")
+    assert "\n" not in str(stop)
 
 
 @pytest.mark.parametrize("told", ["no reset", "a reset that leaves the state", "a reset"])

@@ -193,9 +193,9 @@ def test_the_bytes_of_a_program_count_turns_and_branches():
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('{"n":"5"}', "{}", "a loop whose number of turns the program leaves open"),
-        ("all-gather(", "all-to-all(", "A program with `all-to-all` is not read"),
-        ("all-gather(", "all-gather-start(", "A program with `all-gather-start` is not read"),
+        ('{"n":"5"}', "{}", "number of turns of every loop with a collective operation, but leaves one open"),
+        ("all-gather(", "all-to-all(", "hold no collective operations but .*, but holds `all-to-all`"),
+        ("all-gather(", "all-gather-start(", "hold no collective operations but .*, but holds `all-gather-start`"),
     ],
 )
 def test_a_program_that_hides_its_bytes_is_refused(old, new, sentence):

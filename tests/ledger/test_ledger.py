@@ -265,14 +265,18 @@ def test_the_finding_is_computed(rows, finding):
 def test_ids_and_rulings_are_refused_in_one_sentence():
     with pytest.raises(ValueError, match="`id` must be `consensus/<statement>`"):
         claim("hardmax/lemma-3.1", SOURCE)
-    with pytest.raises(ValueError, match="must state its theorem in the docstring"):
+    with pytest.raises(
+        ValueError, match="`trial` must state its theorem in its docstring, but that of `consensus/lemma-3.1` has none"
+    ):
         claim("consensus/lemma-3.1", SOURCE)(lambda key, integrator: Trial((), ()))
     with pytest.raises(ValueError, match="`verdict` must be ILL_POSED or OUT_OF_SCOPE, but is SUPPORTED"):
         rule("consensus/lemma-3.1", SOURCE, Verdict.SUPPORTED, "because")
     one = _claim(lambda key, integrator: Trial((), ()))
-    with pytest.raises(ValueError, match="must be defined once, but is defined twice"):
+    with pytest.raises(ValueError, match="`id` must be that of one claim, but `.*` is that of two"):
         collect([one, one], statements())
-    with pytest.raises(ValueError, match="must belong to a statement, but `consensus/lemma-9` is not one"):
+    with pytest.raises(
+        ValueError, match="`id` must begin with a statement, but `consensus/lemma-9` begins with .*, which is none"
+    ):
         collect([Claim("consensus/lemma-9", SOURCE, "")], statements())
 
 

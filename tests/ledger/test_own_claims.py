@@ -203,7 +203,7 @@ LINE = ONE.format("a", "f", GOOD).splitlines()[0]
         (["x = 1"], '`file` must define `PAPER = Paper("key", "title", "authors")`, but `bad.py` does not'),
         ([HEAD], "hold claims made by `@claim`, but `bad.py` has none"),
         ([HEAD.replace("mine", "consensus")], "`consensus` in `bad.py` is that of a paper of `dynsim`"),
-        ([HEAD.replace('"mine"', '"a/b"')], "raised ValueError: Argument `key` must be a word of letters, digits"),
+        ([HEAD.replace('"mine"', '"a/b"')], "raised ArgumentError: Argument `key` must be a word of letters, digits"),
         (
             [HEAD, ONE.format("a", "f", GOOD), ONE.format("a", "g", GOOD)],
             f"define `mine/a` once, but line 12 of `bad.py`, `{LINE}` and line 17 of `bad.py`, `{LINE}` define it",
@@ -214,7 +214,7 @@ LINE = ONE.format("a", "f", GOOD).splitlines()[0]
         ),
         (
             [HEAD, ONE.format("a", "f", GOOD).replace("mine/a", "other/a")],
-            f"line 12 of `bad.py`, `{LINE.replace('mine', 'other')}`, raised ValueError: Argument `id` must be `mine/<",
+            f"line 12 of `bad.py`, `{LINE.replace('mine', 'other')}`, raised ArgumentError: Argument `id` must be `mi",
         ),
         (
             [HEAD, ONE.format("a", "f", GOOD).replace("mine/a", "o/a").replace("PAPER", 'Paper("o", "", "")')],
@@ -233,7 +233,7 @@ LINE = ONE.format("a", "f", GOOD).splitlines()[0]
         ([HEAD, ONE.format("a", "f", GOOD), "STATEMENTS = 3"], "give `STATEMENTS` as a tuple of `Statement`"),
         (
             [HEAD, ONE.format("a", "f", "return 3")],
-            f"`mine/a`: Argument `trial` must {A_TRIAL}, but line 12 of `bad.py`, `{LINE}`, returns int.",
+            f"Argument `trial` must {A_TRIAL}, but that of `mine/a`, line 12 of `bad.py`, `{LINE}`, returns int.",
         ),
         ([HEAD, ONE.format("a", "f", 'return Trial(holds("a", True), ())')], "gives `hypotheses` as Measurement"),
         ([HEAD, ONE.format("a", "f", "return Trial((), ())")], "gives no conclusion"),
@@ -270,7 +270,8 @@ def test_a_trial_that_raises_is_named_with_its_line_and_the_others_are_checked(c
     status, out, err = run(capsys, "check", "mine.py")
     assert (status, err) == (1, "")
     assert (
-        "mine/a: trial 0: ValueError: Argument `trial` must run without an exception, but line 15 of `mine.py`" in out
+        "mine/a: trial 0: ArgumentError: Argument `trial` must run without an exception, but line 15 of `mine.py`"
+        in out
     )
     assert "mine/b: holds" in out
 

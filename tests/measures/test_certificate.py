@@ -53,7 +53,7 @@ def test_example_5_2_has_its_limits_and_its_leaders():
     assert found.leader_layers.tolist() == [1, -1, 0]
     assert found.constant_from == 1
     assert found.sets.lists() == [[0], [2], [2]]
-    assert found.explain() == "Certified: the follower sets are constant from layer 1 on."
+    assert str(found) == "Certified: the follower sets are constant from layer 1 on."
 
 
 @pytest.mark.parametrize("alpha", ["1/100", "1/3", 0.1, 1, 40])
@@ -331,7 +331,7 @@ def test_giving_up_is_said_and_not_passed_over():
     assert not found.certified
     assert (found.constant_from, found.num_layers, len(found.limits)) == (-1, 1, 0)
     assert found.leader_layers.tolist() == [1, -1, 0]
-    assert found.explain() == "Not certified within 1 layers."
+    assert str(found) == "Not certified within 1 layers."
     with pytest.raises(ValueError, match="`layer` must belong to a certified run"):
         found.tokens(7)
 

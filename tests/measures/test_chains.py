@@ -132,8 +132,8 @@ def test_a_reducible_chain_is_answered_for_each_closed_class():
     found = stationary_distributions(TRAPS)
     assert not found.unique
     assert [law.states.tolist() for law in found.distributions] == [[1], [2]]
-    assert "2 stationary distributions, one for each closed class" in found.explain()
-    assert "4 classes, 2 of them closed: {1}, {2}; 2 states transient" in found.classes.explain()
+    assert "2 stationary distributions, one for each closed class" in str(found)
+    assert "4 classes, 2 of them closed: {1}, {2}; 2 states transient" in str(found.classes)
     with pytest.raises(ValueError, match=r"have one closed class, but has 2: \{1\}, \{2\}"):
         stationary_distribution(TRAPS)
     np.testing.assert_allclose(found.limit([0.0, 0.0, 0.0, 1.0]), [0, 0.75, 0.25, 0], atol=1e-15)
@@ -147,7 +147,7 @@ def test_one_closed_class_with_transient_states_has_one_law():
     Q = np.array([[-1.0, 1.0, 0.0], [1.0, -1.0, 2.0], [0.0, 0.0, -2.0]])
     found = stationary_distributions(Q)
     assert found.unique
-    assert "unique" in found.explain()
+    assert "unique" in str(found)
     np.testing.assert_allclose(found.only.probabilities, [0.5, 0.5, 0.0], atol=1e-15)
     np.testing.assert_allclose(found.limit([0.0, 0.0, 1.0]), [0.5, 0.5, 0.0], atol=1e-15)
     large = random_sparse_generator(jax.random.key(1), 900, 3)
@@ -287,7 +287,7 @@ def test_the_error_that_is_told_is_the_largest():
     found = stationary_distributions(two)
     errors = [one.error for one in found.distributions]
     assert min(errors) == 0 < max(errors)
-    assert f"relative error at most {max(errors):.2g}" in found.explain()
+    assert f"relative error at most {max(errors):.2g}" in str(found)
 
 
 def test_euler_bounds_of_large_chains_need_reversibility():

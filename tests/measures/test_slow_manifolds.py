@@ -64,10 +64,10 @@ def test_van_der_pol_has_three_branches_between_two_folds():
     for part, fold in ((left, (-1.0, 2 / 3)), (middle, (1.0, -2 / 3))):
         np.testing.assert_allclose((part.fast[-1], part.slow[-1]), fold, atol=1e-12)
         assert part.kinds[-1] == "undecided"
-    assert "It ends at a fold, x = -1, y = 0.666667: beyond, this branch has no quasi-steady state." in left.explain()
-    assert middle.explain().startswith("A branch from y = 0.666667 to y = -0.666667: ")
+    assert "It ends at a fold, x = -1, y = 0.666667: beyond, this branch has no quasi-steady state." in str(left)
+    assert str(middle).startswith("A branch from y = 0.666667 to y = -0.666667: ")
     np.testing.assert_array_equal(right.fast[0], middle.fast[-1])
-    assert "fold" not in right.explain()
+    assert "fold" not in str(right)
 
 
 @settings(max_examples=5, deadline=None)
@@ -139,7 +139,7 @@ def test_branches_that_cross_are_followed_through_the_crossing():
         (loss,) = found.bifurcations
         assert loss.kind == "crossing"
         assert abs(float(loss.slow)) < 1e-9
-        assert "it has a zero eigenvalue and goes on" in found.explain()
+        assert "it has a zero eigenvalue and goes on" in str(found)
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_a_pitchfork_is_no_fold_and_no_step_is_so_long_that_it_is_missed(path):
     flow = rational({(1, 1): 1.0, (3, 0): -1.0})
     found = manifold_branch(flow, state(1.0, 1.0), path)
     assert found.end == "lost"
-    assert "It ends at a fold" not in found.explain()
+    assert "It ends at a fold" not in str(found)
     assert 0 <= found.slow[-1] < 1e-6
 
 
@@ -214,7 +214,7 @@ def test_a_pole_is_no_fold():
     found = manifold_branch(flow, state(-1.0, -1.0), np.linspace(-1.0, 0.9, 5))
     assert found.end == "lost"
     assert -1e-3 < found.slow[-1] < 0
-    assert "which is no fold" in found.explain()
+    assert "which is no fold" in str(found)
 
 
 def test_a_sheet_is_continued_to_all_sides_of_its_start():
@@ -275,7 +275,7 @@ def test_the_reduced_flow_has_order_one_and_its_correction_order_two(linear):
         assert abs(fit.rate - 1) < 0.02
         assert fit.error < 0.01
     assert abs(linear.order(linear.corrected_distances).rate - 2) < 0.02
-    assert "The error of y has order 1.00" in linear.explain()
+    assert "The error of y has order 1.00" in str(linear)
 
 
 @pytest.mark.parametrize("name", ["michaelis-menten", "switching"])
@@ -297,8 +297,8 @@ def test_the_first_order_correction_is_that_of_the_closed_form():
 def test_errors_of_the_solver_and_too_few_epsilons_are_not_fitted():
     many, few = np.array([1e-2, 1e-3, 1e-4]), np.array([1e-2])
     small = ReductionErrors(many, many, 1e-14 * many, many, many, many, 1.0)
-    assert "No order of y is fitted: its error falls to 1e-18" in small.explain()
-    assert "fewer than three" in ReductionErrors(few, few, few, few, few, few, 1.0).explain()
+    assert "No order of y is fitted: its error falls to 1e-18" in str(small)
+    assert "fewer than three" in str(ReductionErrors(few, few, few, few, few, few, 1.0))
 
 
 def test_reductions_that_do_not_exist_are_refused():

@@ -14,7 +14,7 @@ CHECKS = ("error", "check", "require", "warn", "instance")
 """Parts of the names of calls that refuse bad input."""
 CONVERSIONS = ("integer", "real", "finite", "hasattr", "callable")
 """Parts of the names of functions that do so where they are called by name, not as a method or of a module."""
-TEXTS = ("explain", "__repr__", "__str__", "_repr_html_")
+TEXTS = ("one_line", "report", "__repr__", "__str__", "_repr_html_")
 """Functions that only say something."""
 NEUTRAL = ("strict", "inline")
 """Options that change nothing in code without other errors."""

@@ -71,13 +71,13 @@ def f(x: Float[Array, "1 - n"], y: int = None) -> Array[2]:
     "Words of 3 - 1."
     n: Float[Array, 2] = integer("n", x, least=3)
     if not isinstance(x, int) or not callable(y):
-        raise argument_error("x", f"be {x - y}", 2)
+        raise ArgumentError("x", f"be {x - y}", 2)
     for a, b in zip(x, y, strict=True):
         check(a - b)
     assert x < 3
     return f"{x - 1}"
 
-def explain(x):
+def report(x):
     return x + 1
 """
     assert names(text) == [

@@ -12,7 +12,7 @@ import pytest
 import scipy.special
 
 from dynsim._core.validation import function
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.hybrid import Transition
@@ -143,8 +143,8 @@ def test_what_cannot_be_simulated_gets_one_sentence(change, sentences):
 
 
 def test_a_sentence_ends_in_one_full_stop():
-    assert str(argument_error("run", "be a flow's", "is a run. It ended.")).endswith("is a run. It ended.")
-    assert str(argument_error("run", "be short", "is abc...")).endswith("is abc....")
+    assert str(ArgumentError("run", "be a flow's", "is a run. It ended.")).endswith("is a run. It ended.")
+    assert str(ArgumentError("run", "be short", "is abc...")).endswith("is abc....")
 
 
 def test_an_error_of_the_user_s_own_function_is_theirs():

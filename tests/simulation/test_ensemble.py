@@ -59,7 +59,7 @@ def test_a_member_is_what_simulate_gives(whole):
     assert np.max(np.abs(whole.initial - STARTS)) < 1e-15
     assert int(whole.stats.num_steps[5]) == int(path.stats.num_steps)
     assert np.all(whole.stats.succeeded)
-    assert whole.explain() == "7 of 7 members finished."
+    assert str(whole) == "7 of 7 members finished."
 
 
 def test_the_observable_sees_time_and_projected_states(whole):
@@ -102,7 +102,7 @@ def test_one_failing_member_does_not_spoil_the_rest(integrator):
     assert np.all(np.isnan(run.final[2]))
     assert np.all(np.isnan(run.values[2][TS > 1.0]))
     assert Outcome(int(run.stats.outcome[2])) in (Outcome.STEP_UNDERFLOW, Outcome.NON_FINITE)
-    assert "3 of 4 members finished; member 2 failed: the " in run.explain()
+    assert "3 of 4 members finished; member 2 failed: the " in str(run)
 
 
 def test_an_integrator_that_raises_fails_for_its_member_only(monkeypatch):

@@ -51,7 +51,7 @@ def test_a_ball_bounces_at_the_times_of_the_closed_form(integrator):
     assert set(np.linspace(0, 2.9, 30)) <= set(ts)
     flight = (ts > exact[0] + 1e-6) & (ts < exact[1] - 1e-6)
     np.testing.assert_allclose(speed[flight], 0.5 - (ts[flight] - 1.0), atol=1e-9)
-    assert run.explain() == "The run ended at t = 2.9 after 5 transitions: the last time was reached."
+    assert str(run) == "The run ended at t = 2.9 after 5 transitions: the last time was reached."
 
 
 @rather
@@ -62,7 +62,7 @@ def test_a_ball_never_falls_through_the_floor(integrator, restitution, floor):
     bounce = Transition("bounce", ground, lambda flow, t, x: (flow, x * jnp.array([1.0, -restitution])))
     run = simulate_hybrid(BALL, [0.5 + floor, 0.0], np.linspace(0, 9, 4), [bounce], integrator=integrator)
     assert run.ending is Ending.ACCUMULATED
-    assert "occurs again at once after its reset" in run.explain()
+    assert "occurs again at once after its reset" in str(run)
     limit = 1 + 2 * restitution / (1 - restitution)
     assert abs(run.times("bounce")[-1] - limit) < 1e-8
     flights = np.diff(run.times("bounce"))
@@ -205,7 +205,7 @@ def test_a_run_without_end_is_stopped_by_the_cap_and_its_accumulation_named():
     run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, 4.0], [BOUNCE], max_transitions=12, integrator=Scipy())
     assert run.ending is Ending.CAPPED
     assert len(run.jumps) == 12
-    assert "accumulate near t = 3 (Zeno behaviour)" in run.explain()
+    assert "accumulate near t = 3 (Zeno behaviour)" in str(run)
 
 
 def _merged(flow, t, x):
@@ -288,7 +288,7 @@ def test_transitions_at_one_time_without_a_dwell_time_end_at_the_cap_and_are_des
     assert run.ending is Ending.CAPPED
     assert run.phases == ()
     assert float(run.final[0]) == 2.0
-    assert "occurred at one time: a dwell time separates them" in run.explain()
+    assert "occurred at one time: a dwell time separates them" in str(run)
 
 
 @rather
@@ -340,5 +340,5 @@ def test_the_last_transitions_of_a_capped_run_are_described_by_the_times_between
     capped = lambda times: HybridTrajectory(
         (), tuple(Jump(0, "hit", float(t), None, None) for t in times), Ending.CAPPED
     )
-    assert "accumulate near t = 5 (Zeno" in capped(5 - 0.75 ** np.arange(9.0)).explain()
-    assert "hit, hit, hit, hit, 0.2 apart" in capped([1.0, 1.1, 1.4, 1.6]).explain()
+    assert "accumulate near t = 5 (Zeno" in str(capped(5 - 0.75 ** np.arange(9.0)))
+    assert "hit, hit, hit, hit, 0.2 apart" in str(capped([1.0, 1.1, 1.4, 1.6]))

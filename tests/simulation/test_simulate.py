@@ -117,7 +117,7 @@ def test_layers_are_numbered_from_zero_through_all_blocks():
         assert (int(path.stats.num_steps), float(path.stats.last_time)) == (6, 6.0)
     broken = iterate(FunctionMap(lambda k, x: jnp.where(k == 1, jnp.nan, jnp.ones(1))), jnp.zeros(1), 3)
     assert (bool(broken.stats.succeeded), int(broken.stats.outcome)) == (False, int(Outcome.NON_FINITE))
-    assert repr(scanned).startswith("Trajectory of FunctionMap, 4 times from 0 to 6, states (1,).")
+    assert str(scanned).startswith("Trajectory of FunctionMap, 4 times from 0 to 6, states (1,).")
 
 
 def test_an_error_is_a_distance():

@@ -205,7 +205,7 @@ def test_growth_and_pruning_without_dwell_stop_at_the_cap_with_the_cycle():
     path = run(f, max_transitions=10)
     assert path.ending is Ending.CAPPED
     assert {"grow", "prune"} == {jump.name for jump in path.jumps}
-    assert "a dwell time separates them" in path.explain()
+    assert "a dwell time separates them" in str(path)
 
 
 def test_the_algorithm_agrees_with_the_flow_for_small_steps():

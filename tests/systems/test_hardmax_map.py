@@ -376,7 +376,7 @@ def test_a_hypothesis_that_fails_is_reported_and_the_map_runs(alpha, attention, 
         map = kind(alpha if kind is ExactHardmaxMap else float(Fraction(alpha)), attention)
         found = hypotheses(map, x)
         assert found.hold == (failed is None)
-        assert failed is None or failed in found.explain()
+        assert failed is None or failed in str(found)
         assert iterate_hardmax(map, x, 3).path.ys.shape == (4, 2, 2)
 
 

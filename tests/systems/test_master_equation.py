@@ -230,7 +230,7 @@ def test_at_the_step_bound_a_chain_may_be_periodic_and_below_it_converges(Q, per
     assert bounds.nonnegative == step_bound(Q) == 1.0
     assert bounds.convergent == pytest.approx(1.0, rel=1e-14)
     assert bounds.period == period
-    assert f"period {period}" in bounds.explain()
+    assert f"period {period}" in str(bounds)
     p = np.eye(len(Q))[0]
     at = iterate(MasterEquationMap(Q, 1.0), p, 6 * period)
     np.testing.assert_array_equal(at.final, p)

@@ -55,7 +55,7 @@ def test_ensemble():
     y0s = Sphere().sample(random_key(0, "needles"), (9, 2))
     run = ensemble(NEEDLE, y0s, [0.0, 5.0, 10.0], lambda t, x: x[0], integrator=Scipy())
     np.testing.assert_allclose(run.values[:, -1], 1.0, atol=1e-3)
-    assert "9 of 9 members finished" in run.explain()
+    assert "9 of 9 members finished" in str(run)
 
 
 @pytest.mark.slow

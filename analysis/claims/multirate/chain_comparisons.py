@@ -21,6 +21,7 @@ from analysis.claims.multirate.instances.chains import Chain, from_rates
 from analysis.claims.multirate.instances.hard_chains import known
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, at_least, at_most, equal, holds
+from dynsim.errors import ArgumentError
 from dynsim.exact import rationals
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.master_equation.checks import check_generator
@@ -95,7 +96,7 @@ def accepts(check: Callable[[Any], Any], value: Any) -> bool:
     """Return whether a check of the toolkit accepts its argument."""
     try:
         check(value)
-    except ValueError:
+    except ArgumentError:
         return False
     return True
 

@@ -35,10 +35,11 @@ from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
 from analysis.dynamics.flow_maps.flat import flat_states, grid_states
 from analysis.dynamics.flow_maps.time_map import WINDOW, Features, TimeMap
+from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer, reals
 from dynsim._runtime.progress import progress
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator
 from dynsim.simulation.checks import as_state
 from dynsim.systems.named import components
@@ -85,16 +86,18 @@ class Basins(NamedTuple):
     extent: Float[np.ndarray, " f"]
     is_stiff: bool = False
 
+    __repr__ = one_line
+
     @property
     def shares(self) -> dict[int, float]:
         """The share of the grid of each label."""
         labels, counts = np.unique(self.labels, return_counts=True)
         return {int(k): float(count) / self.labels.size for k, count in zip(labels, counts, strict=True)}
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return attractors and shares in a line."""
         size = " x ".join(str(n) for n in self.labels.shape)
-        parts = [f"{self.shares.get(k, 0.0):.4g} {a!r}" for k, a in enumerate(self.attractors)]
+        parts = [f"{self.shares.get(k, 0.0):.4g} {a}" for k, a in enumerate(self.attractors)]
         parts += [f"{share:.4g} {FATES[k]}" for k, share in self.shares.items() if k < 0]
         return f"basins on {size} points (at most {self.longest} intervals of {self.interval:.4g}): " + "; ".join(parts)
 
@@ -103,10 +106,10 @@ class Basins(NamedTuple):
         try:
             import xarray
         except ImportError:
-            raise argument_error(
+            raise ArgumentError(
                 "basins", "be converted by xarray (`pip install dynsim[io]`)", "it is missing"
             ) from None
-        words = [f"{k}: {a!r}" for k, a in enumerate(self.attractors)] + [f"{k}: {word}" for k, word in FATES.items()]
+        words = [f"{k}: {a}" for k, a in enumerate(self.attractors)] + [f"{k}: {word}" for k, word in FATES.items()]
         pairs = dict(zip(self.names, self.axes, strict=True))
         return xarray.DataArray(self.labels, pairs, self.names, "basin", {"labels": words})
 
@@ -127,7 +130,7 @@ class Basins(NamedTuple):
         )
         shares = np.array([float(np.mean(spread(int(k)))) for k in reach])
         if not shares[0] > 0:
-            raise argument_error("basins", "have a boundary in the grid", "have one label only")
+            raise ArgumentError("basins", "have a boundary in the grid", "have one label only")
         slope, covariance = np.polyfit(np.log(reach), np.log(shares), 1, cov=True)
         return Fit(float(slope[0]), float(np.sqrt(covariance[0, 0])), "algebraic", len(reach))
 
@@ -163,22 +166,22 @@ def basins(
     ends = np.asarray(reals("box", box), float)
     sizes = tuple(integer("shape", n, least=2) for n in shape)
     if ends.ndim != 2 or ends.shape != (len(sizes), 2):
-        raise argument_error("box", f"have shape ({len(sizes)}, 2), two ends for each axis", f"has shape {ends.shape}")
+        raise ArgumentError("box", f"have shape ({len(sizes)}, 2), two ends for each axis", f"has shape {ends.shape}")
     if not np.all(np.isfinite(ends)) or not np.all(ends[:, 0] < ends[:, 1]):
-        raise argument_error("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
+        raise ArgumentError("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
     given = as_state("start", np.zeros(len(sizes)) if start is None else start)
     base = jax.tree.map(lambda y: jnp.asarray(y, float), given)
     flat, restored = ravel_pytree(base)
     which = list(range(len(sizes))) if varied is None else [integer("varied", k, least=0) for k in varied]
     if len(set(which)) != len(sizes) or max(which) >= flat.size:
         must = f"have {len(sizes)} different indices of the {flat.size} components"
-        raise argument_error("varied", must, f"is {which}")
+        raise ArgumentError("varied", must, f"is {which}")
     axes = tuple(np.linspace(low, high, n) for (low, high), n in zip(ends, sizes, strict=True))
     states = grid_states(axes, np.asarray(flat), which)
     time_map, flat_starts, told = set_up(system, jax.vmap(restored)(jnp.asarray(states)), options)
     found = labelled(time_map, flat_starts, told, shown)
     if np.all(found.labels == FAILED):
-        raise argument_error("box", "hold states at which the system is defined", "holds none")
+        raise ArgumentError("box", "hold states at which the system is defined", "holds none")
     names = components(system, base).names
     return Basins(
         found.labels.reshape(sizes), axes, tuple(names[k] for k in which), found.attractors, found.others,

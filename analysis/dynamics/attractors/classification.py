@@ -25,6 +25,7 @@ from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, SymmetryGenerator
+from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax, stiff
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractMap
@@ -242,7 +243,7 @@ def _polished(
             lost=lambda x, period: _is_lost(record, x, period / duration), solver=solver,
             rtol=IN_SHOOTING if solver is None else ON_ORBIT,
         )  # fmt: skip
-    except ValueError:
+    except (ArgumentError, np.linalg.LinAlgError):
         return None
 
 

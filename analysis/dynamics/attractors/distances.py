@@ -17,6 +17,7 @@ from analysis.dynamics.attractors.limit_set import ARRIVED, CURVE, LimitSet
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap, velocity_of
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import power_near
+from dynsim._core.printing import one_line, report
 from dynsim.systems.rescaled import is_flat
 
 COVERED = 0.9  # of the late samples that are as close to a set as its points are to each other
@@ -120,6 +121,9 @@ class Growth(NamedTuple):
     mean: float
     error: float
     size: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def is_none(self) -> bool:

@@ -20,9 +20,10 @@ from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error, counted
+from dynsim.errors import ArgumentError, counted
 from dynsim.simulation.checks import as_state
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -56,6 +57,8 @@ class EdgeExponents(NamedTuple):
     values: Float[np.ndarray, " k"]
     errors: Float[np.ndarray, " k"]
     divergence: tuple[float, float] = (math.nan, math.nan)
+
+    __repr__ = one_line
 
     @property
     def chaotic(self) -> bool:
@@ -165,6 +168,9 @@ class Bracket(NamedTuple):
     at_low: Hashable
     at_high: Hashable
 
+    __repr__ = one_line
+    __str__ = report
+
     @property
     def middle(self) -> float:
         """The midpoint of the interval."""
@@ -205,12 +211,12 @@ def divide_outcomes(
         ValueError: as `bisect_outcome`.
     """
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise argument_error("high", f"be finite and above `low` = {low}", f"is {high}")
+        raise ArgumentError("high", f"be finite and above `low` = {low}", f"is {high}")
     if not width > 0:
-        raise argument_error("width", "be positive", f"is {width}")
+        raise ArgumentError("width", "be positive", f"is {width}")
     left, right = outcomes([low, high]) if at_ends is None else at_ends
     if left == right:
-        raise argument_error("outcome", "differ between `low` and `high`", f"is {left!r} at both")
+        raise ArgumentError("outcome", "differ between `low` and `high`", f"is {left!r} at both")
     for _ in range(max_steps):
         inside = [low + (high - low) * k / parts for k in range(1, parts)]
         if high - low <= width or not (low < inside[0] and inside[-1] < high):
@@ -252,6 +258,8 @@ class EdgeState(NamedTuple):
     attractors: Attractors
     exponents: EdgeExponents | None = None
 
+    __repr__ = one_line
+
     @property
     def spread(self) -> Float[np.ndarray, " n"]:
         """The standard deviation of each entry of the state over the limit: 0 for an equilibrium."""
@@ -266,11 +274,11 @@ class EdgeState(NamedTuple):
         grow = np.real(values) > 0 if self.limit.kind == "equilibrium" else np.abs(values) > 1
         return int(np.sum(grow))
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the edge state in a line."""
         a, b = self.labels
         dimension = counted(self.unstable_dimension, "unstable direction")
-        words = f"between the basins of {a} and {b}: {self.limit!r}, {dimension}, known to {self.width:.1g}"
+        words = f"between the basins of {a} and {b}: {self.limit}, {dimension}, known to {self.width:.1g}"
         return words if self.exponents is None else f"{words}; exponents {self.exponents}"
 
 
@@ -303,7 +311,7 @@ def edge_state(
     """
     pair = as_state("one", one), as_state("other", other)
     if jax.tree.map(jnp.shape, pair[0]) != jax.tree.map(jnp.shape, pair[1]):
-        raise argument_error("other", "have the shape of `one`", "has another")
+        raise ArgumentError("other", "have the shape of `one`", "has another")
     ends = jax.tree.map(lambda a, b: jnp.stack([jnp.asarray(a, float), jnp.asarray(b, float)]), *pair)
     time_map, flat, told = set_up(system, ends, options)
     number("apart", apart)
@@ -312,7 +320,7 @@ def edge_state(
     time_map = known.time_map
     labels = labels_of(time_map, flat, known, told)
     if labels[0] == labels[1]:
-        raise argument_error("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")
+        raise ArgumentError("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")
     tracked: list[np.ndarray] = []
     begun, bracket = 0, _bracketed(time_map, flat, known, told, 0)
     while True:
@@ -365,7 +373,7 @@ def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Set
             reached: Any = (found.at_low, found.at_high)
             return Bracketed(ends, float(np.max(np.abs(ends[1] - ends[0]))), reached)
     must = "have a boundary between these basins that can be followed"
-    raise argument_error("system", must, f"it is lost after {begun} intervals, where all states nearby lead to one")
+    raise ArgumentError("system", must, f"it is lost after {begun} intervals, where all states nearby lead to one")
 
 
 def _followed(
@@ -437,7 +445,7 @@ def _chaotic(
         must = "have a boundary whose trajectories tend to an equilibrium or a periodic orbit, or are chaotic"
         found = f"within {len(track)} intervals they come to none, and the exponents along them are {exponents}"
         moving = f"states near each other moving apart at the rate {rate[0]:.3g} +- {rate[1]:.1g}"
-        raise argument_error("system", must, f"{found}, {moving}: a torus or a slow approach; raise `longest`")
+        raise ArgumentError("system", must, f"{found}, {moving}: a torus or a slow approach; raise `longest`")
     late = track[len(track) // 2 :]
     limit = LimitSet(
         "chaotic edge state", "saddle", states_of(time_map, late), time_map.features_of(late), float("nan"),

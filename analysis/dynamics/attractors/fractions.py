@@ -15,9 +15,10 @@ from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.search import FATES, Attractors, Settings, held_back, search
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.named import real_parameter, with_parameter
 
 
@@ -36,12 +37,14 @@ class Fractions(NamedTuple):
     attractors: dict[int, LimitSet]
     is_stiff: bool = False
 
+    __repr__ = one_line
+
     @property
     def shares(self) -> Float[np.ndarray, " labels"]:
         """The share of each label."""
         return self.counts / self.total
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the shares with their intervals in a line."""
         rows = zip(self.labels, self.shares, self.low, self.high, strict=True)
         parts = [f"{share:.4g} [{a:.4g}, {b:.4g}] {self.named(int(k))}" for k, share, a, b in rows]
@@ -50,7 +53,7 @@ class Fractions(NamedTuple):
 
     def named(self, label: int) -> str:
         """Return an attractor in a line, or what else a label says."""
-        return repr(self.attractors[label]) if label >= 0 else FATES[label]
+        return str(self.attractors[label]) if label >= 0 else FATES[label]
 
 
 def basin_fractions(
@@ -85,7 +88,7 @@ def basin_fractions(
 
 def _fractions(labels: np.ndarray, attractors: dict[int, LimitSet], confidence: float, is_stiff: bool) -> Fractions:
     if not 0 < confidence < 1:
-        raise argument_error("confidence", "lie between 0 and 1", f"is {confidence}")
+        raise ArgumentError("confidence", "lie between 0 and 1", f"is {confidence}")
     kinds = np.array([*attractors, *(k for k in FATES if np.any(labels == k))], int)
     counts = np.array([int(np.sum(labels == k)) for k in kinds], int)
     ends = [binomtest(int(c), len(labels)).proportion_ci(confidence, method="wilson") for c in counts]
@@ -107,6 +110,9 @@ class FractionCurves(NamedTuple):
     high: Float[np.ndarray, "values labels"]
     attractors: tuple[dict[int, LimitSet], ...]
     is_stiff: bool = False
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def continued_fractions(
@@ -142,7 +148,7 @@ def continued_fractions(
     """
     values = np.asarray(reals("parameters", parameters), float)
     if values.ndim != 1 or not len(values):
-        raise argument_error("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
+        raise ArgumentError("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
     take, _ = real_parameter("where", where, system)
     choice("matching", matching, ("distance", "enclosure"))
     function("sampler", sampler, "a random key")

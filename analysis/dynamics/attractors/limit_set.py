@@ -9,6 +9,7 @@ from jaxtyping import Complex, Float
 from analysis.dynamics.flow_maps.angles import periods_of, principal
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap, states_of
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 
 CURVE = "curve of equilibria"
@@ -40,7 +41,9 @@ class LimitSet(NamedTuple):
     exponent: float = float("nan")
     spacing: float = 0.0
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the set in a line: stability, kind, period and place."""
         word = {"undecided": "neutral or undecided "}.get(self.stability, f"{self.stability} ")
         period = f" of period {self.period:.6g}" if self.period > 0 else ""
@@ -63,6 +66,9 @@ class Slow(NamedTuple):
     """A state that moves on at a rate per time unit, though it may look as if it were at rest."""
 
     rate: float
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def with_principal_angles(time_map: TimeMap, limit: LimitSet) -> LimitSet:

@@ -14,6 +14,7 @@ from analysis.dynamics.attractors.distances import resolution
 from analysis.dynamics.attractors.limit_set import CURVE, LimitSet
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, WINDOW, TimeMap, states_of
+from dynsim._core.printing import one_line, report
 from dynsim.systems.rescaled import is_flat
 
 RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)  # in extents: from where perturbations are to come back
@@ -42,6 +43,9 @@ class Attraction(NamedTuple):
     attracts: bool | None
     radius: float
     left: bool = False
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def widths(record: Record) -> np.ndarray:

@@ -33,9 +33,10 @@ from analysis.dynamics.flow_maps.variational import solver_of, tolerance_of
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.scaling.samples import norms, units_near
+from dynsim._core.printing import one_line
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import function, integer, number
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.simulation.checks import as_state, start_on
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -102,11 +103,13 @@ class Attractors(NamedTuple):
     extent: Float[np.ndarray, " f"]
     is_stiff: bool = False
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the counts and the caps in a line."""
         counts = {f"{word} {np.sum(self.labels == code)}": np.sum(self.labels == code) for code, word in FATES.items()}
         rest = "".join(f", {text}" for text, count in counts.items() if count)
-        kinds = "; ".join(repr(a) for a in self.attractors) or "none"
+        kinds = "; ".join(str(a) for a in self.attractors) or "none"
         caps = f"after at most {self.longest} intervals of {self.interval:.4g}, periods up to {self.longest_period}"
         stiff = held_back(self.is_stiff, self.labels)
         first = f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}"
@@ -450,17 +453,17 @@ def prepared(
 ) -> tuple[TimeMap, Float[np.ndarray, "starts n"]]:
     """Return the map over an interval and flat starts, checked; raise `ValueError` for bad input."""
     if not isinstance(system, AbstractFlow | AbstractMap):
-        raise argument_error("system", "be a flow or a map", f"is {shown(system)}")
+        raise ArgumentError("system", "be a flow or a map", f"is {shown(system)}")
     if isinstance(system, AbstractMap) and system.on_host:
-        raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
+        raise ArgumentError("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
     starts = as_state("starts", starts)
     count_of("starts", starts)
     flat = np.asarray(flat_states(jax.vmap(lambda y: start_on(system.space, y))(starts)), float)
     starts = jax.tree.map(np.asarray, starts)  # on the host, where nothing is compiled
     if not np.all(np.isfinite(flat)):
-        raise argument_error("starts", "be finite", "has an entry that is not")
+        raise ArgumentError("starts", "be finite", "has an entry that is not")
     if features is not None and wrapped is not None:
-        raise argument_error("wrapped", "be left out if `features` are given", "is given too")
+        raise ArgumentError("wrapped", "be left out if `features` are given", "is given too")
     chosen = state_itself if features is None else function("features", features, "the state")
     if wrapped is not None:
         chosen = _wrapped(wrapped, flat.shape[1])
@@ -479,7 +482,7 @@ def prepared(
 def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:
     for k, period in wrapped.items():
         if not 0 <= k < n:
-            raise argument_error("wrapped", f"have indices of the {n} entries of the state", f"has {k}")
+            raise ArgumentError("wrapped", f"have indices of the {n} entries of the state", f"has {k}")
         number("wrapped", period)
     return Wrapped(tuple(sorted((int(k), float(period)) for k, period in wrapped.items())))
 
@@ -490,11 +493,11 @@ def _interval(
     """Return the interval: the period of the forcing, what was given, or a time in which a flow changes its course."""
     if isinstance(system, AbstractMap):
         if period is not None:
-            raise argument_error("period", "be left out for a map", f"is {shown(period)}")
+            raise ArgumentError("period", "be left out for a map", f"is {shown(period)}")
         return float(1 if interval is None else integer("interval", interval, least=1))
     if period is not None:
         if interval is not None:
-            raise argument_error("interval", "be left out if the period of the forcing is given", f"is {interval}")
+            raise ArgumentError("interval", "be left out if the period of the forcing is given", f"is {interval}")
         check_period("period", system, _some(starts, count_of("starts", starts), 32), number("period", period))
         return number("period", period)
     count = count_of("starts", starts)
@@ -502,7 +505,7 @@ def _interval(
     change, size = change_in_time(system, _some(starts, count, max(32, LOOKED_AT // entries)))
     if change > 1e-9 * size:
         must = "be given for a flow that depends on time (attractors are those of the map over a period)"
-        raise argument_error("period", must, "is not")
+        raise ArgumentError("period", must, "is not")
     if interval is not None:
         return number("interval", interval)
     if implicit:

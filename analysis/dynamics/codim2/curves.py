@@ -24,10 +24,10 @@ from analysis.dynamics.continuation.stepping import can_go_on, follow, limits, t
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states
 from analysis.dynamics.normal_forms.flows import crossing_pair, turns
 from analysis.dynamics.scaling.units import Units, made_units
-from dynsim._core.printing import printed, size_of
+from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
@@ -97,7 +97,7 @@ def check_kind(flow: Any, at: Bifurcation) -> None:
     """Raise `ValueError` for a bifurcation that is not followed in two parameters."""
     kinds = kinds_of(flow, at.state)
     if at.kind not in kinds:
-        raise argument_error("at", f"be a {', a '.join(kinds[:-1])} or a {kinds[-1]}", f"is a {at.kind}")
+        raise ArgumentError("at", f"be a {', a '.join(kinds[:-1])} or a {kinds[-1]}", f"is a {at.kind}")
 
 
 def check_time(flow: Any, where: Any, state: Any, at: float, bounds: Any, returning: Returning) -> None:
@@ -187,8 +187,14 @@ class Degeneracy(NamedTuple):
     second: float
     coefficients: tuple[float, ...] = ()
 
-    def text(self, sizes: Sequence[float]) -> str:
-        """Return the kind, the parameters, which have these sizes, and the coefficients."""
+    __repr__ = one_line
+
+    def __str__(self) -> str:
+        """Say the kind, the parameters and the coefficients."""
+        return self.sized((1.0, 1.0))
+
+    def sized(self, sizes: Sequence[float]) -> str:
+        """Say the same of parameters with these sizes, below a share of which a value is printed as 0."""
         place = ", ".join(printed(v, size) for v, size in zip((self.first, self.second), sizes, strict=True))
         names = LETTERS.get(self.kind, ())
         found = ", ".join(f"{n} = {c:.4g}" for n, c in zip(names, self.coefficients, strict=False))
@@ -215,6 +221,8 @@ class CriticalCurve(NamedTuple):
     ends: tuple[str, str]
     iterate: int = 1
 
+    __repr__ = one_line
+
     @property
     def of_orbits(self) -> bool:
         """Whether the bifurcations are those of periodic orbits of a flow."""
@@ -230,10 +238,10 @@ class CriticalCurve(NamedTuple):
         """The kind among all those of a system: `fold of periodic orbits` beside the `fold` of equilibria."""
         return self.kind + (self.of if self.of_orbits and self.kind in OF_EQUILIBRIA else "")
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the curve in a line: its kind, how many points, and what lies on it."""
         sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
-        found = ", ".join(d.text(sizes) for d in self.degeneracies) or "no degeneracy"
+        found = ", ".join(d.sized(sizes) for d in self.degeneracies) or "no degeneracy"
         ends = " and ".join(END_WORDS.get(end, end) for end in dict.fromkeys(self.ends))
         return f"curve of {self.kind}s{self.of}, {len(self.first)} points: {found}; ends: {ends}"
 
@@ -285,7 +293,7 @@ def critical_curve(
     curve = equations_of(units, at.kind, at.state, (low, high), returning)
     first = curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
     if first is None:
-        raise argument_error("at", f"be near a {at.kind} of this flow", "leads to none")
+        raise ArgumentError("at", f"be near a {at.kind} of this flow", "leads to none")
     forward, end = follow(curve, first, first.tangent, within)
     backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
     points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
@@ -297,16 +305,16 @@ def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: An
     """Return how orbits return; raise `ValueError` for what does not fit the system."""
     times = integer("iterate", iterate, least=1)
     if times != 1 and not isinstance(flow, AbstractMap):
-        raise argument_error("iterate", "be 1 for a flow", f"is {times}")
+        raise ArgumentError("iterate", "be 1 for a flow", f"is {times}")
     if forcing is not None and not isinstance(state, Cycle):
-        raise argument_error("forcing", "be left out but for periodic orbits", "is given")
+        raise ArgumentError("forcing", "be left out but for periodic orbits", "is given")
     return Returning(times, forcing, max_period, number("rtol", rtol))
 
 
 def units_through(flow: Any, where: Any, state: Any, first: float, bounds: Any) -> Units:
     """Return the units of a curve through a state and a value of the first parameter; see `critical_curve`."""
     if not isinstance(where, tuple) or len(where) != 2:
-        raise argument_error("where", "be two functions of the flow", "is not")
+        raise ArgumentError("where", "be two functions of the flow", "is not")
     _, second = real_parameter("where", where[1], flow)
     return units_at(flow, where, state, (first, second), [two_bounds(pair) for pair in bounds])
 
@@ -386,7 +394,7 @@ def _end(
     begin = curve.at(curve.begin(state, first, frequency), second)
     rows = np.column_stack([flat_states(known.states), known.first, known.second])
     if begin is None or np.max(np.abs(_place(begin) - rows[last])) > 1e-6 * (1 + np.max(np.abs(rows[last]))):
-        raise argument_error("known", f"be a curve of {known.kind}s of this flow", "ends at a state that is none")
+        raise ArgumentError("known", f"be a curve of {known.kind}s of this flow", "ends at a state that is none")
     ahead = np.append(begin.basis @ begin.tangent[:-1], begin.tangent[-1])[[*range(rows.shape[1] - 2), -2, -1]]
     return curve, begin, begin.tangent if ahead @ (rows[last] - rows[before]) >= 0 else -begin.tangent
 

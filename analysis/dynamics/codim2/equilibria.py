@@ -20,7 +20,7 @@ from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_b
 from analysis.dynamics.normal_forms.charts import FlowChart, second_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, crossing_pair, lyapunov_coefficient, without
 from dynsim._core.types import State
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
@@ -113,7 +113,7 @@ class CriticalEquations(AbstractCritical):
     def __init__(self, flow: AbstractFlow, where: tuple[Callable, Callable], state: State, bounds: tuple[float, float]):
         check_flow(flow)
         if not isinstance(where, tuple) or len(where) != 2:
-            raise argument_error("where", "be two functions of the flow", "is not")
+            raise ArgumentError("where", "be two functions of the flow", "is not")
         first, _ = real_parameter("where", where[0], flow)
         second, self.value = real_parameter("where", where[1], flow)
         self.where, self.flow, self.bounds = (first, second), flow, bounds

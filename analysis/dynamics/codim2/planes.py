@@ -18,9 +18,10 @@ from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.flow_maps.flat import chord_distances, flat_state, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
 from analysis.dynamics.periodic_orbits.maps import phases
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
@@ -52,7 +53,7 @@ def critical_curves(
     _, second = real_parameter("where", where[1], flow)
     if not bounds[1][0] <= second <= bounds[1][1]:
         must = f"hold the flow's own second parameter, {second:g}"
-        raise argument_error("bounds", must, f"are {bounds[1][0]:g} to {bounds[1][1]:g}")
+        raise ArgumentError("bounds", must, f"are {bounds[1][0]:g} to {bounds[1][1]:g}")
     times = list(iterates) or [1] * len(bifurcations)
     followed = [(at, k) for at, k in zip(bifurcations, times, strict=True) if at.kind in kinds_of(flow, at.state)]
     found: list[CriticalCurve] = []
@@ -122,6 +123,9 @@ class StabilityMap(NamedTuple):
     second: Float[np.ndarray, " rows"]
     found: np.ndarray
     stable: np.ndarray
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def stability_map(

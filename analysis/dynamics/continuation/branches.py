@@ -14,7 +14,7 @@ from analysis.dynamics.continuation.switching import departures, ways_out
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.units import Units
-from dynsim._core.printing import printed, size_of
+from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
@@ -57,6 +57,8 @@ class Bifurcation(NamedTuple):
     coefficient: float = math.nan
     natural_size: float = math.nan
 
+    __repr__ = one_line
+
     @property
     def criticality(self) -> str:
         """`supercritical`, `subcritical` or `degenerate`, by the coefficient where it decides; "" elsewhere.
@@ -88,10 +90,10 @@ class Bifurcation(NamedTuple):
 
     def __str__(self) -> str:
         """Return the kind, the parameter, and the criticality or the resonance."""
-        return self.text(1.0)
+        return self.sized(1.0)
 
-    def text(self, size: float) -> str:
-        """Return the same, where the parameter has a size, against which its rounding is small."""
+    def sized(self, size: float) -> str:
+        """Say the same of a parameter with this size, below a share of which its value is printed as 0."""
         said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self._unknown
         return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 
@@ -116,6 +118,8 @@ class Branch(NamedTuple):
     ends: tuple[str, str]
     isolated: bool = True
 
+    __repr__ = one_line
+
     @property
     def beside(self) -> tuple[str, ...]:
         """The stability at the points, but for those on a bifurcation at which the branch begins or ends."""
@@ -128,12 +132,12 @@ class Branch(NamedTuple):
         share = VERTICAL * (OrbitCurve if isinstance(self.states, Cycle) else AbstractCurve).vertical
         return len(self.kinds) > 2 and bool(np.ptp(self.parameters) <= share * np.ptp(self.arclengths))
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the branch in a line: how many points, which parameters, which bifurcations."""
         values = [*self.parameters.tolist(), *(b.parameter for b in self.bifurcations)]
         low, high = min(values), max(values)
         size = size_of((low, high))
-        found = ", ".join(b.text(size) for b in self.bifurcations) or "no bifurcation"
+        found = ", ".join(b.sized(size) for b in self.bifurcations) or "no bifurcation"
         said = " and ".join(dict.fromkeys(self.ends)) + (
             "" if self.isolated else "; not isolated (a symmetry, or zero modes)"
         )

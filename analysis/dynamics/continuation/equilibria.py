@@ -24,7 +24,7 @@ from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import integer
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
@@ -77,8 +77,8 @@ def continue_equilibria(
     if first is None:
         at = curve.equations(state, curve.value, curve.basis(state))
         if not (np.all(np.isfinite(at.values)) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
-            raise argument_error("flow", "have a finite field with finite derivatives at `start`", "has not")
-        raise argument_error("start", "be near an equilibrium", "leads to none at the flow's own parameter")
+            raise ArgumentError("flow", "have a finite field with finite derivatives at `start`", "has not")
+        raise ArgumentError("start", "be near an equilibrium", "leads to none at the flow's own parameter")
     return branch_in_given(units, both_ways(curve, first, within))
 
 
@@ -104,7 +104,7 @@ def switch(
         ValueError: for bad input, or a bifurcation of another kind.
     """
     if at.kind not in ("branch point", "period doubling") or (isinstance(flow, AbstractFlow) and at.kind[0] == "p"):
-        raise argument_error("at", "be a branch point", f"is a {at.kind}")
+        raise ArgumentError("at", "be a branch point", f"is a {at.kind}")
     repeats = (2 if at.kind == "period doubling" else 1) * integer("iterate", iterate, least=1)
     _curve(flow, where, repeats, symmetries)
     given = two_bounds(bounds)
@@ -175,7 +175,7 @@ def check_autonomous(
     take, _ = real_parameter("where", where, flow)
     if any(depends_on_time(with_parameter(take, flow, jnp.asarray(end)), state) for end in bounds):
         but = "does (see `continue_orbits` with a `forcing`, and `dynsim basins --period`)"
-        raise argument_error(name, "not depend on time to have equilibria", but)
+        raise ArgumentError(name, "not depend on time to have equilibria", but)
 
 
 def _curve_in(units: Units, iterate: int, symmetries: Sequence[SymmetryGenerator]) -> EquilibriumCurve:
@@ -191,5 +191,5 @@ def _curve(
     if isinstance(flow, AbstractMap):
         return FixedPointCurve(flow, where, iterate, symmetries)
     if iterate != 1:
-        raise argument_error("iterate", "be 1 for a flow", f"is {iterate}")
+        raise ArgumentError("iterate", "be 1 for a flow", f"is {iterate}")
     return EquilibriumCurve(flow, where, symmetries)

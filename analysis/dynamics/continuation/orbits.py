@@ -31,7 +31,7 @@ from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.host import filled
 from dynsim._core.types import State
 from dynsim._core.validation import function, instance, integer, number
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
@@ -88,7 +88,7 @@ def continue_orbits(
     check_forcing(flow, cycle, forcing)
     first = curve.at(cycle_in_own(units, cycle), curve.value)
     if first is None:
-        raise argument_error("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
+        raise ArgumentError("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
     return branch_in_given(units, both_ways(curve, first, within))
 
 
@@ -123,7 +123,7 @@ def orbits_from_hopf(
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
     if at.kind != "Hopf point":
-        raise argument_error("at", "be a Hopf point", f"is a {at.kind}")
+        raise ArgumentError("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(flow)
     check_autonomous("flow", flow, where, at.state, two_bounds(bounds))
     count, units = integer("segments", segments, least=3), hopf_units(flow, where, at, two_bounds(bounds))
@@ -132,7 +132,7 @@ def orbits_from_hopf(
     begin = _at_hopf(curve, with_parameter(units.where[0], units.system, jnp.asarray(at.parameter)), at)
     points, end = follow(curve, begin, begin.tangent, within)
     if not points:
-        raise argument_error(
+        raise ArgumentError(
             "at", "be a Hopf point from which orbits can be followed", "leads to none: try another step"
         )
     return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
@@ -143,7 +143,7 @@ def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
     if forcing is not None:
         check_period("forcing", flow, cycle.nodes, float(cycle.period))
     elif depends_on_time(flow, jax.tree.map(lambda a: a[0], cycle.nodes)):
-        raise argument_error("forcing", "be the period, for a flow that depends on time", "is None")
+        raise ArgumentError("forcing", "be the period, for a flow that depends on time", "is None")
 
 
 def curve_of_orbits(
@@ -216,7 +216,7 @@ def switch_orbits(
         ValueError: for bad input, or a bifurcation of another kind.
     """
     if at.kind not in ("branch point", "period doubling"):
-        raise argument_error("at", "be a branch point or a period doubling", f"is a {at.kind}")
+        raise ArgumentError("at", "be a branch point or a period doubling", f"is a {at.kind}")
     real_parameter("where", where, flow)
     check_flow(flow)
     doubled = at.kind == "period doubling"

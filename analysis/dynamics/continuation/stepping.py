@@ -11,7 +11,7 @@ from analysis.dynamics.continuation.locating import has_kink, hidden_turn, locat
 from analysis.dynamics.continuation.switching import departures
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 
 SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
 CONTRACTION = 0.25  # of successive Newton steps: a larger one may lead to another branch that is near
@@ -45,7 +45,7 @@ def limits(bounds: Any, step: Any, max_step: Any, max_points: Any, unit: float =
     size = number("step", step)
     if high - low < LEAST * size * unit:
         must = f"be wider than {LEAST:g} of `step`" + (f", whose unit is {unit:g} here" if unit != 1 else "")
-        raise argument_error("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
+        raise ArgumentError("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
     largest = max(4 * size, WIDE * (high - low) / unit) if max_step is None else number("max_step", max_step)
     return Limits((low / unit, high / unit), size, largest, integer("max_points", max_points, least=2), unit)
 
@@ -55,9 +55,9 @@ def two_bounds(bounds: Any) -> tuple[float, float]:
     try:
         low, high = (float(value) for value in bounds)
     except (TypeError, ValueError):
-        raise argument_error("bounds", "be two numbers", f"is {shown(bounds)}") from None
+        raise ArgumentError("bounds", "be two numbers", f"is {shown(bounds)}") from None
     if not low < high:
-        raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
+        raise ArgumentError("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
     return low, high
 
 
@@ -76,7 +76,7 @@ def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch
     inside = min(max(first.parameter, low), high)
     if abs(first.parameter - inside) > ROUNDING * (high - low):
         must, unit = f"hold the flow's own parameter, {first.parameter * within.unit:g}", within.unit
-        raise argument_error("bounds", must, f"are {low * unit:g} to {high * unit:g}")
+        raise ArgumentError("bounds", must, f"are {low * unit:g} to {high * unit:g}")
     first = first._replace(parameter=inside)
     forward, end = follow(curve, first, first.tangent, within)
     if end == "closed":
@@ -138,7 +138,7 @@ def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Non
     error = curve.tolerances[1] * (1 + abs(first.parameter))
     for name, size in (("step", within.step), ("max_step", within.largest)):
         if size <= error:
-            raise argument_error(name, f"exceed {error:.2g}, the error of the points of the curve", f"is {size:g}")
+            raise ArgumentError(name, f"exceed {error:.2g}, the error of the points of the curve", f"is {size:g}")
 
 
 def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, within: Limits) -> Any:
@@ -193,7 +193,7 @@ def prolonged(curve: AbstractCurve, known: Branch, within: Limits) -> Branch:
         pair = [(jax.tree.map(lambda a, k=k: a[k], known.states), float(known.parameters[k])) for k in (last, before)]
         begin = curve.at(*pair[0])
         if begin is None or not _beside(begin, *pair[0]):
-            raise argument_error("known", "be a branch of this flow", "ends at a state that is no solution of it")
+            raise ArgumentError("known", "be a branch of this flow", "ends at a state that is no solution of it")
         towards = begin._replace(tangent=-direction_to(begin, begin._replace(state=pair[1][0], parameter=pair[1][1])))
         begin, _ = turned(begin, towards.tangent, begin)
         points, ends[side] = follow(curve, begin, begin.tangent, within)

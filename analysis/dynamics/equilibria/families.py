@@ -21,6 +21,7 @@ from analysis.dynamics.linearisation import (
 )
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim.systems.base import AbstractFlow
 
@@ -42,6 +43,8 @@ class Family(NamedTuple):
     kinds: tuple[str, ...]
     end: str
 
+    __repr__ = one_line
+
     @property
     def runs(self) -> list[tuple[str, int, int]]:
         """The parts of the curve with one type: the type, the first point, and the one after the last."""
@@ -54,7 +57,7 @@ class Family(NamedTuple):
         word, first, last = next(run for run in self.runs if run[1] <= here < run[2])
         return word, self.points[first : last + 1]
 
-    def said(self) -> str:
+    def __str__(self) -> str:
         """Return the family in words."""
         size = float(np.max(np.abs(self.points), initial=1e-300))
         texts = [f"({', '.join(f'{v:.4g}' for v in np.where(np.abs(p) < 1e-6 * size, 0.0, p))})" for p in self.points]

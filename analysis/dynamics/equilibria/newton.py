@@ -16,9 +16,10 @@ from analysis.dynamics.flow_maps.flat import count_of, flat_state
 from analysis.dynamics.linearisation import Spectrum, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import number
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.programs import Programmed
 from dynsim.simulation.checks import as_state, start_on
 from dynsim.spaces import AbstractSpace
@@ -39,6 +40,9 @@ class Equilibrium(NamedTuple):
     speed: float
     spectrum: Spectrum
     times_found: int
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def kind(self) -> str:
@@ -81,7 +85,7 @@ def equilibria(
     starts = jax.tree.map(lambda y: np.asarray(y, float), as_state("starts", starts))
     count = count_of("starts", starts)
     if not all(np.all(np.isfinite(np.asarray(y))) for y in jax.tree.leaves(starts)):
-        raise argument_error("starts", "be finite", "has an entry that is not")
+        raise ArgumentError("starts", "be finite", "has an entry that is not")
     near_value = None if radius is None else number("radius", radius)
     compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
     scaled, when = compare.units.system, jnp.asarray(np.asarray(t / compare.units.time, float))
@@ -175,7 +179,7 @@ def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_star
         ValueError: for fewer than one.
     """
     if num_starts < 1:
-        raise argument_error("num_starts", "be at least 1", f"is {num_starts}")
+        raise ArgumentError("num_starts", "be at least 1", f"is {num_starts}")
     return jax.vmap(lambda k: flow.space.sample(k, shape))(jax.random.split(key, num_starts))
 
 

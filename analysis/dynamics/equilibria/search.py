@@ -28,9 +28,10 @@ from analysis.dynamics.equilibria.newton import (
 from analysis.dynamics.linearisation import null_directions, spectrum, tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.samples import sample_units
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, SymmetryGenerator
 from dynsim._core.validation import box_sides, function, integer, number, random_key
-from dynsim.errors import argument_error, counted
+from dynsim.errors import ArgumentError, counted
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 
@@ -55,7 +56,9 @@ class AllEquilibria(NamedTuple):
     starts: int
     end: str
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the result in a line."""
         kinds = [e.kind for e in self.found]
         said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds)) or (
@@ -155,7 +158,7 @@ class _Search:
             known[: min(PADDING, len(flat))] = flat[:PADDING]
         ends, scale = least_speed(self.flow, starts, jnp.zeros(()), jnp.asarray(known))
         if not np.isfinite(float(scale)):
-            raise argument_error("flow", "have a finite field at some start", "has not")
+            raise ArgumentError("flow", "have a finite field at some start", "has not")
         self.scale = float(scale)
         for k in range(len(jax.tree.leaves(ends)[0])):
             x, speed = newton(self.flow, jax.tree.map(lambda a, k=k: a[k], ends), max_steps=STEPS)
@@ -257,14 +260,14 @@ def token_permutations(n: int) -> list[Callable[[Array], Array]]:
         ValueError: for another n. For more tokens give an `invariant`, such as the sorted entries of the Gram matrix.
     """
     if integer("n", n, least=1) > 6:
-        raise argument_error("n", "be at most 6 (for more tokens give an `invariant`)", f"is {n}")
+        raise ArgumentError("n", "be at most 6 (for more tokens give an `invariant`)", f"is {n}")
     return [lambda x, order=jnp.asarray(order): x[order] for order in list(permutations(range(n)))[1:]]
 
 
 def _starts(flow: AbstractFlow, key: Key, box: Any, shape: Any, count: int) -> State:
     """Return random starts in the box, projected to the space, or on the space."""
     if (box is None) == (shape is None):
-        raise argument_error(["box", "shape"], "be given, one of them", "both are or none is")
+        raise ArgumentError(["box", "shape"], "be given, one of them", "both are or none is")
     if box is None:
         return random_starts(flow, key, shape, count)
     sides = box_sides("box", box)

@@ -11,8 +11,9 @@ from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basi
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow
@@ -45,6 +46,9 @@ class Limit(NamedTuple):
     speed: float
     verdict: str
     rate: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def settled(self) -> bool:
@@ -81,7 +85,7 @@ def settle(
         IntegrationError: if the integration fails.
     """
     if not 0 < first_time <= max_time:
-        raise argument_error("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")
+        raise ArgumentError("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")
     x, t, window, start = y0, 0.0, first_time, None
     while True:
         path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)

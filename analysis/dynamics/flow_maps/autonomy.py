@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from dynsim._core.host import filled, room_for
 from dynsim._core.types import State
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.programs import Programmed
 from dynsim.systems.base import AbstractFlow
 
@@ -76,7 +76,7 @@ def check_period(name: str, flow: AbstractFlow, points: State, period: float) ->
     if differs > max(PERIODIC * varies, ROUNDING * float(np.nanmax(np.abs(before), initial=0.0))):
         must = "be that of the forcing, or a multiple of it, to eight digits"
         share = f"by {differs / varies:.2g} times its change in time" if varies > 0 else f"by {differs:.2g}"
-        raise argument_error(name, must, f"is {period:.10g}, after which the field differs {share}")
+        raise ArgumentError(name, must, f"is {period:.10g}, after which the field differs {share}")
 
 
 def _at_moments(flow: AbstractFlow, points: State, later: float) -> Float[np.ndarray, "moments points d"]:

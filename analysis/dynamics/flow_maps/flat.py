@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dynsim._core.types import State
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 
 def flat_states(states: State) -> Float[np.ndarray, "states n"]:
@@ -25,7 +25,7 @@ def count_of(name: str, states: State) -> int:
     counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(states)}
     if len(counts) != 1 or 0 in counts:
         must = f"have the {name} on the first axis of every array"
-        raise argument_error(name, must, f"has lengths {sorted(counts)}")
+        raise ArgumentError(name, must, f"has lengths {sorted(counts)}")
     return counts.pop()
 
 

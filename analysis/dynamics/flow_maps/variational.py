@@ -11,7 +11,7 @@ from jaxtyping import Array
 from analysis.dynamics.flow_maps.rolled_solver import advanced
 from dynsim._core.types import State
 from dynsim._core.validation import number
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.programs import compiles_little
 from dynsim.systems.base import AbstractMap
 
@@ -30,12 +30,12 @@ def solver_of(system: Any, integrator: Any) -> "dfx.AbstractAdaptiveSolver | Non
     if integrator is None:
         return None
     if isinstance(system, AbstractMap):
-        raise argument_error("integrator", "be left out for a map", f"is {type(integrator).__name__}")
+        raise ArgumentError("integrator", "be left out for a map", f"is {type(integrator).__name__}")
     from dynsim.integrators import Diffrax
 
     if not isinstance(integrator, Diffrax):
         must = "solve many starts in one program, such as `Diffrax(Kvaerno4())` of a stiff flow"
-        raise argument_error("integrator", must, f"is {shown(integrator)}")
+        raise ArgumentError("integrator", must, f"is {shown(integrator)}")
     import diffrax as dfx
 
     return None if isinstance(integrator.solver, dfx.Tsit5) else integrator.solver

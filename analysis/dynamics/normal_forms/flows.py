@@ -8,6 +8,7 @@ from jaxtyping import Float, Inexact
 
 from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import Chart, FlowChart, Form, second_derivative, series, third_derivative
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
@@ -22,6 +23,9 @@ class Coefficient(NamedTuple):
 
     value: float
     size: float
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def bounded(self) -> float:

@@ -13,6 +13,7 @@ from analysis.dynamics.flow_maps.autonomy import fields
 from analysis.dynamics.flow_maps.unit_speed import TIMES, followed, typical_speed
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_in_given, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
+from dynsim.errors import ArgumentError
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
@@ -116,7 +117,7 @@ def _ends(
 
 def _orbit(flow: AbstractFlow, state: np.ndarray, period: float, kind: str) -> PeriodicOrbit | None:
     """Return the orbit of a kind to which a state and a period lead, if any."""
-    with contextlib.suppress(ValueError):  # they lead to none
+    with contextlib.suppress(ArgumentError, np.linalg.LinAlgError):  # they lead to none
         orbit = periodic_orbit(flow, jnp.asarray(state), period)
         return orbit if orbit.stability == kind else None
     return None

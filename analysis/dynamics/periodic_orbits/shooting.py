@@ -15,10 +15,10 @@ from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units, rounded_units
-from dynsim._core.printing import ROUNDING, printed
+from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
 from dynsim.simulation.checks import check_flow, check_start
 from dynsim.systems.base import AbstractFlow
@@ -54,10 +54,12 @@ class PeriodicOrbit(NamedTuple):
     gap: float
     stability: str
 
+    __repr__ = one_line
+
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the orbit in a line: stability, period and multipliers."""
         error = max(RESOLVED * float(np.max(np.abs(self.multipliers), initial=1.0)), self.trivial_error, self.gap)
         values = ", ".join(printed(value, error / ROUNDING, digits=5) for value in self.multipliers.tolist())
@@ -100,7 +102,7 @@ def periodic_orbit(
     time, count = number("period", period), integer("segments", segments, least=1)
     if not forced and depends_on_time(flow, start):
         must = "be True for a flow that depends on time, with the period of its forcing"
-        raise argument_error("forced", must, f"is {forced}")
+        raise ArgumentError("forced", must, f"is {forced}")
     if forced:
         check_period("period", flow, jax.tree.map(lambda a: a[None], start), time)
     turn = _turn(flow, start, shift)
@@ -123,7 +125,7 @@ def periodic_orbit(
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
-            raise argument_error("guess", "lead to a periodic orbit", "leaves the finite numbers")
+            raise ArgumentError("guess", "lead to a periodic orbit", "leaves the finite numbers")
         matrix, right = _newton_system(nodes, bases, gaps, np.asarray(maps), np.asarray(speeds), forced)
         change = np.linalg.lstsq(matrix, right, rcond=FLAT)[0]
         spread = np.ptp(
@@ -135,14 +137,14 @@ def periodic_orbit(
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
             found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), forced)
             if not 1 / FURTHEST <= time / period <= FURTHEST:  # it may be that of several turns
-                raise argument_error("period", "be near that of the orbit", f"is {period:g}, and leads to {time:g}")
+                raise ArgumentError("period", "be near that of the orbit", f"is {period:g}, and leads to {time:g}")
             return found
         moves = change[:-1].reshape(count, -1)
         nodes = np.stack([_moved(pair, x + B @ m) for x, B, m in zip(nodes, bases, moves, strict=True)])
         time += 0.0 if forced else float(np.clip(change[-1], -time / 3, time / 3))
         if lost is not None and lost(restored(jnp.asarray(nodes[0])), time):
-            raise argument_error("guess", "be near a periodic orbit", "leads away from where it is looked for")
-    raise argument_error("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
+            raise ArgumentError("guess", "be near a periodic orbit", "leads away from where it is looked for")
+    raise ArgumentError("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
 
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
@@ -179,7 +181,7 @@ def _found(
 ) -> PeriodicOrbit:
     """Return the orbit with its multipliers; raise `ValueError` if it is an equilibrium."""
     if size <= SMALL * (1 + float(np.max(np.abs(nodes)))):
-        raise argument_error("guess", "be near a periodic orbit", "leads to an equilibrium")
+        raise ArgumentError("guess", "be near a periodic orbit", "leads to an equilibrium")
     monodromy = bases[0]
     for step in maps:
         monodromy = step @ monodromy
@@ -202,11 +204,11 @@ def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
         return np.zeros(flat.shape)
     turn = np.asarray(ravel_pytree(jax.tree.map(lambda a: jnp.asarray(reals("shift", a), float), shift))[0])
     if turn.shape != flat.shape:
-        raise argument_error("shift", f"have {flat.size} entries, as the state", f"has {turn.size}")
+        raise ArgumentError("shift", f"have {flat.size} entries, as the state", f"has {turn.size}")
     field = lambda x: np.asarray(ravel_pytree(flow.vector_field(jnp.zeros(()), restored(jnp.asarray(x))))[0])
     here, there = field(flat), field(np.asarray(flat) + turn)
     if not np.max(np.abs(there - here)) <= 1e-9 * (1 + np.max(np.abs(here))):
-        raise argument_error("shift", "hold whole periods of angles, after which the field is the same", "does not")
+        raise ArgumentError("shift", "hold whole periods of angles, after which the field is the same", "does not")
     return turn
 
 

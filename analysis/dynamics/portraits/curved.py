@@ -11,8 +11,9 @@ from analysis.dynamics.attractors.basins import Search, labelled, set_up
 from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.unit_speed import Frozen
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 SAME = 1e-6  # distance within which an attractor is an equilibrium that was found
@@ -43,6 +44,9 @@ class Portrait(NamedTuple):
     cycles: tuple[Cycle, ...] = ()
     families: tuple[Family, ...] = ()
     others: Mapping[int, str] = {}
+
+    __repr__ = one_line
+    __str__ = report
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return as named arrays, to be saved, all fields but cycles, families and the kinds of other attractors."""
@@ -87,14 +91,14 @@ def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0,
 
 def _check(flow: AbstractFlow, num_points: int, horizon: float, d: int) -> None:
     if num_points < 8:
-        raise argument_error("num_points", "be at least 8", f"is {num_points}")
+        raise ArgumentError("num_points", "be at least 8", f"is {num_points}")
     if not horizon > 0:
-        raise argument_error("horizon", "be positive", f"is {horizon}")
+        raise ArgumentError("horizon", "be positive", f"is {horizon}")
     try:
         jax.eval_shape(flow.vector_field, jnp.zeros(()), jnp.ones(d))
     except (TypeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]
-        raise argument_error("flow", f"have states of shape ({d},)", f"does not ({reason})") from None
+        raise ArgumentError("flow", f"have states of shape ({d},)", f"does not ({reason})") from None
 
 
 def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -> Portrait:

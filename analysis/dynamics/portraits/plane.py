@@ -14,9 +14,10 @@ from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import curves
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.periodic_orbits.limit_cycles import cycles_with_paths
+from dynsim._core.printing import one_line
 from dynsim._core.types import Time
 from dynsim._core.validation import integer, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
 from dynsim.systems.base import AbstractFlow
 
@@ -109,16 +110,18 @@ class PhasePlane(NamedTuple):
     forced: bool
     poles: Bool[np.ndarray, "rows columns 2"]
 
+    __repr__ = one_line
+
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return in a line what was found."""
         places = [
             f"{e.kind} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
             for e, p in zip(self.equilibria, self.points, strict=True)
         ]
-        places += [family.said() for family in self.families]
+        places += [str(family) for family in self.families]
         cycles = [f"{k} cycle of period {p:.8g}" for k, p in zip(self.cycle_kinds, self.periods, strict=True)]
         return "; ".join(places + cycles) or "no equilibrium and no limit cycle in the window"
 
@@ -163,7 +166,7 @@ def phase_plane(
     _check_states(flow, points[0])
     field = fields(flow, points, t)[:, list(axes)].reshape(side, side, 2)
     if not np.any(np.isfinite(field)):
-        raise argument_error("box", "hold points at which the field is finite", "holds none")
+        raise ArgumentError("box", "hold points at which the field is finite", "holds none")
     in_plane = lambda p: fields(flow, lifted(p), t)[:, list(axes)]
     poles = beside_poles(in_plane, xs, ys, field)
     forced = change_in_time(flow, points)[0] > 0
@@ -185,10 +188,10 @@ def window(box: Sequence[float] | np.ndarray, dimension: int) -> tuple[np.ndarra
     """Return the low and the high corner of a window; raise `ValueError` for an empty one, or of another dimension."""
     values = np.asarray(reals("box", box), float).ravel()
     if values.size != 2 * dimension:
-        raise argument_error("box", f"have {2 * dimension} numbers, low and high of each axis", f"has {values.size}")
+        raise ArgumentError("box", f"have {2 * dimension} numbers, low and high of each axis", f"has {values.size}")
     low, high = values[::2], values[1::2]
     if not np.all(np.isfinite(values)) or not np.all(low < high):
-        raise argument_error("box", "hold more than a point on each axis, low before high", f"is {values.tolist()}")
+        raise ArgumentError("box", "hold more than a point on each axis, low before high", f"is {values.tolist()}")
     return low, high
 
 
@@ -204,9 +207,9 @@ def _check_states(flow: AbstractFlow, x: np.ndarray) -> None:
         shape = jax.eval_shape(flow.vector_field, np.zeros(()), x).shape
     except (TypeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]
-        raise argument_error("flow", f"have states of shape {x.shape}", f"does not ({reason})") from None
+        raise ArgumentError("flow", f"have states of shape {x.shape}", f"does not ({reason})") from None
     if shape != x.shape:
-        raise argument_error("flow", f"have states of shape {x.shape}", f"has a field of shape {shape}")
+        raise ArgumentError("flow", f"have states of shape {x.shape}", f"has a field of shape {shape}")
 
 
 def _equilibria(
@@ -246,7 +249,7 @@ def _starts(given: Array | np.ndarray | int, low: np.ndarray, high: np.ndarray) 
         return _spread(low, high, int(np.ceil(np.sqrt(given))))[:given] if given else np.empty((0, 2))
     starts = np.asarray(reals("trajectories", given), float)
     if starts.ndim != 2 or starts.shape[1] != 2:
-        raise argument_error("trajectories", "have shape (starts, 2)", f"has shape {starts.shape}")
+        raise ArgumentError("trajectories", "have shape (starts, 2)", f"has shape {starts.shape}")
     return starts
 
 

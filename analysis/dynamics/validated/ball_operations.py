@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dynsim.errors import UnavailableError, argument_error
+from dynsim.errors import ArgumentError, UnavailableError
 from dynsim.programs.program import COMPARING, Operation
 
 
@@ -61,8 +61,8 @@ def _repeated(a: Any, exponent: int) -> Any:
     return found
 
 
-def _not_smooth() -> ValueError:
-    return argument_error("flow", "be smooth along its orbit", "cannot be shown to be")
+def _not_smooth() -> ArgumentError:
+    return ArgumentError("flow", "be smooth along its orbit", "cannot be shown to be")
 
 
 def _as_ball(a: Any) -> Any:

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from analysis.dynamics.validated.ball_operations import ENTRYWISE, ball, flint, may_jump
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.programs import Program, ProgramError, Tabulated, scalar_program
 
 Balls = Any
@@ -76,7 +76,7 @@ def _enclosed(fn: Callable[[Any], Any], size: int, *, drop_zeros: bool = False) 
         return Tabulated(program, ENTRYWISE, _constant)
     except ProgramError as error:
         must = "use only operations that ball arithmetic can enclose"
-        raise argument_error("flow", must, f"uses {error.uses}") from None
+        raise ArgumentError("flow", must, f"uses {error.uses}") from None
 
 
 def _check_whole(program: Program) -> None:

@@ -17,8 +17,9 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.validated.ball_operations import ball
 from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues, ends_of, is_inside
+from dynsim._core.printing import one_line, report
 from dynsim._core.validation import box_sides, integer, number, reals
-from dynsim.errors import argument_error, counted
+from dynsim.errors import ArgumentError, counted
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)  # half sides of boxes in which uniqueness is tried
@@ -37,6 +38,9 @@ class CertifiedEquilibrium(NamedTuple):
     unique: Float[np.ndarray, "2 d"]
     kind: str
     eigenvalues: tuple[Any, ...]
+
+    __repr__ = one_line
+    __str__ = report
 
     @property
     def enclosure(self) -> Float[np.ndarray, "2 d"]:
@@ -57,12 +61,14 @@ class CertifiedCount(NamedTuple):
     boxes: int
     end: str
 
+    __repr__ = one_line
+
     @property
     def exact(self) -> bool:
         """Whether the count is certified."""
         return not len(self.undecided)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         """Return the count in a line."""
         kinds = [e.kind for e in self.found]
         said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
@@ -93,7 +99,7 @@ def certified_equilibrium(
     x = problem.newton(np.asarray(near, float).ravel())
     found = problem.certified(x)
     if found is None:
-        raise argument_error("near", "be near a regular equilibrium", "leads to none that can be certified")
+        raise ArgumentError("near", "be near a regular equilibrium", "leads to none that can be certified")
     return found
 
 
@@ -124,7 +130,7 @@ def certified_count(
     sides = box_sides("box", box)
     problem = _Problem(system, sides[0], period)
     if problem.normals:
-        raise argument_error("system", "be on Euclidean space to count in a box", "is on a curved space")
+        raise ArgumentError("system", "be on Euclidean space to count in a box", "is on a curved space")
     return _Subdivision(problem, sides, integer("max_boxes", max_boxes, least=1), number("smallest", smallest)).result()
 
 
@@ -154,10 +160,10 @@ class _Problem:
         start = np.asarray(reals("near", near), float)
         self.is_map, self.system = isinstance(system, AbstractMap), system
         if not isinstance(system, AbstractFlow | AbstractMap):
-            raise argument_error("system", "be a flow or a map", f"is a {type(system).__name__}")
+            raise ArgumentError("system", "be a flow or a map", f"is a {type(system).__name__}")
         self.period = integer("period", period, least=1)
         if not self.is_map and self.period != 1:
-            raise argument_error("period", "be 1 for a flow", f"is {self.period}")
+            raise ArgumentError("period", "be 1 for a flow", f"is {self.period}")
         self.shape = start.shape
         self.size = start.size
         point = system.space.project(jnp.asarray(start))

@@ -23,8 +23,9 @@ from analysis.dynamics.validated.ball_operations import ball, flint
 from analysis.dynamics.validated.balls import Balls, balls, entries
 from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
 from analysis.dynamics.validated.taylor import TaylorSteps, arithmetic
+from dynsim._core.printing import one_line
 from dynsim._core.validation import instance, number
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 
@@ -132,12 +133,12 @@ class OrbitEquations:
             there = self.steps.field(entries([*(balls(x) + self.turn), *later], size))
             if not all(a.overlaps(b) for a, b in zip(here, there, strict=True)):
                 if any(v != 0 for v in self.turn):
-                    raise argument_error("shift", "hold whole periods of angles", "does not: the field differs there")
+                    raise ArgumentError("shift", "hold whole periods of angles", "does not: the field differs there")
                 must = "hold a period of the forcing, as a ball such as `2 * flint.arb.pi()`"
                 given = forcing_period(period).str(6, radius=False)
-                raise argument_error("period", must, f"is {given}: the field differs there")
+                raise ArgumentError("period", must, f"is {given}: the field differs there")
         if not self.forced and depends_on_time(self.flow, self._restored(jnp.asarray(x))):
-            raise argument_error("period", "be given for a flow that depends on time", "is missing")
+            raise ArgumentError("period", "be given for a flow that depends on time", "is missing")
 
     def _marched(self, rows: list[np.ndarray]) -> tuple[list[Balls], list[Any]]:
         """Return the nodes after each step of the orbit, and the shares of the period that the steps take, sum one.
@@ -333,9 +334,9 @@ def _floats(matrix: Any) -> np.ndarray:
     return np.array([[float(v.mid()) for v in row] for row in matrix.tolist()])
 
 
-def unproved(said: str) -> ValueError:
+def unproved(said: str) -> ArgumentError:
     """Return the error of an orbit for which no proof is found."""
-    return argument_error("orbit", "be near a regular periodic orbit to be certified", said)
+    return ArgumentError("orbit", "be near a regular periodic orbit to be certified", said)
 
 
 def _turn(shift: Any, size: int) -> tuple[Balls, int | None]:
@@ -347,7 +348,7 @@ def _turn(shift: Any, size: int) -> tuple[Balls, int | None]:
         return balls(np.zeros(size)), None
     given = np.asarray(ravel_pytree(shift)[0], float)
     if given.shape != (size,):
-        raise argument_error("shift", f"have {size} entries, as the state", f"has {given.size}")
+        raise ArgumentError("shift", f"have {size} entries, as the state", f"has {given.size}")
     if not np.any(given):
         return balls(given), None
     turns = np.round(given / (2 * np.pi)).astype(int)
@@ -360,7 +361,7 @@ def forcing_period(period: Any) -> Any:
     """Return the period of a forcing as a ball."""
     found = period if isinstance(period, flint().arb) else ball(float(number("period", period)))
     if not (found.is_finite() and found > 0):
-        raise argument_error("period", "be positive", f"is {found}")
+        raise ArgumentError("period", "be positive", f"is {found}")
     return found
 
 
@@ -390,7 +391,9 @@ class CertifiedOrbit(NamedTuple):
     stability: str
     units: tuple[Any, float] = (1.0, 1.0)
 
-    def __repr__(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return the orbit in a line."""
         values = ", ".join((v.real if v.imag == 0 else v).str(DIGITS) for v in self.multipliers)
         least, period = "least period" if self.least else "period", self.period.str(DIGITS)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from dynsim._core.types import Key
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 from dynsim.io.data import data_file
 from dynsim.io.npz import read_arrays
 
@@ -26,7 +26,7 @@ def given_words(
     has, vectors = read_vectors(file, vocabulary)
     m, d = vectors.shape[1], drawn.shape[1]
     if m > d:
-        raise argument_error("vectors", f"have at most {d} numbers, the dimension of tokens", f"have {m}")
+        raise ArgumentError("vectors", f"have at most {d} numbers, the dimension of tokens", f"have {m}")
     away = vectors - np.mean(vectors, axis=0)
     isometry = np.linalg.qr(np.asarray(jax.random.normal(jax.random.fold_in(key, 1), (d, m)), float))[0]
     size = np.sqrt(np.mean(np.sum(away**2, axis=1)) / d)
@@ -48,17 +48,17 @@ def read_vectors(
     known = _npz_vectors(place) if place.suffix == ".npz" else _text_vectors(place, frozenset(vocabulary))
     has = np.array([word in known for word in vocabulary])
     if not np.any(has):
-        raise argument_error("vectors", "have vectors for words of the sentences", f"`{place}` has none")
+        raise ArgumentError("vectors", "have vectors for words of the sentences", f"`{place}` has none")
     vectors = np.array([known[word] for word in vocabulary if word in known], float)
     if vectors.ndim != 2 or not np.all(np.isfinite(vectors)):
-        raise argument_error("vectors", "hold finite vectors of one length", f"`{place}` does not")
+        raise ArgumentError("vectors", "hold finite vectors of one length", f"`{place}` does not")
     return has, vectors
 
 
 def _npz_vectors(place: Path) -> dict[str, np.ndarray]:
     arrays = read_arrays(place)
     if not {"word", "vec"} <= set(arrays) or len(arrays["word"]) != len(arrays["vec"]):
-        raise argument_error("vectors", "hold arrays `word` and `vec` of one length", f"`{place}` does not")
+        raise ArgumentError("vectors", "hold arrays `word` and `vec` of one length", f"`{place}` does not")
     words = [word.decode() if isinstance(word, bytes) else str(word) for word in arrays["word"].tolist()]
     return dict(zip(words, arrays["vec"], strict=True))
 
@@ -72,7 +72,7 @@ def _text_vectors(place: Path, wanted: frozenset[str]) -> dict[str, list[float]]
                 found[word] = [float(number) for number in numbers]
     except ValueError as error:
         must = "have a word and its numbers on each line"
-        raise argument_error("vectors", must, f"`{place}` has not ({reason(error)})") from None
+        raise ArgumentError("vectors", must, f"`{place}` has not ({reason(error)})") from None
     if len({len(vector) for vector in found.values()}) > 1:
-        raise argument_error("vectors", "hold vectors of one length", f"`{place}` does not")
+        raise ArgumentError("vectors", "hold vectors of one length", f"`{place}` does not")
     return found

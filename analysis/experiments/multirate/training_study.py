@@ -15,7 +15,7 @@ import numpy as np
 from analysis.experiments import Arrays, Experiment
 from dynsim._core.types import Key
 from dynsim._runtime.progress import progress
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.data import data_file
 from dynsim.networks.multirate.byte_text import random_windows, read_bytes, windows
@@ -213,7 +213,7 @@ def trained_network(record: Arrays, config: Mapping[str, Any], name: str) -> Mul
     """
     variants = {found["name"]: found for found in config["variants"]}
     if name not in variants:
-        raise argument_error("name", f"be one of {', '.join(variants)}", f"is `{name}`")
+        raise ArgumentError("name", f"be one of {', '.join(variants)}", f"is `{name}`")
     entry = variants[name]
     model = _start(Variant(name, MultirateConfig(**entry["network"]), entry["held"]), jax.random.key(0))
     moving, still = eqx.partition(model, eqx.is_inexact_array)

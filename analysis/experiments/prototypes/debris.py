@@ -18,7 +18,7 @@ from analysis.experiments.prototypes.orbits import REGIMES, Catalogue, Objects, 
 from analysis.experiments.prototypes.scores import chance_band, contingency, matching
 from dynsim._core.types import Key
 from dynsim._runtime.progress import progress
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import iterate
@@ -173,7 +173,7 @@ def best_epoch(scores: Float[np.ndarray, "seeds epochs 3"]) -> Int[np.ndarray, "
         ValueError: for scores of the start alone.
     """
     if scores.ndim != 3 or scores.shape[1] < 2:
-        raise argument_error("scores", "have shape (seeds, epochs, 3) with two epochs at least", f"has {scores.shape}")
+        raise ArgumentError("scores", "have shape (seeds, epochs, 3) with two epochs at least", f"has {scores.shape}")
     return 1 + np.argmax(scores[:, 1:, 0], axis=1)
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.io.data import data_file
 from dynsim.io.npz import read_arrays
 from dynsim.networks.sentiment.words import Cleaning
@@ -82,7 +82,7 @@ def _read(corpus: Corpus, name: str, split: str, known: dict[str, int]) -> tuple
     rows = [rows[number] for number in chosen]
     labels = [int(row["label"]) for row in rows]
     if not set(labels) <= set(range(corpus.classes)):
-        raise argument_error("classes", f"be above {max(labels)}, a label in `{name}`", f"is {corpus.classes}")
+        raise ArgumentError("classes", f"be above {max(labels)}, a label in `{name}`", f"is {corpus.classes}")
     return [[known[word] for word in WORDS(row["text"]) if word in known][: corpus.length] for row in rows], labels
 
 

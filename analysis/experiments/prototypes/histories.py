@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 from analysis.experiments.prototypes.kmeans import nearest, spread
 from analysis.experiments.prototypes.scores import scores
 from dynsim._core.types import State, Step
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import assignments, competitive_loss, entropy, prototype_variance, separation
 from dynsim.systems.prototypes.descent import DescentMap
@@ -49,10 +49,10 @@ def history(path: Trajectory, labels: Int[np.ndarray, " n"], num_classes: int, *
     """
     descent = path.system
     if not isinstance(descent, DescentMap):
-        raise argument_error("path", "be one of a `DescentMap`", f"is one of {type(descent).__name__}")
+        raise ArgumentError("path", "be one of a `DescentMap`", f"is one of {type(descent).__name__}")
     count = descent.flow.embed(path.initial).shape[0]
     if np.shape(labels) != (count,):
-        raise argument_error("labels", f"hold one class for each of {count} points", f"has shape {np.shape(labels)}")
+        raise ArgumentError("labels", f"hold one class for each of {count} points", f"has shape {np.shape(labels)}")
     kept = (jnp.asarray(path.ts)[::every], jax.tree.map(lambda y: y[::every], path.ys))
     S = path.along(lambda x: separation(descent.flow.prototypes(x)))
     return History(S, *_measured(descent, *kept, jnp.asarray(labels), num_classes))

@@ -9,7 +9,7 @@ from jaxtyping import Key as KeyArray
 
 from dynsim._core.types import Key, Scalar
 from dynsim._core.validation import integer
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, squared_distances
 from dynsim.systems.prototypes.flow import as_points
 
@@ -36,7 +36,7 @@ def kmeans(key: Key, z: Embeddings, num_clusters: int, *, restarts: int = 10) ->
     points = as_points("z", z)
     count, restarts = integer("num_clusters", num_clusters, least=1), integer("restarts", restarts, least=1)
     if count > points.shape[0]:
-        raise argument_error("num_clusters", f"be at most {points.shape[0]}, the number of points", f"is {count}")
+        raise ArgumentError("num_clusters", f"be at most {points.shape[0]}, the number of points", f"is {count}")
     found = _restarted(jax.random.split(key, restarts), points, count)
     best = jnp.argmin(found.inertia)
     return KMeans(*(part[best] for part in found))

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from dynsim._core.validation import number, reals
-from dynsim.errors import UnavailableError, argument_error
+from dynsim.errors import ArgumentError, UnavailableError
 
 
 def neighbour_map(points: ArrayLike, *, perplexity: float = 30.0) -> Float[np.ndarray, "points 2"]:
@@ -25,11 +25,11 @@ def neighbour_map(points: ArrayLike, *, perplexity: float = 30.0) -> Float[np.nd
     found, neighbours = np.asarray(reals("points", points), float), number("perplexity", perplexity)
     if found.ndim != 2 or found.shape[1] < 2 or len(found) <= neighbours:
         must = f"have more rows than `perplexity`, {neighbours:g}, and at least two columns"
-        raise argument_error("points", must, f"has shape {found.shape}")
+        raise ArgumentError("points", must, f"has shape {found.shape}")
     try:
         from sklearn.manifold import TSNE
     except ImportError:
-        must = "be mapped by scikit-learn (`pip install dynsim[text]`)"
-        raise argument_error("points", must, "it is missing", kind=UnavailableError) from None
+        needs = "scikit-learn (`pip install dynsim[text]`), which is missing"
+        raise UnavailableError(f"The map of neighbours needs {needs}.") from None
     scaled = (found - found.mean(axis=0)) / max(float(np.std(found)), np.finfo(float).tiny)
     return TSNE(perplexity=neighbours, init="pca", random_state=0).fit_transform(scaled.astype(np.float32))

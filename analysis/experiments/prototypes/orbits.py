@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dynsim._core.types import Key
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 EARTH = 398_600.4418
 """The gravitational parameter mu of the Earth, in km^3 / s^2."""
@@ -75,7 +75,7 @@ def draw_objects(key: Key, catalogue: Catalogue) -> Objects:
     """
     low, high = catalogue.noise
     if not 0 <= low <= high:
-        raise argument_error("noise", "be a range of non-negative numbers", f"is {catalogue.noise}")
+        raise ArgumentError("noise", "be a range of non-negative numbers", f"is {catalogue.noise}")
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
     count = catalogue.objects
     deviations = rng.uniform(low, high, len(REGIMES))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from dynsim._core.types import Key
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 Table = Int[np.ndarray, "classes clusters"]
 
@@ -25,7 +25,7 @@ def contingency(labels: ArrayLike, clusters: ArrayLike, num_classes: int, num_cl
     """
     first, second = _numbers("labels", labels, num_classes), _numbers("clusters", clusters, num_clusters)
     if first.shape != second.shape:
-        raise argument_error("clusters", f"hold {len(first)} numbers, as `labels` does", f"holds {len(second)}")
+        raise ArgumentError("clusters", f"hold {len(first)} numbers, as `labels` does", f"holds {len(second)}")
     flat = np.bincount(first * num_clusters + second, minlength=num_classes * num_clusters)
     return flat.reshape(num_classes, num_clusters)
 
@@ -107,15 +107,15 @@ def _entropy(p: np.ndarray) -> float:
 def _table(table: ArrayLike) -> Table:
     found = np.asarray(table)
     if found.ndim != 2 or found.dtype.kind not in "iu" or np.any(found < 0) or np.sum(found) < 2:
-        raise argument_error("table", "hold the counts of at least two points in shape (classes, clusters)", "does not")
+        raise ArgumentError("table", "hold the counts of at least two points in shape (classes, clusters)", "does not")
     return found
 
 
 def _numbers(name: str, values: ArrayLike, count: int) -> Int[np.ndarray, " points"]:
     found = np.asarray(values)
     if found.ndim != 1 or found.dtype.kind not in "iu" or found.size == 0:
-        raise argument_error(name, "hold one integer for each point", f"has shape {found.shape} of {found.dtype}")
+        raise ArgumentError(name, "hold one integer for each point", f"has shape {found.shape} of {found.dtype}")
     if np.min(found) < 0 or np.max(found) >= count:
         wrong = np.min(found) if np.min(found) < 0 else np.max(found)
-        raise argument_error(name, f"hold numbers from 0 to {count - 1}", f"has {wrong}")
+        raise ArgumentError(name, f"hold numbers from 0 to {count - 1}", f"has {wrong}")
     return found.astype(int)

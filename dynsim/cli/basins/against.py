@@ -54,7 +54,7 @@ def _tell(name: str, found: "FractionCurves", count: int, longest: int) -> None:
             for value, row in zip(found.parameters, found.attractors, strict=True)
             if int(label) in row
         )
-        say(f"  basin {label + 1}, at {name} = {value:.6g}: {first!r}")
+        say(f"  basin {label + 1}, at {name} = {value:.6g}: {first}")
     if told := unsettled(found.is_stiff, found.labels, longest):
         say(f"  {told}")
 

@@ -12,7 +12,7 @@ from dynsim.cli.parsing.options import check_outputs, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.solvers import unsettled
 from dynsim.cli.parsing.system import parse_system
-from dynsim.errors import argument_error, check_at_least, counted
+from dynsim.errors import ArgumentError, check_at_least, counted
 
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.basins import Basins, Search
@@ -37,7 +37,7 @@ def main(words: Sequence[str]) -> int:
     start, known, which = window(o, made)
     ends = np.asarray(o.box or box_of(o, made, which), float)
     if len(ends) != 2 * len(which):
-        raise argument_error("box", f"have two ends for each of {len(which)} axes", f"has {len(ends)} numbers")
+        raise ArgumentError("box", f"have two ends for each of {len(which)} axes", f"has {len(ends)} numbers")
     ends = ends.reshape(-1, 2)
     return (sampled if o.sample else on_grid)(o, made, start, known, which, ends)
 
@@ -46,13 +46,13 @@ def check_together(o: BasinsOptions) -> None:
     """Raise `ValueError` for options that do not fit each other."""
     check_at_least(2, values=o.values)
     if len(o.box) % 2:
-        raise argument_error("box", "have two ends for each axis", f"has {counted(len(o.box), 'number')}")
+        raise ArgumentError("box", "have two ends for each axis", f"has {counted(len(o.box), 'number')}")
     if o.edge and o.sample:
-        raise argument_error("edge", "be used with a grid, not with `--sample`", "is given with both")
+        raise ArgumentError("edge", "be used with a grid, not with `--sample`", "is given with both")
     if o.sample and not o.against and o.figure != BasinsOptions.figure:
-        raise argument_error("figure", "be left out with `--sample`, unless `--against` is given", f"is `{o.figure}`")
+        raise ArgumentError("figure", "be left out with `--sample`, unless `--against` is given", f"is `{o.figure}`")
     if o.against and not o.sample:
-        raise argument_error("sample", "be the number of starts for each value of `--against`", "is 0")
+        raise ArgumentError("sample", "be the number of starts for each value of `--against`", "is 0")
 
 
 def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]]":
@@ -65,18 +65,18 @@ def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]
     if o.plane:
         which = [known.index(name, "plane") for name in o.plane]
         if len(set(which)) < len(which):
-            raise argument_error("plane", "name different components", f"names {', '.join(o.plane)}")
+            raise ArgumentError("plane", "name different components", f"names {', '.join(o.plane)}")
     else:
         which = list(range(size))
     if len(which) > 2 and not o.sample:
-        raise argument_error("plane", f"name two of {', '.join(known.names)}", f"is not given for {size} components")
+        raise ArgumentError("plane", f"name two of {', '.join(known.names)}", f"is not given for {size} components")
     return start, known, which
 
 
 def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
     """Return the window of the catalogue; raise `ValueError` for a system that has none."""
     if not made.box:
-        raise argument_error("box", f"be given for `{o.system}`: low and high of each axis", "is not")
+        raise ArgumentError("box", f"be given for `{o.system}`: low and high of each axis", "is not")
     return [float(made.box[2 * k + side]) for k in which for side in (0, 1)]
 
 
@@ -93,7 +93,7 @@ def search_of(o: BasinsOptions, known: "Components") -> "Search":
         try:
             turns[place] = float(number(value))
         except (ValueError, OverflowError):
-            raise argument_error("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
+            raise ArgumentError("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
     return Search(
         period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol,
         integrator=of_many(o.integrator, o.rtol),
@@ -109,7 +109,7 @@ def on_grid(
 
     shape = o.shape * len(which) if len(o.shape) == 1 else o.shape
     if len(shape) != len(which):
-        raise argument_error("shape", f"have one number, or one for each of {len(which)} axes", f"has {len(shape)}")
+        raise ArgumentError("shape", f"have one number, or one for each of {len(which)} axes", f"has {len(shape)}")
     check_at_least(2, shape=min(shape))
     sizes = {"shape": max(shape)}
     check_memory(lambda shape: FLOAT * WINDOW_STATES * len(known.names) * shape ** len(which), **sizes)
@@ -138,7 +138,7 @@ def tell(found: "Basins") -> None:
     size = " x ".join(str(n) for n in found.labels.shape)
     say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")
     for k, attractor in enumerate(found.attractors):
-        say(f"  {found.shares.get(k, 0.0):8.4f}  {attractor!r}")
+        say(f"  {found.shares.get(k, 0.0):8.4f}  {attractor}")
     for k, share in found.shares.items():
         if k < 0:
             say(f"  {share:8.4f}  {FATES[k]}")
@@ -146,7 +146,7 @@ def tell(found: "Basins") -> None:
         say(f"  {told}")
     for other in found.others:
         word = "attraction undecided" if other.stability == "undecided" else "not attracting"
-        say(f"  {word}: {other!r}")
+        say(f"  {word}: {other}")
     if not found.attractors:
         say("no attractor was found: nothing in this window settles")
 
@@ -214,7 +214,7 @@ def sampled(
     from dynsim.keys import random_key
 
     if not (np.all(np.isfinite(ends)) and np.all(ends[:, 0] < ends[:, 1])):
-        raise argument_error("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
+        raise ArgumentError("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
     base, restored = ravel_pytree(start)
     low, high = jnp.asarray(ends[:, 0]), jnp.asarray(ends[:, 1])
 

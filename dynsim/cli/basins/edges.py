@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynsim.cli.parsing.options import say
-from dynsim.errors import counted
+from dynsim.errors import ArgumentError, counted
 
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.basins import Basins, Search
@@ -31,13 +31,13 @@ def edges(
         words = f"basins {pair[0] + 1} and {pair[1] + 1}"
         try:
             edge = edge_state(made.system, state(one), state(other), options=options)
-        except ValueError as error:  # as on an edge with a torus
+        except ArgumentError as error:  # as on an edge with a torus
             say(f"  no edge state between {words}: {error}")
             continue
         kept[pair] = edge
         grown = f"{counted(edge.unstable_dimension, 'unstable direction')}"
         spread = "" if edge.exponents is None else f", spread {np.array2string(edge.spread, precision=3)}"
-        say(f"  edge of {words}: {edge.limit!r}{spread}, {grown}, known to {edge.width:.1g}")
+        say(f"  edge of {words}: {edge.limit}{spread}, {grown}, known to {edge.width:.1g}")
     if not kept:
         say("no edge state was found: no two basins touch on this grid, or their edges were lost")
     return kept

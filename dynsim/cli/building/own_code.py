@@ -20,20 +20,15 @@ import numpy as np
 import analysis
 import dynsim
 import figures
-from dynsim.errors import argument_error, nearest, reason
+from dynsim.errors import ArgumentError, nearest, reason
 from dynsim.io.serialisation import execute_file, loaded_file
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.named import components, listed
 
 SHAPING = "`--tokens`, `--dimension`, `--initial`"  # the options of `dynsim simulate` that set the shape of a state
 SHOWN = 100  # characters of a quoted line
-NOT_THE_USERS = tuple(
-    Path(folder).resolve()
-    for folder in (
-        *(Path(str(package.__file__)).parent for package in (dynsim, analysis, figures)),
-        *(sysconfig.get_path(p) for p in ("stdlib", "purelib", "platlib")),
-    )
-)
+OURS = tuple(Path(str(package.__file__)).parent.resolve() for package in (dynsim, analysis, figures))
+NOT_THE_USERS = (*OURS, *(Path(sysconfig.get_path(p)).resolve() for p in ("stdlib", "purelib", "platlib")))
 
 
 def imported(path: str, argument: str = "system", *, beside: str = "") -> Any:
@@ -48,25 +43,25 @@ def imported(path: str, argument: str = "system", *, beside: str = "") -> Any:
     module = loaded_file(where) if same else _module(where, argument)
     if not hasattr(module, name):
         names = [n for n in vars(module) if not n.startswith("_")]
-        raise argument_error(argument, f"name an object in `{where}`", f"`{name}` does not exist{nearest(name, names)}")
+        raise ArgumentError(argument, f"name an object in `{where}`", f"`{name}` does not exist{nearest(name, names)}")
     return getattr(module, name)
 
 
-def without_name(argument: str, file: str) -> ValueError:
+def without_name(argument: str, file: str) -> ArgumentError:
     """Return the error on a file that is given without the name of one of its objects, which it lists."""
     module = executed(argument, file)
     here = lambda made: callable(made) and getattr(made, "__module__", "") == module.__name__
     is_one = lambda made: here(made) or isinstance(made, AbstractFlow | AbstractMap)
     names = tuple(name for name, made in vars(module).items() if is_one(made) and not name.startswith("_"))
     has = f"`{file}` is given without (it has {listed(names) or 'none'})"
-    return argument_error(argument, f"be `{file}:NAME`, with the name of a function, a flow or a map", has)
+    return ArgumentError(argument, f"be `{file}:NAME`, with the name of a function, a flow or a map", has)
 
 
 def _module(where: str, argument: str) -> ModuleType:
     if where.endswith(".py"):
         return executed(argument, where)
     if not where or where.startswith("."):
-        raise argument_error(argument, "be `file.py:name` or `module:name`", f"names the module `{where}`")
+        raise ArgumentError(argument, "be `file.py:name` or `module:name`", f"names the module `{where}`")
     with own_code(argument, f"name a module that can be imported: `{where}`"):
         return importlib.import_module(where)
 
@@ -74,7 +69,7 @@ def _module(where: str, argument: str) -> ModuleType:
 def executed(name: str, file: str) -> ModuleType:
     """Return the module of a Python file, executed anew; raise `ValueError`, naming the argument, if that fails."""
     if not Path(file).is_file():
-        raise argument_error(name, "name a file", f"`{file}` does not exist")
+        raise ArgumentError(name, "name a file", f"`{file}` does not exist")
     with own_code(name, f"name a file that can be imported: `{file}`"):
         return execute_file(file)  # under a module name that run files can store
 
@@ -90,7 +85,7 @@ def own_code(name: str, must: str) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:  # noqa: BLE001  (the code may raise anything)
-        raise argument_error(name, must, f"{_line_of(error)}raised {type(error).__name__}: {reason(error)}") from None
+        raise ArgumentError(name, must, f"{_line_of(error)}raised {_named(error)}") from None
 
 
 def _line_of(error: BaseException) -> str:
@@ -100,6 +95,22 @@ def _line_of(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if _is_the_users(frame.filename)]
     return quoted(own[-1].filename, own[-1].lineno or 1) if own else "it "
+
+
+def raised_by_user(error: BaseException) -> str:
+    """Return the sentence on an exception that the user's own code raised; "" if the code of this package raised it.
+
+    Frames of other packages do not count: what is called with bad arguments is not at fault.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    last = next((f for f in reversed(frames) if _is_the_users(f.filename) or _is_ours(f.filename)), None)
+    if last is None or _is_ours(last.filename):
+        return ""
+    return f"Your code must run without an exception, but {_line_of(error)}raised {_named(error)}."
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {reason(error)}"
 
 
 def quoted(file: str, line: int) -> str:
@@ -114,6 +125,10 @@ def quoted(file: str, line: int) -> str:
 def _is_the_users(file: str) -> bool:
     path = Path(file).resolve()
     return not file.startswith("<") and not any(path.is_relative_to(folder) for folder in NOT_THE_USERS)
+
+
+def _is_ours(file: str) -> bool:
+    return any(Path(file).resolve().is_relative_to(folder) for folder in OURS)
 
 
 def check_function(
@@ -155,9 +170,9 @@ def check_function(
         components(system, v)
     if not hasattr(v, "shape") or not hasattr(v, "dtype") or v.shape != x.shape:
         kind = f"one of shape {v.shape}" if hasattr(v, "shape") else f"{type(v).__name__}"
-        raise argument_error("system", f"return an array of shape {x.shape}", f"{definition(function)}returns {kind}")
+        raise ArgumentError("system", f"return an array of shape {x.shape}", f"{definition(function)}returns {kind}")
     if v.dtype.kind not in "iuf":
-        raise argument_error("system", "return real numbers", f"{definition(function)}returns {v.dtype.name}")
+        raise ArgumentError("system", "return real numbers", f"{definition(function)}returns {v.dtype.name}")
     if isinstance(system, FunctionFlow | FunctionMap):
         _check_indices(function, x, must)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.parsing.tables import matrix
-from dynsim.errors import argument_error, nearest, renamed
+from dynsim.errors import ArgumentError, nearest
 from dynsim.keys import random_key
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
@@ -39,7 +39,7 @@ def _query_key(o: Simulate) -> np.ndarray:
     if o.query_key is not None:
         return matrix(o.query_key, "query_key", (2, 3))
     if not math.isfinite(o.beta):
-        raise argument_error("beta", "be a finite number", f"is {o.beta}")
+        raise ArgumentError("beta", "be a finite number", f"is {o.beta}")
     return np.broadcast_to(o.beta * np.eye(o.token_dimension), (o.heads, o.token_dimension, o.token_dimension))
 
 
@@ -95,8 +95,7 @@ TAKEN = {
 
 def build(options: Simulate) -> AbstractFlow:
     """Return the flow of `SYSTEMS` that `options.system` names; a sentence on a matrix names its option."""
-    with renamed(matrix="value", **({"query_key": "beta"} if options.query_key is None else {})):
-        return SYSTEMS[options.system][1](options)
+    return SYSTEMS[options.system][1](options)
 
 
 def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:
@@ -119,7 +118,6 @@ def space(name: str) -> AbstractSpace:
     if name in plain:
         return plain[name]()
     if name.startswith("ellipsoid:"):
-        with renamed(matrix="space"):
-            return Ellipsoid(matrix(Path(name.partition(":")[2]), "space"))
+        return Ellipsoid(matrix(Path(name.partition(":")[2]), "space"))
     must = "be sphere, euclidean, simplex or ellipsoid:FILE"
-    raise argument_error("space", must, f"is `{name}`{nearest(name, plain)}")
+    raise ArgumentError("space", must, f"is `{name}`{nearest(name, plain)}")

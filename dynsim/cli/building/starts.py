@@ -8,7 +8,7 @@ import numpy as np
 
 from dynsim.cli.building.flow_options import DIMENSION, Simulate
 from dynsim.cli.parsing.tables import matrix
-from dynsim.errors import argument_error, renamed
+from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
@@ -28,14 +28,13 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
     dtype = jnp.dtype(o.precision)
     if o.initial.endswith((".npy", ".csv")):
         if o.members > 1:
-            raise argument_error("initial", "name a distribution for an ensemble", "is a file")
+            raise ArgumentError("initial", "name a distribution for an ensemble", "is a file")
         return jnp.asarray(_given(o, flow), dtype)
     vector = o.tokens is None and (isinstance(flow, FunctionFlow) or o.system in CATALOGUE)
     tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
-    with renamed(distribution="initial"):
-        x = initial_tokens(
-            o.initial, random_key(o.seed, "start", member), (tokens, columns(o, flow)), flow.space
-        ).astype(dtype)
+    x = initial_tokens(o.initial, random_key(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(
+        dtype
+    )
     if o.system in CATALOGUE and CATALOGUE[o.system].counted:
         x = jnp.abs(x)
     return x[0] if vector else x
@@ -68,9 +67,9 @@ def _given(o: Simulate, flow: AbstractFlow) -> np.ndarray:
     d = x.shape[-1] if own else columns(o, flow)
     if x.shape[-1] != d:
         has = f"`{path}` has {x.shape[-1]}"
-        raise argument_error("initial", f"have {d} columns, as `--dimension` or the matrices say", has)
+        raise ArgumentError("initial", f"have {d} columns, as `--dimension` or the matrices say", has)
     if o.tokens is not None and (x.ndim == 1 or len(x) != o.tokens):
-        raise argument_error("initial", f"have {o.tokens} rows, as `--tokens` says", f"`{path}` has shape {x.shape}")
+        raise ArgumentError("initial", f"have {o.tokens} rows, as `--tokens` says", f"`{path}` has shape {x.shape}")
     return x
 
 
@@ -83,13 +82,13 @@ def columns(o: Simulate, flow: AbstractFlow) -> int:
     elif flow.names:
         if o.dimension not in (len(flow.names), DIMENSION):
             has = f"has {len(flow.names)}"
-            raise argument_error("names", f"have one entry for each of {o.dimension} components (`--dimension`)", has)
+            raise ArgumentError("names", f"have one entry for each of {o.dimension} components (`--dimension`)", has)
         return len(flow.names)
     else:
         if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
             d = flow.space.matrix.shape[-1]
-            raise argument_error("space", f"have dimension {o.dimension}, as `--dimension` says", f"has dimension {d}")
+            raise ArgumentError("space", f"have dimension {o.dimension}, as `--dimension` says", f"has dimension {d}")
         return o.token_dimension
     if o.dimension not in (fixed, DIMENSION):
-        raise argument_error("dimension", f"be {fixed}, that of the matrices of the system", f"is {o.dimension}")
+        raise ArgumentError("dimension", f"be {fixed}, that of the matrices of the system", f"is {o.dimension}")
     return fixed

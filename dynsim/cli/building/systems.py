@@ -18,7 +18,7 @@ from dynsim.cli.parsing.options import parse, refuse_unused, warn
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.cli.parsing.tables import number
 from dynsim.cli.simulate import WITH_OWN_OPTIONS
-from dynsim.errors import argument_error, counted, nearest, renamed
+from dynsim.errors import ArgumentError, counted, nearest
 from dynsim.keys import random_key
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.catalogue.entries import CATALOGUE
@@ -52,7 +52,7 @@ class Found(NamedTuple):
             return self.start
         if dimension is None:
             must = f"be given for `{self.name}`, whose dimension is not known"
-            raise argument_error("start", must, "is not")
+            raise ArgumentError("start", must, "is not")
         return self.system.space.sample(random_key(0, "start"), (dimension,))
 
 
@@ -87,7 +87,7 @@ def found(o: SystemOptions, command: str) -> Found:
     names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
     must = "be a name that `dynsim list systems` shows, `file.py:name` or `module:name`"
     why = "has no one flow" if o.system in WITH_OWN_OPTIONS else f"is `{o.system}`{nearest(o.system, names)}"
-    raise argument_error("system", must, why)
+    raise ArgumentError("system", must, why)
 
 
 def warn_below_zero(system: str, argument: str, values: Any) -> None:
@@ -101,7 +101,7 @@ def flow(o: SystemOptions, command: str) -> Found:
     """Return `found`, which must be a flow."""
     made = found(o, command)
     if not isinstance(made.system, AbstractFlow):
-        raise argument_error("system", f"be a flow for `dynsim {command}`", f"`{o.system}` is a map")
+        raise ArgumentError("system", f"be a flow for `dynsim {command}`", f"`{o.system}` is a map")
     return made
 
 
@@ -111,7 +111,7 @@ def _given(words: tuple[str, ...]) -> dict[str, str]:
     for word in words:
         name, _, value = word.partition("=")
         if not name:
-            raise argument_error("parameters", "be given as NAME=VALUE", f"has `{word}`")
+            raise ArgumentError("parameters", "be given as NAME=VALUE", f"has `{word}`")
         pairs[name.replace("-", "_")] = value
     return pairs
 
@@ -125,7 +125,7 @@ def _only(given: Mapping[str, str], known: Any, o: SystemOptions, command: str) 
             must = f"be an option of `dynsim {command}` or a parameter of `{o.system}` ({these})"
             elsewhere = ELSEWHERE.get((command, name))
             near = f" ({elsewhere})" if elsewhere else nearest(name, {*known, *options} - {name})
-            raise argument_error(name, must, f"is neither{near}")
+            raise ArgumentError(name, must, f"is neither{near}")
 
 
 def _values(given: Mapping[str, str]) -> dict[str, Any]:
@@ -136,11 +136,11 @@ def _values(given: Mapping[str, str]) -> dict[str, Any]:
 def _value(name: str, word: str) -> Any:
     """Return a number, or several in a list, of a text; raise `ValueError` for anything else."""
     if not word:
-        raise argument_error(name, "be given with a value", "is given without")
+        raise ArgumentError(name, "be given with a value", "is given without")
     try:
         values = [float(number(part)) for part in word.split(",")]
     except (ValueError, OverflowError):
-        raise argument_error(name, "be a finite number, or several with commas between", f"is `{word}`") from None
+        raise ArgumentError(name, "be a finite number, or several with commas between", f"is `{word}`") from None
     return values if len(values) > 1 else values[0]
 
 
@@ -224,7 +224,7 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
         _only(given, parameters(made), o, command)
         return Found(o.system, changed(made, _values(given)), None)
     if not callable(made):
-        raise argument_error("system", "be a function, a flow or a map", f"`{o.system}` is a {type(made).__name__}")
+        raise ArgumentError("system", "be a function, a flow or a map", f"`{o.system}` is a {type(made).__name__}")
     defaults, switches = _defaults(made, int | float | np.ndarray | list | tuple), _defaults(made, bool)
     off = {f"no_{name}": name for name in switches}
     given = {off.get(name, name): "false" if name in off else word for name, word in given.items()}
@@ -234,14 +234,13 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     kind, function = FunctionMap if o.map else FunctionFlow, Switched(made, turned) if turned else made
     names, units = declared("names", o.names), declared("units", o.units)
     on = space(o.space or "euclidean")
-    with renamed(**{"step_function" if o.map else "rhs": "system"}):
-        return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
+    return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
 
 
 def _truth(name: str, word: str) -> bool:
     """Return whether an option turns an argument on, as it does without a value."""
     if word.lower() not in TRUTHS:
-        raise argument_error(name, f"be true or false (`--{name}`, `--no-{name}`)", f"is `{word}`")
+        raise ArgumentError(name, f"be true or false (`--{name}`, `--no-{name}`)", f"is `{word}`")
     return TRUTHS[word.lower()]
 
 
@@ -287,13 +286,13 @@ def _started(o: SystemOptions, made: Found) -> Found:
             return made._replace(start=made.system.space.sample(random_key(o.seed, "start"), (len(names),)))
         return made
     if not all(map(math.isfinite, o.start)):
-        raise argument_error("start", "hold finite numbers", f"is {o.start}")
+        raise ArgumentError("start", "hold finite numbers", f"is {o.start}")
     values = jnp.asarray(o.start)
     if made.start is None:
         return made._replace(start=values)
     flat, restored = ravel_pytree(made.start)
     if values.shape != flat.shape:
-        raise argument_error(
+        raise ArgumentError(
             "start", f"have {counted(flat.size, 'number')}, one for each component", f"has {values.size}"
         )
     return made._replace(start=restored(values.astype(flat.dtype)))

@@ -11,7 +11,7 @@ from dynsim.cli.continuation.options import Continue, check_numbers
 from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.cli.parsing.options import check_outputs, say
 from dynsim.cli.parsing.system import parse_system
-from dynsim.errors import argument_error, renamed
+from dynsim.errors import ArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,12 +31,12 @@ def main(words: Sequence[str]) -> int:
     if not o.parameter and o.resume is not None and o.resume.is_file():
         o = replace(o, parameter=_kept(o.resume).parameter)
     if not o.parameter:
-        raise argument_error("parameter", "name the parameter that varies", "is missing")
+        raise ArgumentError("parameter", "name the parameter that varies", "is missing")
     if not (math.isfinite(o.from_) and math.isfinite(o.to) and o.from_ < o.to):
-        raise argument_error(["from", "to"], "be finite, the first the less", f"are {o.from_:g} and {o.to:g}")
+        raise ArgumentError(["from", "to"], "be finite, the first the less", f"are {o.from_:g} and {o.to:g}")
     check_numbers(o)
     if o.resume is not None and not o.resume.is_file():
-        raise argument_error("resume", "be a file", f"`{o.resume}` is not one")
+        raise ArgumentError("resume", "be a file", f"`{o.resume}` is not one")
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
     check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
@@ -46,13 +46,13 @@ def main(words: Sequence[str]) -> int:
     if o.resume is None:
         _drawn_component(o, made, made.begun(len(o.box) // 2 or None))
     second = second_parameter(o, made.system) if o.second else None
-    with renamed(max_step="largest"), without_compiling():
+    with without_compiling():
         diagram = _diagram(o, made, where, symmetries)
-    say(repr(diagram))
+    say(str(diagram))
     for one, iterate in zip(diagram.branches, diagram.iterates, strict=True):
-        say(f"  cycles of period {iterate}: {one!r}" if iterate > 1 else f"  {one!r}")
+        say(f"  cycles of period {iterate}: {one}" if iterate > 1 else f"  {one}")
     for one in diagram.orbits:
-        say(f"  periodic orbits: {one!r}")
+        say(f"  periodic orbits: {one}")
     if o.resume is not None and (o.cycles or diagram.orbits):
         say("periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points")
     say_ends(o.parameter, diagram)
@@ -102,8 +102,7 @@ def _kept(file: Path) -> "Diagram":
     """Return the diagram of a file of `--out`."""
     from analysis.dynamics.diagrams import load_diagram
 
-    with renamed(path="resume"):
-        return load_diagram(file)
+    return load_diagram(file)
 
 
 def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diagram":
@@ -120,12 +119,12 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     if o.resume is not None:
         diagram = _kept(o.resume)
         if diagram.parameter != o.parameter:
-            raise argument_error("resume", f"be a diagram in {o.parameter}", f"is one in {diagram.parameter}")
+            raise ArgumentError("resume", f"be a diagram in {o.parameter}", f"is one in {diagram.parameter}")
         _drawn_component(o, made, _first(diagram))
         return extended(flow, where, diagram, bounds, **options)
     value = np.asarray(where(flow))
     if value.size != 1:
-        raise argument_error("parameter", "name one real number", f"`{o.parameter}` has shape {value.shape}")
+        raise ArgumentError("parameter", "name one real number", f"`{o.parameter}` has shape {value.shape}")
     if not o.from_ <= float(value.item()) <= o.to:
         flow = with_parameter(where, flow, o.from_)
     starts = _starts(o, made._replace(system=flow), symmetries)
@@ -158,10 +157,10 @@ def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
         found = find_equilibria(
             made.system, key, box=box, shape=shape, num_starts=o.starts, symmetries=symmetries, invariant=gram,
         )  # fmt: skip
-        say(repr(found))
+        say(str(found))
         if not found.found:
             where = "in the box" if o.box else "in the window of the system" if box is not None else "on the space"
-            raise argument_error(
+            raise ArgumentError(
                 "start", "be given near an equilibrium", f"is not, and no isolated one is found {where}"
             )
         return [e.state for e in found.found]
@@ -183,7 +182,7 @@ def _box(o: Continue, made: "Found") -> "np.ndarray":
     known = np.size(made.start) if made.start is not None else len(getattr(made.system, "names", ()))
     if not len(ends) or (known and len(ends) != known) or not np.all(ends[:, 0] < ends[:, 1]):
         must = f"hold low and high of {f'each of {known} components' if known else 'each component'}, the lower first"
-        raise argument_error("box", must, f"is {list(o.box)}")
+        raise ArgumentError("box", must, f"is {list(o.box)}")
     return ends.T
 
 
@@ -203,7 +202,7 @@ def _fixed_points(o: Continue, made: "Found", starts: list[Any]) -> list[Any]:
         if point is not None and all(np.max(np.abs(np.asarray(point.state) - x)) > SAME for x in found):
             found.append(np.asarray(point.state))
     if not found:
-        raise argument_error("start", "be given near a fixed point", "is not, and none is found")
+        raise ArgumentError("start", "be given near a fixed point", "is not, and none is found")
     return [units.restored(x) for x in found]
 
 

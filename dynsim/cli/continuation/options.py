@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from dynsim.cli.parsing.system import SystemOptions
-from dynsim.errors import argument_error, check_at_least, check_positive
+from dynsim.errors import ArgumentError, check_at_least, check_positive
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,6 @@ def check_numbers(o: Continue) -> None:
         check_at_least(least, **{name: getattr(o, name)})
     if o.window and (len(o.window) != 2 or not -math.inf < o.window[0] < o.window[1] < math.inf):
         said = ", ".join(f"{end:g}" for end in o.window)
-        raise argument_error("window", "be two finite numbers, the first the less", f"is {said}")
+        raise ArgumentError("window", "be two finite numbers, the first the less", f"is {said}")
     if o.window and o.second:
-        raise argument_error("window", "be left out with `--second`", "is given")
+        raise ArgumentError("window", "be left out with `--second`", "is given")

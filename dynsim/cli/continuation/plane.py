@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynsim.cli.continuation.options import Continue
 from dynsim.cli.parsing.options import say
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,18 +21,18 @@ def check_plane(o: Continue) -> None:
     """Raise `ValueError` for options of a second parameter that do not fit."""
     if not o.second:
         if o.second_bounds or o.counts:
-            raise argument_error("second", "be given with `--second-bounds` or `--counts`", "is not")
+            raise ArgumentError("second", "be given with `--second-bounds` or `--counts`", "is not")
         return
     if o.movie is not None:
-        raise argument_error("movie", "be left out with `--second`", "is given")
+        raise ArgumentError("movie", "be left out with `--second`", "is given")
     ends = o.second_bounds
     if len(ends) != 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[1]:
         said = ", ".join(f"{end:g}" for end in ends) or "missing"
-        raise argument_error("second_bounds", "be two finite numbers, the first the less", f"is {said}")
+        raise ArgumentError("second_bounds", "be two finite numbers, the first the less", f"is {said}")
     if o.second == o.parameter:
-        raise argument_error("second", "name another parameter than `--parameter`", f"is `{o.second}`")
+        raise ArgumentError("second", "name another parameter than `--parameter`", f"is `{o.second}`")
     if o.counts and not 2 <= o.counts <= MOST:
-        raise argument_error("counts", f"be from 2 to {MOST}", f"is {o.counts}")
+        raise ArgumentError("counts", f"be from 2 to {MOST}", f"is {o.counts}")
 
 
 def second_parameter(o: Continue, flow: Any) -> Any:
@@ -41,12 +41,12 @@ def second_parameter(o: Continue, flow: Any) -> Any:
     from dynsim.systems.named import where
 
     if o.counts and not isinstance(flow, AbstractFlow):
-        raise argument_error("counts", "be left out for a map", f"is {o.counts}")
+        raise ArgumentError("counts", "be left out for a map", f"is {o.counts}")
     found = where(flow, o.second, "second")
     own, (low, high) = found(flow), o.second_bounds
     if own.size != 1 or not low <= float(own.item()) <= high:
         must = f"hold the system's own value of `{o.second}`, one number"
-        raise argument_error("second_bounds", must, f"are {low:g} and {high:g}, and it is {own}")
+        raise ArgumentError("second_bounds", must, f"are {low:g} and {high:g}, and it is {own}")
     return found
 
 
@@ -61,7 +61,7 @@ def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram"
         max_period=o.longest,
     )  # fmt: skip
     for curve in found.curves:
-        say(f"  {curve!r}")
+        say(f"  {curve}")
     if not found.curves:
         say("no bifurcation to follow in the second parameter")
     return found

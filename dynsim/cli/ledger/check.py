@@ -9,7 +9,7 @@ import tyro
 
 from dynsim.cli.parsing.options import check_outputs, parse, say, warn
 from dynsim.cli.parsing.sizes import check_work
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.io.data import use_data
 
 if TYPE_CHECKING:
@@ -99,5 +99,5 @@ def _one(patterns: Sequence[str], chosen: "Sequence[Claim]") -> "list[Claim]":
     named = [c for c in chosen if c.id in patterns or c.id.split("/", 1)[1] in patterns] or chosen
     if len(named) > 1:
         names = ", ".join(f"`{c.id}`" for c in named[:3]) + (", ..." if len(named) > 3 else "")
-        raise argument_error("witness", "be asked for one claim by its id", f"{len(named)} are chosen: {names}")
+        raise ArgumentError("witness", "be asked for one claim by its id", f"{len(named)} are chosen: {names}")
     return list(named)

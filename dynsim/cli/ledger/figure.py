@@ -8,8 +8,7 @@ from typing import Annotated
 import tyro
 
 from dynsim.cli.parsing.options import parse, say, warn
-from dynsim.errors import argument_error, renamed
-from dynsim.io.data import use_data
+from dynsim.errors import ArgumentError, UnavailableError, reason
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,13 @@ def main(words: Sequence[str]) -> int:
     from dynsim._runtime.progress import tracked
     from dynsim.cli.ledger.own_figures import known_figures
     from dynsim.cli.ledger.own_papers import is_file
+    from dynsim.io.data import use_data
     from figures.figure import save
     from figures.files import check_formats
     from figures.gallery import find_figures, write_index
 
     if not o.names:
-        raise argument_error("names", "name figures that `dynsim list figures` shows, or a paper", "is empty")
+        raise ArgumentError("names", "name figures that `dynsim list figures` shows, or a paper", "is empty")
     check_formats(o.formats)
     use_data(o.data)
     use_results(o.results)
@@ -61,14 +61,14 @@ def main(words: Sequence[str]) -> int:
     chosen = list(dict.fromkeys(found))
     several = len(chosen) > 1 and o.size == "paper"  # a figure of one size is drawn in that
     sized = [figure if several and figure.compute_paper_size is None else figure.at_size(o.size) for figure in chosen]
-    errors = {}
+    errors: dict[str, ArgumentError | UnavailableError] = {}
     said = lambda: f"Stopped; finished figures are in `{o.out}`; repeat the command to resume."
-    with renamed(folder="out"), on_interrupt(said):
+    with on_interrupt(said):
         for figure in tracked(sized, len(sized), "figure"):
             try:
                 for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):
                     say(str(file))
-            except ValueError as error:
+            except (ArgumentError, UnavailableError) as error:
                 if len(sized) == 1:
                     raise
                 errors[figure.name] = error  # the other figures are still drawn
@@ -81,8 +81,9 @@ def main(words: Sequence[str]) -> int:
     if errors and len(without_data) == len(errors):
         left_out = ", ".join(f"`{name}`" for name in without_data)
         must = f"name the folder of data files that {left_out} need (`--data FOLDER`)"
-        raise argument_error("data", must, "they were left out; all others are drawn")
+        raise ArgumentError("data", must, "they were left out; all others are drawn")
     if errors:
         names = ", ".join(f"`{name}`" for name in errors)
-        raise ValueError(f"{names}: {next(iter(errors.values()))}")
+        but = f"{names} cannot be drawn ({reason(next(iter(errors.values())))})"
+        raise ArgumentError("names", "name figures that can be drawn", but)
     return 0

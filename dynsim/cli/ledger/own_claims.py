@@ -16,7 +16,7 @@ from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.statement import Statement
 from dynsim.cli.building.own_code import definition, own_code, quoted
 from dynsim.cli.ledger.own_papers import OwnPaper, is_file, left_out, own_papers
-from dynsim.errors import IntegrationError, UnavailableError, argument_error, nearest
+from dynsim.errors import ArgumentError, IntegrationError, UnavailableError, nearest
 
 A_TRIAL = "return a `Trial` with measurements, at least one of them a conclusion"
 
@@ -43,7 +43,7 @@ class Library:
         for key in keys:
             if key not in self.keys:
                 must = f"name Python files, or papers by their keys: {', '.join(self.keys)}"
-                raise argument_error("papers", must, f"`{key}` is neither{nearest(key, self.keys)}")
+                raise ArgumentError("papers", must, f"`{key}` is neither{nearest(key, self.keys)}")
         if not keys:
             return self
         own = tuple(statement for statement in self.statements if statement.source.paper.key in keys)
@@ -63,7 +63,7 @@ def library(words: Iterable[str]) -> Library:
     for own in papers:
         try:
             stated, decided = _contents(own)
-        except ValueError as error:
+        except ArgumentError as error:
             if alone:
                 raise
             problems.append(left_out(own.where, error))
@@ -94,20 +94,20 @@ def _contents(own: OwnPaper) -> tuple[tuple[Statement, ...], tuple[Claim, ...]]:
     for claim in own.unique(Claim):
         if claim.id in found and found[claim.id].trial is claim.trial:
             must = f"give `{claim.id}` and its control one name, as `@NAME.with_control` over `def NAME` does"
-            raise argument_error("file", must, f"{_place(claim)}has two names")
+            raise ArgumentError("file", must, f"{_place(claim)}has two names")
         if claim.id in found:
             first, second = (_place(c).rstrip(", ") for c in (found[claim.id], claim))
-            raise argument_error("file", f"define `{claim.id}` once", f"{first} and {second} define it")
+            raise ArgumentError("file", f"define `{claim.id}` once", f"{first} and {second} define it")
         found[claim.id] = claim
     _check_names(own)
     if not found:
-        raise argument_error("file", "hold claims made by `@claim`", f"`{own.where}` has none")
+        raise ArgumentError("file", "hold claims made by `@claim`", f"`{own.where}` has none")
     stated = _statements(own, list(found.values()))
     ids = {statement.full_id for statement in stated}
     for claim in found.values():
         if claim.statement_id not in ids:
             must = "hold claims of the statements in `STATEMENTS` only"
-            raise argument_error("file", must, f"{_place(claim)}has `{claim.id}`")
+            raise ArgumentError("file", must, f"{_place(claim)}has `{claim.id}`")
     guarded = [replace(c, trial=_guarded(own, c.trial), control=_guarded(own, c.control)) for c in found.values()]
     return stated, collect(guarded, stated)
 
@@ -123,7 +123,7 @@ def _check_names(own: OwnPaper) -> None:
         if isinstance(node, ast.FunctionDef) and any(_is_claim(decorator) for decorator in node.decorator_list):
             if node.name in lines:
                 but = f"{quoted(file, node.lineno)}takes the name of line {lines[node.name]}"
-                raise argument_error("file", "name each claim differently", but)
+                raise ArgumentError("file", "name each claim differently", but)
             lines[node.name] = node.lineno
 
 
@@ -142,12 +142,12 @@ def _statements(own: OwnPaper, found: Sequence[Claim]) -> tuple[Statement, ...]:
     if known is None:
         return stated_by(found)
     if not isinstance(known, tuple | list) or not all(isinstance(s, Statement) for s in known):
-        raise argument_error("file", "give `STATEMENTS` as a tuple of `Statement`", f"`{own.where}` does not")
+        raise ArgumentError("file", "give `STATEMENTS` as a tuple of `Statement`", f"`{own.where}` does not")
     ids = [statement.full_id for statement in known]
     for statement in known:
         if statement.source.paper.key != own.paper.key or ids.count(statement.full_id) > 1:
             must = f"give each statement in `STATEMENTS` once, with a source in its own paper, `{own.paper.key}`"
-            raise argument_error("file", must, f"`{own.where}` has `{statement.full_id}`")
+            raise ArgumentError("file", must, f"`{own.where}` has `{statement.full_id}`")
     return tuple(known)
 
 
@@ -168,7 +168,7 @@ def _guarded(own: OwnPaper, trial: TrialFn | None) -> TrialFn | None:
             raise stopped
         fault = _fault(found)
         if fault or not isinstance(found, Trial):
-            raise argument_error("trial", A_TRIAL, f"{definition(trial)}{fault}", kind=NoTrialError)
+            raise NoTrialError("trial", A_TRIAL, f"{definition(trial)}{fault}")
         return found
 
     guarded.__module__ = own.module.__name__  # whose sources the claim depends on
@@ -196,4 +196,4 @@ def refuse_what_is_no_trial(checks: Iterable[Check]) -> None:
     """Raise `ValueError` for the first claim with a trial function that returned no trial."""
     for c in checks:
         if c.no_trial:
-            raise ValueError(f"`{c.claim.id}`: {c.no_trial}")
+            raise NoTrialError("trial", A_TRIAL, f"that of `{c.claim.id}`, {c.no_trial}")

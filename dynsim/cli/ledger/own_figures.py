@@ -1,4 +1,4 @@
-"""Figures of the user's own, from files that the command line names and from registered packages."""
+"""Figures of the user's own, whose functions raise errors with the user's line."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +9,7 @@ import matplotlib.figure
 
 from dynsim.cli.building.own_code import definition, own_code
 from dynsim.cli.ledger.own_papers import OwnPaper, is_file, left_out, own_papers
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.figure import Figure
 from figures.gallery import FIGURES
 
@@ -30,13 +30,13 @@ def known_figures(words: Iterable[str]) -> tuple[tuple[Figure, ...], tuple[str, 
     for own in papers:
         try:
             found += _figures(own)
-        except ValueError as error:
+        except ArgumentError as error:
             if alone:
                 raise
             problems.append(left_out(own.where, error))
     if not found:
         files = ", ".join(f"`{own.where}`" for own in papers)
-        raise argument_error("names", "name a file with figures made by `@figure`", f"{files} has none")
+        raise ArgumentError("names", "name a file with figures made by `@figure`", f"{files} has none")
     return tuple(found), tuple(problems)
 
 
@@ -46,10 +46,10 @@ def _figures(own: OwnPaper) -> tuple[Figure, ...]:
     for figure in own.unique(Figure):
         if figure.name in names:
             first, second = (definition(f.compute).rstrip(", ") for f in (names[figure.name], figure))
-            raise argument_error("file", f"define `{figure.name}` once", f"{first} and {second} define it")
+            raise ArgumentError("file", f"define `{figure.name}` once", f"{first} and {second} define it")
         if figure.draw is None:
             must = "draw each figure by `@NAME.with_drawing`"
-            raise argument_error("file", must, f"{definition(figure.compute)}has no drawing")
+            raise ArgumentError("file", must, f"{definition(figure.compute)}has no drawing")
         names[figure.name] = figure
     return tuple(
         replace(
@@ -80,7 +80,7 @@ def _guarded(function: Callable[..., Any], name: str, kind: type, words: str) ->
         with own_code(name, "run without an exception"):
             found = function(*args)
         if not isinstance(found, kind):
-            raise argument_error(name, f"return {words}", f"{definition(function)}returns {type(found).__name__}")
+            raise ArgumentError(name, f"return {words}", f"{definition(function)}returns {type(found).__name__}")
         return found
 
     return guarded

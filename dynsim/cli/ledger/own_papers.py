@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from dynsim.cli.building.own_code import definition, executed, own_code
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.io.neighbours import importable
 from dynsim.papers import PAPERS, Paper, package_of, registered
 
@@ -31,7 +31,7 @@ class OwnPaper:
                 function = getattr(value, "trial", None) or getattr(value, "compute", None)
                 name = getattr(value, "id", None) or getattr(value, "name", None)
                 but = f"{definition(function)}has `{name}`"
-                raise argument_error("file", f"hold claims and figures of its own paper, `{self.paper.key}`", but)
+                raise ArgumentError("file", f"hold claims and figures of its own paper, `{self.paper.key}`", but)
         return list(found.values())
 
 
@@ -71,12 +71,12 @@ def _registered() -> tuple[list[OwnPaper], list[str]]:
             with own_code(point.name, f"name a module that can be imported: `{point.value}`"):
                 module = point.load()
             found.append(replace(_own_paper(module, point.value, found), where=package))
-        except ValueError as error:
+        except ArgumentError as error:
             problems.append(left_out(package, error))
     return found, problems
 
 
-def left_out(package: str, error: ValueError) -> str:
+def left_out(package: str, error: ArgumentError) -> str:
     """Return the sentence on a registered package that cannot be used."""
     return f"The package `{package}` registers a paper that is left out: {error}"
 
@@ -85,9 +85,9 @@ def _own_paper(module: Any, where: str, others: Sequence[OwnPaper]) -> OwnPaper:
     """Return the paper of a module; raise `ValueError` if it has none, or one with the key of another."""
     paper = getattr(module, "PAPER", None)
     if not isinstance(module, ModuleType) or not isinstance(paper, Paper):
-        raise argument_error("file", 'define `PAPER = Paper("key", "title", "authors")`', f"`{where}` does not")
+        raise ArgumentError("file", 'define `PAPER = Paper("key", "title", "authors")`', f"`{where}` does not")
     taken = dict.fromkeys(PAPERS, "dynsim") | {other.paper.key: other.where for other in others}
     if paper.key in taken:
         but = f"`{paper.key}` in `{where}` is that of a paper of `{taken[paper.key]}`"
-        raise argument_error("file", "give its paper a key of its own", but)
+        raise ArgumentError("file", "give its paper a key of its own", but)
     return OwnPaper(paper, module, where)

@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from dynsim.cli.parsing.options import check_outputs, parse, say
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 SHOWN = 3  # ids that the sentence on an unknown one names at most
 
@@ -40,7 +40,7 @@ def main(words: Sequence[str]) -> int:
     files = {file_name(statement): path for statement, path in verifiers().items()}
     if file_name(o.statement) not in files:
         must = "have a verifier (`dynsim list verifiers`)"
-        raise argument_error("statement", must, f"`{o.statement}` has none{_nearest(o.statement, [*verifiers()])}")
+        raise ArgumentError("statement", must, f"`{o.statement}` has none{_nearest(o.statement, [*verifiers()])}")
     text = page(files[file_name(o.statement)])
     if o.out is None:
         say(text.rstrip("\n"))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import tyro
 
-from dynsim.errors import OtherRunError, argument_error, nearest, reason, renamed, shown
+from dynsim.errors import ArgumentError, OtherRunError, nearest, reason, shown
 
 Options = TypeVar("Options")
 
@@ -38,13 +38,13 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
     parsed = _parsed(options, rest, f"dynsim {command}", default)
     seed = getattr(parsed, "seed", 0)
     if not 0 <= seed < SEEDS:
-        raise argument_error("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
+        raise ArgumentError("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
     rtol = getattr(parsed, "rtol", None)
     if rtol is not None and not math.isfinite(rtol):
-        raise argument_error("rtol", "be a finite number", f"is {rtol}")
+        raise ArgumentError("rtol", "be a finite number", f"is {rtol}")
     if rtol is not None and 0 < rtol < sys.float_info.epsilon:
         must = f"be at least {sys.float_info.epsilon:.2g}, the rounding of numbers"
-        raise argument_error("rtol", must, f"is {rtol:g}")
+        raise ArgumentError("rtol", must, f"is {rtol:g}")
     return parsed
 
 
@@ -66,7 +66,7 @@ def _text(name: str, value: object, path: Path | None) -> str:
     values = value if isinstance(value, list) else [value]
     if not values or not all(isinstance(entry, int | float | str) for entry in values):
         must = f"give `{name}` as a number, a text, true or false, or a list of these"
-        raise argument_error("--config", must, f"`{path}` gives {shown(value)}")
+        raise ArgumentError("--config", must, f"`{path}` gives {shown(value)}")
     return ",".join(str(entry).lower() if isinstance(entry, bool) else str(entry) for entry in values)
 
 
@@ -80,9 +80,9 @@ def _check_several(options: Any, words: Sequence[str]) -> None:
         if not word.startswith("--") or name not in several:
             continue
         if alone:
-            raise argument_error(name, "be given with a value", "is given without")
+            raise ArgumentError(name, "be given with a value", "is given without")
         if name in seen:  # of which argparse would take the last values only
-            raise argument_error(name, "be given once, with all of its values", "is given again")
+            raise ArgumentError(name, "be given once, with all of its values", "is given again")
         seen.add(name)
 
 
@@ -98,7 +98,7 @@ def _without_file(words: Sequence[str]) -> tuple[list[str], Path | None]:
         return rest, None
     where = rest.index("--config")
     if where + 1 == len(rest):
-        raise argument_error("--config", "be followed by a TOML file", "is not")
+        raise ArgumentError("--config", "be followed by a TOML file", "is not")
     return [*rest[:where], *rest[where + 2 :]], Path(rest[where + 1])
 
 
@@ -120,17 +120,17 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
     names = [field.name for field in dataclasses.fields(options)]  # pyright: ignore[reportArgumentType]
     if (unknown := re.match(r"Unrecognized options: ([^ ,]+)", said)) is not None:
         near = nearest(unknown[1].lstrip("-").replace("-", "_"), names)
-        raise argument_error(unknown[1], f"be an option of `{program}`", f"is not{near}")
+        raise ArgumentError(unknown[1], f"be an option of `{program}`", f"is not{near}")
     if (without := re.match(r"Missing value for argument '--([a-z-]+)", said)) is not None:
-        raise argument_error(without[1].replace("-", "_"), "be given with a value", "is given without")
+        raise ArgumentError(without[1].replace("-", "_"), "be given with a value", "is given without")
     required = [f.name for f in dataclasses.fields(options) if f.default is dataclasses.MISSING]  # pyright: ignore[reportArgumentType]
     if said.startswith("Missing"):
         given = "be given as the first word" if required == ["system"] else "be given"
-        raise argument_error(required or names, f"{given} (see `{program} --help`)", "is missing")
+        raise ArgumentError(required or names, f"{given} (see `{program} --help`)", "is missing")
     found = re.search(r"--([a-z-]+)", said)
     name = names[0] if found is None else found[1].removeprefix("no-").replace("-", "_")
     after = " and follow SYSTEM" if required == ["system"] and words[0].startswith("-") else ""
-    raise argument_error(name, f"be as `{program} --help` describes it{after}", f"is not ({said})")
+    raise ArgumentError(name, f"be as `{program} --help` describes it{after}", f"is not ({said})")
 
 
 def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:
@@ -143,7 +143,7 @@ def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:
     """
     for field in dataclasses.fields(options):
         if field.name in unused and getattr(options, field.name) != field.default:
-            raise argument_error(field.name, f"be left out {where}", f"is {_shown(getattr(options, field.name))}")
+            raise ArgumentError(field.name, f"be left out {where}", f"is {_shown(getattr(options, field.name))}")
 
 
 def _shown(value: object) -> str:
@@ -165,7 +165,7 @@ def check_outputs(force: bool, *, figure: Path | None = None, out_ending: str = 
     for name, path in files.items():
         if path is not None:
             if path.suffix != endings.get(name, path.suffix):
-                raise argument_error(name, f"end in {endings[name]}", f"is `{path}`")
+                raise ArgumentError(name, f"end in {endings[name]}", f"is `{path}`")
             check_output(name, path, force=force)
     if figure is not None:
         from figures.files import check_format
@@ -178,9 +178,9 @@ def _table(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise argument_error("--config", "be a file that can be read", f"`{path}` is not ({error.strerror})") from None
+        raise ArgumentError("--config", "be a file that can be read", f"`{path}` is not ({error.strerror})") from None
     except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested too deep
-        raise argument_error("--config", "be TOML", f"`{path}` is not ({reason(error)})") from None
+        raise ArgumentError("--config", "be TOML", f"`{path}` is not ({reason(error)})") from None
 
 
 @contextlib.contextmanager
@@ -191,11 +191,10 @@ def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
     """
     folder = None if out is None else out.with_suffix(ending)
     try:
-        with renamed(folder="out"):
-            yield folder
+        yield folder
     except OtherRunError:
         must = f"name a file beside which `{folder}` holds parts of this very run"
-        raise argument_error(
+        raise ArgumentError(
             "out", must, "it holds parts of another: delete this folder, or give another `--out`"
         ) from None
 
@@ -210,13 +209,13 @@ def from_toml(options: type[Options], path: Path, *, named: bool = False) -> Opt
     for name in table:
         if name.replace("-", "_") not in fields and not named:
             must = f"hold only {', '.join(fields)}"
-            raise argument_error("--config", must, f"`{path}` holds `{name}`{nearest(name, fields)}")
+            raise ArgumentError("--config", must, f"`{path}` holds `{name}`{nearest(name, fields)}")
     given = {name.replace("-", "_"): value for name, value in table.items()}
     given = {name: value for name, value in given.items() if name in fields}
     typed = {name: _typed(fields[name], value, path) for name, value in given.items()}
     missing = [f.name for f in fields.values() if f.default is dataclasses.MISSING and f.name not in typed]
     if missing:
-        raise argument_error("--config", f"hold `{missing[0]}`", f"`{path}` does not")
+        raise ArgumentError("--config", f"hold `{missing[0]}`", f"`{path}` does not")
     return options(**typed)
 
 
@@ -227,11 +226,11 @@ def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
     kinds = get_args(kind)[:1] if several else get_args(kind) or (kind,)
     values = value if several and isinstance(value, list) else [value]
     if several and value == []:
-        raise argument_error("--config", f"give `{field.name}` with a value", f"`{path}` gives []")
+        raise ArgumentError("--config", f"give `{field.name}` with a value", f"`{path}` gives []")
     if several != isinstance(value, list) or not all(_is_one_of(kinds, entry) for entry in values):
         names = " or ".join(one.__name__ if isinstance(one, type) else f"`{one}`" for one in kinds)
         must = f"give `{field.name}` as {'a list of ' if several else ''}{names}"
-        raise argument_error("--config", must, f"`{path}` gives {value!r}")
+        raise ArgumentError("--config", must, f"`{path}` gives {value!r}")
     typed = [_converted(kinds, entry) for entry in values]
     return tuple(typed) if several else typed[0]
 
@@ -251,7 +250,7 @@ def _converted(kinds: tuple[Any, ...], value: object) -> object:
         try:
             return float(value)
         except OverflowError:
-            raise argument_error(
+            raise ArgumentError(
                 "--config", "hold numbers that floats can hold", f"holds one of {value.bit_length()} bits"
             ) from None
     return value

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 
 def named_range(word: str, argument: str) -> tuple[str, tuple[float, float]]:
@@ -14,9 +14,9 @@ def named_range(word: str, argument: str) -> tuple[str, tuple[float, float]]:
     try:
         low, high = (float(end) for end in ends.split(":"))
     except ValueError:
-        raise argument_error(argument, must, f"is `{word}`") from None
+        raise ArgumentError(argument, must, f"is `{word}`") from None
     if not (np.isfinite([low, high]).all() and low != high and name):
-        raise argument_error(argument, "hold two different finite numbers after a name", f"is `{word}`")
+        raise ArgumentError(argument, "hold two different finite numbers after a name", f"is `{word}`")
     return name.replace("-", "_"), (low, high)
 
 
@@ -31,5 +31,5 @@ def parameter_range(word: str, count: int, system: Any, argument: str) -> tuple[
     name, ends = named_range(word, argument)
     leaf = where(system, name, argument)(system)
     if np.ndim(leaf):
-        raise argument_error(argument, "name a parameter that is one number", f"`{name}` has shape {np.shape(leaf)}")
+        raise ArgumentError(argument, "name a parameter that is one number", f"`{name}` has shape {np.shape(leaf)}")
     return name, [float(value) for value in np.linspace(*ends, count)]

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import ArgumentError, check_at_least
 
 FLOAT = 8  # bytes
 TRIAL, PROCESS = 10_000, 400_000_000  # bytes of the measurements of a trial, and of a process that checks claims
@@ -28,9 +28,9 @@ def check_memory(predicted: Callable[..., int], **sizes: int) -> None:
     for name in sorted(sizes, key=lambda name: sizes[name], reverse=True):
         fits = _largest(lambda value, name=name: predicted(**sizes | {name: value}) <= limit, sizes[name])
         if fits > 0:
-            raise argument_error(name, f"be at most {fits} to fit in half of the memory", f"is {sizes[name]}")
+            raise ArgumentError(name, f"be at most {fits} to fit in half of the memory", f"is {sizes[name]}")
     least = ", ".join(f"{name} {value}" for name, value in sizes.items())
-    raise argument_error(sizes, "fit in half of the memory", f"do not together ({least})")
+    raise ArgumentError(sizes, "fit in half of the memory", f"do not together ({least})")
 
 
 def check_work(trials: int | None, jobs: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 
 DIGITS = 400  # largest power of ten in the text of a number: floats end at 308, and fractions of more take for ever
 SHOWN = 40  # characters of a bad field
@@ -34,13 +34,13 @@ def array(path: Path, name: str) -> np.ndarray:
     elif path.suffix == ".npy":
         found = _stored(path, name)
     else:
-        raise argument_error(name, "be a .npy or .csv file", f"is `{path}`")
+        raise ArgumentError(name, "be a .npy or .csv file", f"is `{path}`")
     if found.dtype.kind not in "iuf" or found.dtype.itemsize > 8 or found.size == 0:
         holds = f"`{path}` holds {found.dtype.name} of shape {found.shape}"
-        raise argument_error(name, "hold real numbers in float64 or a smaller type", holds)
+        raise ArgumentError(name, "hold real numbers in float64 or a smaller type", holds)
     if not np.all(np.isfinite(found)):
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(found))[0])
-        raise argument_error(name, "be finite", f"entry {where} is {found[where]} in `{path}`")
+        raise ArgumentError(name, "be finite", f"entry {where} is {found[where]} in `{path}`")
     return found
 
 
@@ -53,7 +53,7 @@ def matrix(path: Path, name: str, ndims: tuple[int, ...] = (2,)) -> np.ndarray:
     found = array(path, name)
     if found.ndim not in ndims:
         axes = " or ".join(str(ndim) for ndim in ndims)
-        raise argument_error(name, f"have {axes} axes", f"the array of `{path}` has shape {found.shape}")
+        raise ArgumentError(name, f"have {axes} axes", f"the array of `{path}` has shape {found.shape}")
     return found
 
 
@@ -71,7 +71,7 @@ def _stored(path: Path, name: str) -> np.ndarray:
     except OSError as error:
         raise _unreadable(path, name, error) from None
     except (ValueError, SyntaxError, EOFError) as error:
-        raise argument_error(name, "be a file of numbers", f"`{path}` is not ({reason(error)})") from None
+        raise ArgumentError(name, "be a file of numbers", f"`{path}` is not ({reason(error)})") from None
 
 
 def number(word: str) -> Fraction:
@@ -127,11 +127,11 @@ def _rows(path: Path, name: str, read: Callable[[str], Any]) -> list[list[Any]]:
         except ValueError:
             bad = next(word for word in words if not _reads(read, word))
             holds = f"line {line} of `{path}` holds `{bad.strip()[:SHOWN]}`"
-            raise argument_error(name, must, holds) from None
+            raise ArgumentError(name, must, holds) from None
         if len(rows[-1]) != len(rows[0]):
-            raise argument_error(name, must, f"line {line} of `{path}` holds {len(rows[-1])}, not {len(rows[0])}")
+            raise ArgumentError(name, must, f"line {line} of `{path}` holds {len(rows[-1])}, not {len(rows[0])}")
     if not rows:
-        raise argument_error(name, "hold numbers", f"`{path}` is empty")
+        raise ArgumentError(name, "hold numbers", f"`{path}` is empty")
     return rows
 
 
@@ -143,5 +143,5 @@ def _reads(read: Callable[[str], Any], word: str) -> bool:
     return True
 
 
-def _unreadable(path: Path, name: str, error: Exception) -> ValueError:
-    return argument_error(name, "be a file that can be read", f"`{path}` is not ({reason(error)})")
+def _unreadable(path: Path, name: str, error: Exception) -> ArgumentError:
+    return ArgumentError(name, "be a file that can be read", f"`{path}` is not ({reason(error)})")

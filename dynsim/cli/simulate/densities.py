@@ -12,7 +12,7 @@ from dynsim._core.types import Time
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.parsing.options import say
 from dynsim.cli.parsing.solvers import integrator
-from dynsim.errors import argument_error, counted, renamed
+from dynsim.errors import ArgumentError, counted
 from dynsim.integrators import AbstractIntegrator
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractFlow
@@ -55,9 +55,9 @@ def check(o: Simulate, flow: AbstractFlow) -> TokenFlow:
     """Return the flow with its interaction chosen; raise `ValueError` unless its density can be kept."""
     if not isinstance(flow, TokenFlow) or not isinstance(flow.space, Sphere) or flow.query_key.shape[1] not in (2, 3):
         must = "be left out unless tokens of a token flow live on the circle or the sphere of R^3"
-        raise argument_error("density", must, "is given" if o.density is not None else f"{o.tokens} tokens need it")
+        raise ArgumentError("density", must, "is given" if o.density is not None else f"{o.tokens} tokens need it")
     if o.members > 1:
-        raise argument_error("density", "be left out for an ensemble", f"there are {o.members} members")
+        raise ArgumentError("density", "be left out for an ensemble", f"there are {o.members} members")
     return flow.computed_by(Auto(TOLERANCES[o.precision] if o.tolerance is None else o.tolerance))
 
 
@@ -67,12 +67,11 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
     from dynsim.simulation.ensemble import ensemble
     from dynsim.simulation.run_files import save
 
-    with renamed(cells="density"):
-        grid = EqualAreaGrid(starts.shape[2], cells(o))
+    grid = EqualAreaGrid(starts.shape[2], cells(o))
     interaction: Any = tokens.interaction
-    say(interaction.chosen(tokens, starts.shape[1], starts.dtype).explain())
+    say(str(interaction.chosen(tokens, starts.shape[1], starts.dtype)))
     found = ensemble(tokens, starts, ts, Shares(grid), integrator=_integrator(o))
-    say(found.explain())
+    say(str(found))
     shares = np.asarray(found.values[0])
     reached = np.flatnonzero(np.isfinite(shares).all(axis=1))
     every = [density_clusters(grid, shares[k]) for k in reached]

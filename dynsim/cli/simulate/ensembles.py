@@ -14,7 +14,7 @@ from dynsim.cli.building.starts import start
 from dynsim.cli.parsing.options import parts_beside, refuse_unused, say
 from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.simulate.noise import solved
-from dynsim.errors import Outcome, argument_error
+from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import Stats
 from dynsim.simulation.ensemble import Ensemble, ensemble
 from dynsim.systems.base import AbstractFlow
@@ -34,14 +34,14 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     refuse_unused(o, ("movie",), "for an ensemble")
     if given is not None and o.noise is None:
         must = "be left out for an ensemble without noise, whose starts are drawn (`--initial`)"
-        raise argument_error("start", must, "is given")
+        raise ArgumentError("start", must, "is given")
     begun = (start(o, flow, k) if given is None else given for k in range(o.members))
     starts = jnp.stack(list(tracked(begun, o.members, "starts")))
     known = quantities(flow, starts[0])
     system, options = solved(o, flow)
     with parts_beside(o.out, ".members") as folder:
         members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
-    say(members.explain())
+    say(str(members))
     tell_steps(members.stats)
     succeeded = np.asarray(members.stats.succeeded)
     if succeeded.any():

@@ -12,7 +12,7 @@ import tyro
 from dynsim.cli.parsing.options import check_outputs, parse, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.solvers import in_options
-from dynsim.errors import argument_error, check_at_least, check_positive, nearest
+from dynsim.errors import ArgumentError, check_at_least, check_positive, nearest
 
 if TYPE_CHECKING:
     from analysis.fast_slow.critical_manifold import ManifoldBranch
@@ -68,14 +68,14 @@ def main(words: Sequence[str]) -> int:
     from dynsim.simulation.run_files import save
 
     if not o.epsilon:
-        raise argument_error("epsilon", "hold at least one number", "is empty")
+        raise ArgumentError("epsilon", "hold at least one number", "is empty")
     _check_numbers(o)
     check_outputs(o.force, figure=o.figure)
     for file in _run_files(o.out, o.epsilon):
         check_outputs(o.force, out=file)
     case = example(o)
     if o.figure is not None and not case.path.size:
-        raise argument_error("figure", "be given with a `--window` of a scalar slow variable", "is given without")
+        raise ArgumentError("figure", "be given with a `--window` of a scalar slow variable", "is given without")
     _check_shapes(case, o.epsilon[0])
     branches = _branches(case, o.epsilon[0]) if case.path.size else ()
     if case.compare > 0:
@@ -101,9 +101,9 @@ def _check_numbers(o: FastSlowOptions) -> None:
     check_at_least(1, max_steps=1 if o.max_steps is None else o.max_steps)
     for name in ("fast", "slow", "window", "guess"):
         if not all(math.isfinite(value) for value in getattr(o, name)):
-            raise argument_error(name, "hold finite numbers", f"is {getattr(o, name)}")
+            raise ArgumentError(name, "hold finite numbers", f"is {getattr(o, name)}")
     if o.compare is not None and not (o.compare >= 0 and math.isfinite(o.compare)):
-        raise argument_error("compare", "be at least 0", f"is {o.compare}")
+        raise ArgumentError("compare", "be at least 0", f"is {o.compare}")
 
 
 def example(o: FastSlowOptions) -> "Example":
@@ -119,7 +119,7 @@ def example(o: FastSlowOptions) -> "Example":
         base = Example(o.system, flow, start, np.empty(0), start.fast, 1.0, 1.0 if o.end is None else o.end)
     fast, slow = _filled(o.fast, base.start.fast, "fast"), _filled(o.slow, base.start.slow, "slow")
     if o.window and (len(o.window) != 2 or slow.size != 1):
-        raise argument_error("window", "be two numbers, for a scalar slow variable", f"is {o.window}")
+        raise ArgumentError("window", "be two numbers, for a scalar slow variable", f"is {o.window}")
     path = np.linspace(o.window[0], o.window[-1], 161).reshape(-1, *slow.shape) if o.window else base.path
     return Example(
         base.text,
@@ -135,7 +135,7 @@ def example(o: FastSlowOptions) -> "Example":
 def _given(values: tuple[float, ...], name: str) -> np.ndarray:
     """Return the numbers of a required option as an array; a single number is a scalar, of shape ()."""
     if not values:
-        raise argument_error(name, "be given for a system of yours", "is not")
+        raise ArgumentError(name, "be given for a system of yours", "is not")
     return np.asarray(values[0] if len(values) == 1 else values, float)
 
 
@@ -144,7 +144,7 @@ def _filled(values: tuple[float, ...], default: np.ndarray, name: str) -> np.nda
     if not values:
         return default
     if len(values) != default.size:
-        raise argument_error(name, f"hold {default.size} numbers", f"holds {len(values)}")
+        raise ArgumentError(name, f"hold {default.size} numbers", f"holds {len(values)}")
     return np.asarray(values, float).reshape(default.shape)
 
 
@@ -156,7 +156,7 @@ def _own(name: str) -> "Callable[[float], FastSlowFlow]":
 
     if ":" not in name:
         must = f"be {', '.join(EXAMPLES)}, `file.py:name` or `module:name`"
-        raise argument_error("system", must, f"is `{name}`{nearest(name, EXAMPLES)}")
+        raise ArgumentError("system", must, f"is `{name}`{nearest(name, EXAMPLES)}")
     found = imported(name)
     if isinstance(found, FastSlowFlow):
         return found.with_epsilon
@@ -172,7 +172,7 @@ def _flow_at(function: Any, ratio: float) -> "FastSlowFlow":
     with own_code("system", must):
         flow = function(ratio) if callable(function) else function
     if not isinstance(flow, FastSlowFlow):
-        raise argument_error("system", must, f"gives {type(flow).__name__}")
+        raise ArgumentError("system", must, f"gives {type(flow).__name__}")
     return flow
 
 
@@ -197,7 +197,7 @@ def _branches(case: "Example", ratio: float) -> "tuple[ManifoldBranch, ...]":
 
     found = connected_branches(case.flow(ratio), FastSlow(case.guess, case.path[0]), case.path)
     for branch in found:
-        say(branch.explain())
+        say(str(branch))
     return found
 
 
@@ -208,7 +208,7 @@ def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory
 
     ts, solver = np.linspace(0.0, case.end, o.frames), integrator("stiff", o.rtol, o.max_steps)
     path = simulate(case.flow(ratio), case.start, ts, integrator=solver, throw=False)
-    said = in_options(path.stats.explain(), "simulate", ["fast-slow"])
+    said = in_options(str(path.stats), "simulate", ["fast-slow"])
     say(f"epsilon {ratio:g}: {said}")
     return path
 
@@ -222,7 +222,7 @@ def _compare(case: "Example", ratios: tuple[float, ...]) -> None:
     say(f"  {'epsilon':>10}{'from t':>12}{'x':>12}{'y':>12}")
     for row in zip(found.epsilons, found.layer_ends, found.fast_errors, found.slow_errors, strict=True):
         say("  " + f"{row[0]:>10.3g}" + "".join(f"{value:>12.3g}" for value in row[1:]))
-    say(found.explain())
+    say(str(found))
 
 
 def _run_files(out: Path | None, ratios: tuple[float, ...]) -> list[Path]:

@@ -20,7 +20,7 @@ from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.cli.simulate.ensembles import many, measurements
 from dynsim.cli.simulate.noise import check_noise, solved
-from dynsim.errors import argument_error, check_at_least, check_positive, renamed
+from dynsim.errors import ArgumentError, check_at_least, check_positive
 from dynsim.simulation.checks import check_start
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.simulate import iterate, simulate
@@ -47,7 +47,7 @@ def main(words: Sequence[str]) -> int:
         return rerun_file(Path(o.system), o.trust)
     if o.system.partition("/")[0] in WITH_OWN_OPTIONS and ":" not in o.system:
         must = "be the first word after `dynsim simulate` if it has options of its own"
-        raise argument_error("system", must, f"`{o.system}` is not")
+        raise ArgumentError("system", must, f"`{o.system}` is not")
     if o.system in SYSTEMS and o.parameters:
         o = parse(Simulate, words, "simulate")  # it names an option that does not exist
     asked, o = o, with_dimension(o)
@@ -91,7 +91,7 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
     made = found(o, "simulate")
     if asked.dimension is None and not has_dimension(o, made.system):
         must = "be the number of components of its state, unless `--start`, `--names` or a file of `--initial` say it"
-        raise argument_error("dimension", must, f"is not given for `{o.system}`")
+        raise ArgumentError("dimension", must, f"is not given for `{o.system}`")
     drawn = not o.start and (o.system not in CATALOGUE or o.initial != Simulate.initial or o.members > 1)
     if drawn and isinstance(made.system, AbstractFlow):
         return made.system, None
@@ -104,7 +104,7 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     refuse_unused(o, only, "for a map")
     check_at_least(1, end=o.end)
     if not o.end.is_integer():
-        raise argument_error("end", "be a whole number of steps for a map", f"is {o.end:g}")
+        raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.end:g}")
     path = iterate(system, x, round(o.end))
     left = "" if bool(path.stats.succeeded) else "; it leaves the finite numbers"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
@@ -163,9 +163,8 @@ def check_sizes(o: Simulate) -> None:
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory."""
     system, options = solved(o, flow)
-    with renamed(flow="system", y0="start"):
-        path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
-    say(path.stats.explain())
+    path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
+    say(str(path.stats))
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
         say(f"from {_shown(path.initial)} at t = 0 to {_shown(path.final)} at t = {o.end:g}")
@@ -205,9 +204,8 @@ def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
     """Repeat the run of a run file and print whether the states agree bit for bit; return 1 if they do not."""
     from dynsim.simulation.run_files import load, rerun
 
-    with renamed(path="system"):
-        made = rerun(path, trust=trust)
-        stored: Any = load(path, trust=trust)
+    made = rerun(path, trust=trust)
+    stored: Any = load(path, trust=trust)
     kept, again = states(stored), states(made)
     unknown = sum(int(np.sum(a != a)) for a in kept)
     if unknown:

@@ -12,7 +12,7 @@ from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.tables import SHOWN as CHARACTERS
 from dynsim.cli.parsing.tables import exact_array, matrix, number
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import ArgumentError, check_at_least
 
 if TYPE_CHECKING:
     from dynsim.simulation.trajectory import Trajectory
@@ -67,14 +67,14 @@ def main(words: Sequence[str]) -> int:
     refuse_unused(o, () if o.arithmetic == "softmax" else ("temperature",), f"in {o.arithmetic} arithmetic")
     _check_alpha(o)
     if o.layers % o.every:
-        raise argument_error("layers", f"be a positive multiple of `every` = {o.every}", f"is {o.layers}")
+        raise ArgumentError("layers", f"be a positive multiple of `every` = {o.every}", f"is {o.layers}")
     if not from_file:
         _check_memory(o, o.tokens, o.dimension)
     check_outputs(o.force, out=o.out, figure=o.figure)
     x = starts(o)
     _check_memory(o, *x.shape)
     if o.figure is not None and x.shape[1] != 2:
-        raise argument_error("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")
+        raise ArgumentError("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")
     with waiting("hardmax"):
         path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
     if o.out is not None:
@@ -106,7 +106,7 @@ def _check_alpha(o: Hardmax) -> None:
         float(number(o.alpha))
     except (ValueError, OverflowError):
         must = "hold finite numbers such as `0.5` or `1/3`"
-        raise argument_error("alpha", must, f"is `{o.alpha[:CHARACTERS]}`") from None
+        raise ArgumentError("alpha", must, f"is `{o.alpha[:CHARACTERS]}`") from None
 
 
 def starts(o: Hardmax) -> np.ndarray:
@@ -132,7 +132,7 @@ def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
     from dynsim.systems.hardmax.maps import HardmaxMap
 
     map = HardmaxMap(o.alpha, _attention(o))
-    say(hypotheses(map, x).explain())
+    say(str(hypotheses(map, x)))
     run = iterate_hardmax(map, x, o.layers, every=o.every)
     say(f"smallest relative gap between best and second-best score: {np.min(run.gaps):.3g} in {o.layers} layers")
     say(
@@ -150,11 +150,11 @@ def _exactly(o: Hardmax, x: np.ndarray) -> "Trajectory":
 
     map = ExactHardmaxMap(o.alpha, _attention(o))
     found = hypotheses(map, x)
-    say(found.explain())
+    say(str(found))
     path = iterate(map, map.rule.tokens(x), o.layers, every=o.every)
     _leaders(map, path.final)
     if found.symmetric and found.definite and found.positive_step:
-        say(certify(map, x, max_layers=o.layers).explain())
+        say(str(certify(map, x, max_layers=o.layers)))
     return path
 
 
@@ -165,7 +165,7 @@ def _with_softmax(o: Hardmax, x: np.ndarray) -> "Trajectory":
 
     A = _attention(o)
     if A is not None and A.shape != (x.shape[1],) * 2:
-        raise argument_error("attention", f"have shape {(x.shape[1],) * 2}, as the tokens", f"has shape {A.shape}")
+        raise ArgumentError("attention", f"have shape {(x.shape[1],) * 2}, as the tokens", f"has shape {A.shape}")
     return iterate(
         SoftmaxMap(float(rational("alpha", o.alpha)), o.temperature, A), np.asarray(x, float), o.layers, every=o.every
     )

@@ -10,7 +10,7 @@ import numpy as np
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.tables import array, matrix
-from dynsim.errors import argument_error, check_at_least, check_positive
+from dynsim.errors import ArgumentError, check_at_least, check_positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +93,7 @@ def _check_sizes(o: MasterEquation) -> None:
     refuse_unused(o, () if o.chain == "random" else ("seed",), f"for the chain `{o.chain}`, which is not random")
     refuse_unused(o, () if o.euler is None else ("method",), "with `--euler`")
     if o.euler is not None and not (o.euler > 0 and o.end / o.euler <= STEPS):
-        raise argument_error("euler", f"be positive, with at most {STEPS} steps up to `--end`", f"is {o.euler}")
+        raise ArgumentError("euler", f"be positive, with at most {STEPS} steps up to `--end`", f"is {o.euler}")
     dense = o.chain == "random"
 
     def predicted(*, size: int, frames: int) -> int:
@@ -114,7 +114,7 @@ def chain(o: MasterEquation) -> Any:
     )
 
     if o.generator is not None and o.attention is not None:
-        raise argument_error("attention", "be given without `generator`", "is given with it")
+        raise ArgumentError("attention", "be given without `generator`", "is given with it")
     if o.generator is not None:
         return check_generator(matrix(o.generator, "generator"))
     if o.attention is not None:
@@ -137,7 +137,7 @@ def start(o: MasterEquation, k: int) -> np.ndarray:
     named = {"first": np.eye(1, k)[0], "last": np.eye(1, k, k - 1)[0], "uniform": np.full(k, 1 / k)}
     if o.initial not in named:
         must = "be first, last, uniform, or a .npy or .csv file"
-        raise argument_error("initial", must, f"is `{o.initial}`{nearest(o.initial, named)}")
+        raise ArgumentError("initial", must, f"is `{o.initial}`{nearest(o.initial, named)}")
     return named[o.initial]
 
 
@@ -146,7 +146,7 @@ def describe(Q: Any, stationary: "StationaryDistributions") -> None:
     from analysis.chains.mixing import mixing_time
     from analysis.chains.spectra import DENSE, euler_bounds, spectral_gap
 
-    say(stationary.explain())
+    say(str(stationary))
     for one in stationary.distributions[:SHOWN]:
         likely = np.argsort(-one.probabilities, kind="stable")[: min(SHOWN, len(one.states))].tolist()
         shown = ", ".join(f"{i}: {one.probabilities[i]:.6g}" for i in likely)
@@ -160,7 +160,7 @@ def describe(Q: Any, stationary: "StationaryDistributions") -> None:
         say("no mixing time: the limit depends on the initial distribution")
     reversible = gap.method.startswith("lanczos") or "symmetrised" in gap.method
     if Q.shape[0] <= DENSE or reversible:
-        say(euler_bounds(Q).explain())
+        say(str(euler_bounds(Q)))
 
 
 def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
 from dynsim.cli.parsing.sizes import check_memory
-from dynsim.errors import argument_error, check_at_least
+from dynsim.errors import ArgumentError, check_at_least
 
 if TYPE_CHECKING:
     from dynsim.networks.multirate.network import MultirateNetwork
@@ -60,11 +60,11 @@ def main(words: Sequence[str]) -> int:
     check_outputs(o.force, out=o.out)
     text = np.frombuffer(o.text.encode(errors="surrogateescape"), np.uint8).astype(np.int32)
     if len(text) < 2:
-        raise argument_error("text", "have at least two bytes", f"has {len(text)}")
+        raise ArgumentError("text", "have at least two bytes", f"has {len(text)}")
     check_at_least(0, bytes=o.bytes, temperature=o.temperature)
     _check_options(o, len(text))
     if o.bytes and o.slow_mask == "full":
-        raise argument_error("bytes", "be 0 for a full slow mask, which attends to later bytes", f"is {o.bytes}")
+        raise ArgumentError("bytes", "be 0 for a full slow mask, which attends to later bytes", f"is {o.bytes}")
     model = network(o)
     if o.weights == "random":
         say("random weights: the network is untrained (`--weights trained` loads those of the experiment)")
@@ -84,7 +84,7 @@ def _check_options(o: Multirate, length: int) -> None:
     check_at_least(1, block=o.block)
     for name in ("gate", "temperature"):
         if getattr(o, name) is not None and not math.isfinite(getattr(o, name)):
-            raise argument_error(name, "be finite", f"is {getattr(o, name)}")
+            raise ArgumentError(name, "be finite", f"is {getattr(o, name)}")
     check_memory(lambda bytes, block: WEIGHTS * (length + bytes + block) ** 2, bytes=o.bytes, block=o.block)
 
 
@@ -110,7 +110,7 @@ def _trained(o: Multirate) -> "MultirateNetwork":
 
     known = [variant.name for variant in SECTION_9.paper.variants]
     if o.variant not in known:
-        raise argument_error("variant", f"be one of {', '.join(known)}", f"is `{o.variant}`{nearest(o.variant, known)}")
+        raise ArgumentError("variant", f"be one of {', '.join(known)}", f"is `{o.variant}`{nearest(o.variant, known)}")
     use_data(o.data)
     found = best_record(SECTION_9)
     say(f"weights of {found.name}, size {found.size}, seed {found.seed}, first of its seeds")

@@ -6,7 +6,7 @@ from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.own_code import imported
 from dynsim.cli.parsing.options import refuse_unused
 from dynsim.cli.parsing.solvers import integrator
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.integrators import EulerHeun, EulerMaruyama, Symplectic
 from dynsim.keys import random_key
 from dynsim.systems.base import AbstractFlow
@@ -38,7 +38,7 @@ def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any
     if o.noise is None:
         return flow, {"integrator": integrator(o.integrator, RTOL if o.rtol is None else o.rtol, o.max_steps)}
     if isinstance(o.noise, str) and ":" not in o.noise:
-        raise argument_error("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
+        raise ArgumentError("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
     noise = imported(o.noise, "noise", beside=o.system) if isinstance(o.noise, str) else o.noise
     scheme = EulerMaruyama if o.calculus == "ito" else EulerHeun
     key = random_key(o.seed, "noise")

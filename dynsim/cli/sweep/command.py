@@ -14,7 +14,7 @@ from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.parsing.system import SystemOptions, separated
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
 from dynsim.cli.sweep.options import Sweep
-from dynsim.errors import IntegrationError, argument_error, check_at_least, check_positive, counted, nearest, renamed
+from dynsim.errors import ArgumentError, IntegrationError, check_at_least, check_positive, counted, nearest
 from dynsim.io.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def main(words: Sequence[str]) -> int:
         check_shown(o, known.names)
         units = {f"{name}_{kind}": unit for name, unit in zip(known.names, known.units, strict=True) if unit
                  for kind in KINDS} | units  # fmt: skip
-    with parts_beside(o.out, ".parts") as folder, cluster(o.cluster) as executor, renamed(function="system"):
+    with parts_beside(o.out, ".parts") as folder, cluster(o.cluster) as executor:
         found = sweep(
             function,
             grid,
@@ -84,7 +84,7 @@ def _grid(words: Sequence[str]) -> dict[str, list[Any]]:
         name, _, values = word.partition("=")
         grid[name] = [_number(name, value) for value in values.split(",") if value]
     if not grid:
-        raise argument_error("parameters", "be given, such as `--beta 1 2 4`", "are not")
+        raise ArgumentError("parameters", "be given, such as `--beta 1 2 4`", "are not")
     return grid
 
 
@@ -95,14 +95,14 @@ def _number(name: str, word: str) -> int | float:
         return int(word) if re.fullmatch(r"[+-]?\d+", word) else float(number(word))
     except (ValueError, OverflowError):
         must = f"be numbers one after the other, such as `--{name.replace('_', '-')} 1 2 4`"
-        raise argument_error(name, must, f"has `{word}`") from None
+        raise ArgumentError(name, must, f"has `{word}`") from None
 
 
 def _units(words: Sequence[str]) -> dict[str, str]:
     pairs = [word.partition("=") for word in words]
     for name, equals, _ in pairs:
         if not equals:
-            raise argument_error("units", "be given as NAME=UNIT", f"has `{name}`")
+            raise ArgumentError("units", "be given as NAME=UNIT", f"has `{name}`")
     return {name: unit for name, _, unit in pairs}
 
 
@@ -137,7 +137,7 @@ def _built_again(options: Sweep, first: tuple[tuple[str, Any], ...], digest: str
     file = _file(options)
     if file is not None and (not file.is_file() or _digest(file) != digest):
         must = "be in a file that is the same on every worker"
-        raise argument_error("system", must, f"`{file}` {'differs' if file.is_file() else 'does not exist'} on one")
+        raise ArgumentError("system", must, f"`{file}` {'differs' if file.is_file() else 'does not exist'} on one")
     return Built(options, first)
 
 
@@ -167,7 +167,7 @@ def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Com
             _check_arguments(made, first, bool(o.seeds), o.system)
             return made, None
     if o.vectorised:
-        raise argument_error("vectorised", "be left out for a system", "is given")
+        raise ArgumentError("vectorised", "be left out for a system", "is given")
     check_at_least(2, frames=o.frames)
     return _measured(o, first)
 
@@ -175,7 +175,7 @@ def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Com
 def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: str) -> None:
     """Raise `ValueError` unless a function takes the arguments of the `first` point by name, and no more."""
     if not callable(function):
-        raise argument_error("system", "be a function, a flow or a map", f"`{where}` is a {type(function).__name__}")
+        raise ArgumentError("system", "be a function, a flow or a map", f"`{where}` is a {type(function).__name__}")
     given = (*first, "key") if seeded else tuple(first)
     try:
         arguments = inspect.signature(function).parameters
@@ -185,16 +185,16 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
     unknown = [name for name in given if name not in arguments and not free]
     if unknown:
         must = f"be an argument of `{where}` ({', '.join(arguments)})"
-        raise argument_error(unknown[0], must, f"is not{nearest(unknown[0], arguments)}")
+        raise ArgumentError(unknown[0], must, f"is not{nearest(unknown[0], arguments)}")
     for name in (name for name, value in first.items() if value is None):
-        raise argument_error(name, "be given with values", "is given without")
+        raise ArgumentError(name, "be given with values", "is given without")
     needed = [name for name, one in arguments.items() if one.default is one.empty and one.kind not in VARIADIC]
     missing = [name for name in needed if name not in given]
     if missing:
         advice = " (`--seeds` gives `key`)" if "key" in missing else ""
         if not advice and missing == list(arguments)[:2]:
             advice = f" (a right-hand side becomes a flow by `FunctionFlow({where.rpartition(':')[2]}, ...)`)"
-        raise argument_error("parameters", f"be all that `{where}` needs", f"lack {' and '.join(missing)}{advice}")
+        raise ArgumentError("parameters", f"be all that `{where}` needs", f"lack {' and '.join(missing)}{advice}")
 
 
 def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components]":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynsim.cli.parsing.options import refuse_unused, say
 from dynsim.cli.sweep.options import Sweep
-from dynsim.errors import argument_error, nearest
+from dynsim.errors import ArgumentError, nearest
 
 if TYPE_CHECKING:
     import xarray
@@ -24,7 +24,7 @@ def check_figure(o: Sweep, grid: Mapping[str, Sequence[Any]]) -> None:
     several = [name for name, values in grid.items() if len(values) > 1]
     if len(several) not in (1, 2):
         said = f"{len(several)} have" if several else "none has"
-        raise argument_error("figure", "be given where one or two parameters have several values", said)
+        raise ArgumentError("figure", "be given where one or two parameters have several values", said)
 
 
 def check_shown(o: Sweep, names: Sequence[str], more: Sequence[str] = ()) -> None:
@@ -33,9 +33,9 @@ def check_shown(o: Sweep, names: Sequence[str], more: Sequence[str] = ()) -> Non
 
     for name in o.show:
         if name not in (*names, *more):
-            raise argument_error("show", f"name results ({', '.join(names)})", f"names `{name}`{nearest(name, names)}")
+            raise ArgumentError("show", f"name results ({', '.join(names)})", f"names `{name}`{nearest(name, names)}")
     if len(o.show) > MOST:
-        raise argument_error("show", f"name at most {MOST} results", f"names {len(o.show)}")
+        raise ArgumentError("show", f"name at most {MOST} results", f"names {len(o.show)}")
 
 
 def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:

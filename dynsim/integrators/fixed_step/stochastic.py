@@ -15,7 +15,7 @@ from jaxtyping import Array
 
 from dynsim._core.types import Key, Scalar, State, Time, Times
 from dynsim._core.validation import number, random_key
-from dynsim.errors import Outcome, argument_error
+from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Coordinates,
@@ -74,7 +74,7 @@ class AbstractStochastic(AbstractIntegrator):
         """Return the scheme with shorter steps on the same path; raise `ValueError` for one without a resolution."""
         if self.path_resolution is None:
             must = "be left out for noise without a `path_resolution`, which lets finer steps follow the same path"
-            raise argument_error("error_estimate", must, "is given")
+            raise ArgumentError("error_estimate", must, "is given")
         return dataclasses.replace(self, step_size=self.step_size / factor)
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
@@ -94,7 +94,7 @@ class AbstractStochastic(AbstractIntegrator):
     ) -> tuple[Any, State, Stats]:
         """Return `fn(t, x)` at `ts`, the last state and statistics for each start, whose keys are those of `key`."""
         if coordinates is not unchanged:
-            raise argument_error("coordinates", "be left out for a flow with noise", "is given")
+            raise ArgumentError("coordinates", "be left out for a flow with noise", "is given")
         first = jax.tree.map(lambda y: y[0], y0s)
         steps = max(_checked(self, flow, first, ts)[1] for flow in flows)
         flow, axes = stacked([without_periods(flow) for flow in flows])
@@ -104,7 +104,7 @@ class AbstractStochastic(AbstractIntegrator):
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Raise `ValueError`: a path with noise crosses a surface again and again."""
-        raise argument_error("integrator", "locate events", f"is {type(self).__name__}, for flows with noise")
+        raise ArgumentError("integrator", "locate events", f"is {type(self).__name__}, for flows with noise")
 
 
 class EulerMaruyama(AbstractStochastic):
@@ -156,19 +156,19 @@ def chosen(flow: Any, integrator: Any, key: Any) -> Any:
     """
     if not isinstance(flow, NoisyFlow):
         if key is not None:
-            raise argument_error("key", "be left out for a flow without noise", "is given")
+            raise ArgumentError("key", "be left out for a flow without noise", "is given")
         if isinstance(integrator, AbstractStochastic):
             kind = type(integrator).__name__
-            raise argument_error("integrator", "be one for a flow without noise, such as `Diffrax()`", f"is {kind}")
+            raise ArgumentError("integrator", "be one for a flow without noise, such as `Diffrax()`", f"is {kind}")
         return Diffrax() if integrator is None else integrator
     if key is None:
-        raise argument_error("key", "be a random key such as `stream(0, 'name')` for a flow with noise", "is missing")
+        raise ArgumentError("key", "be a random key such as `stream(0, 'name')` for a flow with noise", "is missing")
     if integrator is None:
         integrator = EulerMaruyama() if flow.calculus == "ito" else EulerHeun()
     if not isinstance(integrator, AbstractStochastic) or integrator.calculus != flow.calculus:
         fit = "`EulerMaruyama()`" if flow.calculus == "ito" else "`EulerHeun()` or `StochasticHeun()`"
         must = f'be {fit} for noise with calculus="{flow.calculus}"'
-        raise argument_error("integrator", must, f"is {type(integrator).__name__}")
+        raise ArgumentError("integrator", must, f"is {type(integrator).__name__}")
     return integrator.with_key(random_key("key", key))
 
 
@@ -176,7 +176,7 @@ def chosen_for_all(flows: Sequence[Any], integrator: Any, key: Any) -> Any:
     """Return the integrator for all flows of an ensemble, as `chosen` does; raise `ValueError` for both calculi."""
     found = [chosen(flow, integrator, key) for flow in flows]
     if len({type(one) for one in found}) > 1:
-        raise argument_error("flow", "hold noise of one calculus or none", "holds several")
+        raise ArgumentError("flow", "hold noise of one calculus or none", "holds several")
     return found[0]
 
 
@@ -197,11 +197,11 @@ def _sum(x: State, *terms: tuple[Any, State]) -> State:
 def _checked(scheme: AbstractStochastic, flow: AbstractFlow, y0: State, ts: Times) -> tuple[NoisyFlow, int]:
     """Return the flow and the number of steps between two output times."""
     if not isinstance(flow, NoisyFlow):
-        raise argument_error("flow", f"be a NoisyFlow for `{type(scheme).__name__}`", f"is a {type(flow).__name__}")
+        raise ArgumentError("flow", f"be a NoisyFlow for `{type(scheme).__name__}`", f"is a {type(flow).__name__}")
     if scheme.key is None:
-        raise argument_error("key", "be given", "is missing")
+        raise ArgumentError("key", "be given", "is missing")
     if isinstance(ts, Tracer):
-        raise argument_error("ts", "not be traced for a flow with noise", "is")
+        raise ArgumentError("ts", "not be traced for a flow with noise", "is")
     flow.increment_shapes(float(ts[0]), y0)
     return flow, steps_between(ts, min(scheme.step_size, flow.step_limit()))
 

@@ -11,7 +11,7 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from dynsim._core.types import Scalar, State, Time, Times
-from dynsim.errors import Outcome, argument_error, shown
+from dynsim.errors import ArgumentError, Outcome, shown
 from dynsim.integrators.base import (
     AbstractIntegrator,
     Coordinates,
@@ -32,7 +32,7 @@ SUBSTEPS = {2: (1.0,), 4: (OUTER, 1 - 2 * OUTER, OUTER)}
 
 def _order(value: Any) -> int:
     if value not in SUBSTEPS:
-        raise argument_error("order", "be 2 or 4", f"is {shown(value)}")
+        raise ArgumentError("order", "be 2 or 4", f"is {shown(value)}")
     return int(value)
 
 
@@ -92,7 +92,7 @@ class Symplectic(AbstractIntegrator):
     ) -> tuple[Any, State, Stats]:
         """Return `fn(t, x)` at `ts`, the last state and statistics for each start, in one program."""
         if coordinates is not unchanged:
-            raise argument_error("coordinates", "be left out for a symplectic method", "is given")
+            raise ArgumentError("coordinates", "be left out for a symplectic method", "is given")
         first = jax.tree.map(lambda y: jnp.asarray(y[0]), y0s)
         steps = max(_checked(self, flow, first, ts) for flow in flows)
         flow, axes = stacked([without_periods(flow) for flow in flows])
@@ -102,25 +102,25 @@ class Symplectic(AbstractIntegrator):
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Raise `ValueError`: there is no dense output between the steps."""
-        raise argument_error("integrator", "locate events", "is Symplectic, which has no dense output")
+        raise ArgumentError("integrator", "locate events", "is Symplectic, which has no dense output")
 
 
 def _checked(method: Symplectic, flow: AbstractFlow, y0: State, ts: Times) -> int:
     """Return the number of steps between two output times; raise `ValueError` for a flow that has no such splitting."""
     if not isinstance(flow.space, Euclidean):
         must = "be one in Euclidean space for `Symplectic`"
-        raise argument_error("flow", must, f"is on {type(flow.space).__name__}")
+        raise ArgumentError("flow", must, f"is on {type(flow.space).__name__}")
     if not isinstance(y0, jax.Array) or not y0.ndim or y0.shape[-1] % 2:
         what = f"has shape {y0.shape}" if isinstance(y0, jax.Array) else "is a named tuple"
-        raise argument_error("y0", "be one array with positions and as many momenta on its last axis", what)
+        raise ArgumentError("y0", "be one array with positions and as many momenta on its last axis", what)
     if isinstance(ts, Tracer):
-        raise argument_error("ts", "not be traced for `Symplectic`", "is")
+        raise ArgumentError("ts", "not be traced for `Symplectic`", "is")
     mixed = _mixed(without_periods(flow), jnp.asarray(ts)[0], y0)
     if not isinstance(mixed[0], Tracer):
         for found, but in zip(mixed, ("positions depends on them or on time", "momenta depends on them"), strict=True):
             if found:
                 must = "have the form q' = a(p), p' = b(t, q) for `Symplectic`"
-                raise argument_error("flow", must, f"the velocity of its {but}")
+                raise ArgumentError("flow", must, f"the velocity of its {but}")
     return steps_between(ts, method.step_size)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 from dynsim.io.npz import read_arrays
 from dynsim.networks.decoder.transformer import Attention, Block, GeluMLP, LayerNorm, RMSNorm, SwiGLU, Transformer
 
@@ -32,10 +32,10 @@ class Tensors:
         """Return the tensor `name` as it is stored, of the given shape, in which None stands for any size."""
         must = f"be a file with a tensor `{name}` of shape {_written(shape)}"
         if name not in self.arrays:
-            raise argument_error("path", must, f"`{self.file}` has none of this name")
+            raise ArgumentError("path", must, f"`{self.file}` has none of this name")
         array = self.arrays[name]
         if len(array.shape) != len(shape) or any(b not in (None, a) for a, b in zip(array.shape, shape, strict=True)):
-            raise argument_error("path", must, f"in `{self.file}` it has shape {_written(array.shape)}")
+            raise ArgumentError("path", must, f"in `{self.file}` it has shape {_written(array.shape)}")
         return array
 
     def take(self, name: str, *shape: int | None) -> Weights:
@@ -43,9 +43,9 @@ class Tensors:
         array = self.raw(name, *shape)
         must = f"be a file with finite numbers in the tensor `{name}`"
         if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer)):  # bfloat16 is floating
-            raise argument_error("path", must, f"in `{self.file}` it is of type {array.dtype}")
+            raise ArgumentError("path", must, f"in `{self.file}` it is of type {array.dtype}")
         if not np.all(np.isfinite(array)):
-            raise argument_error("path", must, f"in `{self.file}` it has an entry that is not")
+            raise ArgumentError("path", must, f"in `{self.file}` it has an entry that is not")
         return jnp.asarray(array, self.dtype)
 
     def sizes(self, names: tuple[str, ...]) -> dict[str, int]:
@@ -53,7 +53,7 @@ class Tensors:
         values = np.asarray(self.take("config", len(names)))
         if np.any(values < 1) or np.any(values != np.floor(values)):
             must = "be a file with positive whole numbers in the tensor `config`"
-            raise argument_error("path", must, f"in `{self.file}` it is {values.tolist()}")
+            raise ArgumentError("path", must, f"in `{self.file}` it is {values.tolist()}")
         return dict(zip(names, values.astype(int).tolist(), strict=True))
 
 
@@ -61,9 +61,9 @@ def read_tensors(path: str | Path, *, dtype: DTypeLike = np.float64) -> Tensors:
     """Return the tensors of an `.npz` or `.safetensors` file; raise `ValueError` if it cannot be read."""
     path = Path(path)
     if path.suffix not in (".npz", ".safetensors"):
-        raise argument_error("path", "end in `.npz` or `.safetensors`", f"is `{path}`")
+        raise ArgumentError("path", "end in `.npz` or `.safetensors`", f"is `{path}`")
     if not path.is_file():
-        raise argument_error("path", "be a file", f"there is none at `{path}`")
+        raise ArgumentError("path", "be a file", f"there is none at `{path}`")
     arrays = read_arrays(path) if path.suffix == ".npz" else _read_safetensors(path)
     return Tensors(arrays, path.name, dtype)
 
@@ -92,7 +92,7 @@ def load_transformer(path: str | Path, *, heads: int | None = None, dtype: DType
             return build(tensors, heads)
     known = ", ".join(f"{layout} (with `{name}`)" for name, layout in zip(LAYOUTS, NAMES, strict=True))
     found = ", ".join(f"`{name}`" for name in sorted(tensors.arrays)[:4]) or "no tensors"
-    raise argument_error("path", f"be a file in the layout of {known}", f"`{tensors.file}` holds {found}")
+    raise ArgumentError("path", f"be a file in the layout of {known}", f"`{tensors.file}` holds {found}")
 
 
 def _stories(tensors: Tensors, heads: int | None) -> Transformer:
@@ -101,7 +101,7 @@ def _stories(tensors: Tensors, heads: int | None) -> Transformer:
     m = _head_size(tensors, d, c["heads"], heads)
     if c["heads"] % c["kv_heads"]:
         must = f"be a file with a divisor of {c['heads']}, its heads, as number of key and value heads"
-        raise argument_error("path", must, f"`{tensors.file}` has {c['kv_heads']}")
+        raise ArgumentError("path", must, f"`{tensors.file}` has {c['kv_heads']}")
     narrow = m * c["kv_heads"]
     q, o = tensors.take("wq", L, d, d), tensors.take("wo", L, d, d)
     k, v = tensors.take("wk", L, narrow, d), tensors.take("wv", L, narrow, d)
@@ -142,7 +142,7 @@ def _gpt2(tensors: Tensors, heads: int | None) -> Transformer:
     tensors.raw("wpe.weight", None, d)
     heads = d // 64 if heads is None else heads
     if heads < 1 or d % heads:
-        raise argument_error("heads", f"be a divisor of {d}, the width of the network", f"is {heads}")
+        raise ArgumentError("heads", f"be a divisor of {d}, the width of the network", f"is {heads}")
 
     def affine(name: str, rows: int, columns: int) -> tuple[Weights, Weights]:  # stored transposed, for x W + b
         return tensors.take(f"{name}.weight", columns, rows).T, tensors.take(f"{name}.bias", rows)
@@ -192,10 +192,10 @@ def _columns(W: Weights, m: int) -> Float[Array, "heads d m"]:
 
 def _head_size(tensors: Tensors, d: int, stored: int, heads: int | None) -> int:
     if heads not in (None, stored):
-        raise argument_error("heads", f"be {stored}, as `{tensors.file}` says, or be left out", f"is {heads}")
+        raise ArgumentError("heads", f"be {stored}, as `{tensors.file}` says, or be left out", f"is {heads}")
     if d % stored:
         must = f"be a file with a divisor of {d}, its width, as number of heads"
-        raise argument_error("path", must, f"`{tensors.file}` has {stored}")
+        raise ArgumentError("path", must, f"`{tensors.file}` has {stored}")
     return d // stored
 
 
@@ -209,9 +209,9 @@ def _read_safetensors(path: Path) -> dict[str, np.ndarray]:
         from safetensors.numpy import load_file
     except ImportError:
         must = "be an `.npz` file where `safetensors` is not installed (`pip install dynsim[weights]`)"
-        raise argument_error("path", must, f"is `{path.name}`") from None
+        raise ArgumentError("path", must, f"is `{path.name}`") from None
     try:
         return load_file(path)
     except (SafetensorError, OSError, KeyError, TypeError, AttributeError) as error:  # the last three: unknown types
         but = f"`{path}` is not ({reason(error)})"
-        raise argument_error("path", "be a complete safetensors file", but) from None
+        raise ArgumentError("path", "be a complete safetensors file", but) from None

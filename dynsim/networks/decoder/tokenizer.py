@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.transformer import check_ids
 
@@ -36,7 +36,7 @@ class Tokenizer:
         """Number the pieces; equal pieces have the number of the first."""
         if len(self.scores) != len(self.pieces) or len(self.pieces) < FIRST_BYTE + 256:
             must = f"have one score for each of at least {FIRST_BYTE + 256} pieces"
-            raise argument_error("pieces", must, f"has {len(self.pieces)} pieces and {len(self.scores)} scores")
+            raise ArgumentError("pieces", must, f"has {len(self.pieces)} pieces and {len(self.scores)} scores")
         numbers = {piece: i for i, piece in reversed(list(enumerate(self.pieces)))}
         object.__setattr__(self, "numbers", numbers)
 
@@ -56,7 +56,7 @@ class Tokenizer:
         """Return the bytes of the tokens without `BEGIN`, `END` and the space that follows `BEGIN`."""
         numbers = np.asarray(ids)
         if numbers.ndim != 1:
-            raise argument_error("ids", "be one sequence of tokens", f"has shape {numbers.shape}")
+            raise ArgumentError("ids", "be one sequence of tokens", f"has shape {numbers.shape}")
         if numbers.size:
             check_ids("ids", numbers, len(self.pieces))
         ends = [None, *numbers.tolist()]
@@ -93,7 +93,7 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     vocabulary = tensors.raw("vocab", None)
     if vocabulary.dtype.kind != "S":
         must = "be a file with byte strings in the tensor `vocab`"
-        raise argument_error("path", must, f"in `{tensors.file}` it is of type {vocabulary.dtype}")
+        raise ArgumentError("path", must, f"in `{tensors.file}` it is of type {vocabulary.dtype}")
     lengths = tensors.raw("vocab_len", len(vocabulary)).tolist()
     scores = np.asarray(tensors.take("vocab_score", len(vocabulary))).tolist()
     # NumPy drops zero bytes at the end of a string.
@@ -106,7 +106,7 @@ def encode_letters(text: str) -> np.ndarray:
     unknown = [letter for letter in text if letter not in LETTERS]
     if unknown or not text:
         must = "be a word in the letters A, B and C"
-        raise argument_error("text", must, f"holds {unknown[0]!r}" if unknown else "is empty")
+        raise ArgumentError("text", must, f"holds {unknown[0]!r}" if unknown else "is empty")
     return np.array([LETTERS.index(letter) for letter in text])
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from dynsim._core.types import State, Step, Tokens
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.tokens.interactions.masks import Causal
@@ -69,7 +69,7 @@ class Attention(eqx.Module):
         """Raise `ValueError` for a rotary embedding of heads of odd size."""
         width = self.query.shape[1]
         if self.rotary_base is not None and width % 2:
-            raise argument_error("query", "have heads of even size to be rotated", f"has heads of size {width}")
+            raise ArgumentError("query", "have heads of even size to be rotated", f"has heads of size {width}")
 
     def weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
         """Return the weight `weights[h, i, j]` that token i places on token j in head h; rows sum to one."""
@@ -143,12 +143,12 @@ class Transformer(eqx.Module):
     def __check_init__(self):
         """Raise `ValueError` for a network without layers or with fewer positions than its context."""
         if not self.blocks:
-            raise argument_error("blocks", "hold at least one layer", "is empty")
+            raise ArgumentError("blocks", "hold at least one layer", "is empty")
         table = self.position_embedding
         longest = math.inf if table is None else table.shape[0]
         if not 1 <= self.context <= longest:
             must = f"lie between 1 and {longest}, the number of positions"
-            raise argument_error("context", must, f"is {self.context}")
+            raise ArgumentError("context", must, f"is {self.context}")
 
     def embed(self, ids: ArrayLike) -> Float[Array, "n d"]:
         """Return the embedded tokens `ids`, at most `context` of them: the state before the first layer."""
@@ -199,7 +199,7 @@ class Transformer(eqx.Module):
         most = self.context - prompt.shape[0] + 1  # the last new token is not an input
         if not 1 <= num_tokens <= most:
             must = f"lie between 1 and {most}, what a context of {self.context} leaves after {prompt.shape[0]} tokens"
-            raise argument_error("num_tokens", must, f"is {num_tokens}")
+            raise ArgumentError("num_tokens", must, f"is {num_tokens}")
         _check_passes(passes)
         ids = jnp.concatenate([prompt, jnp.zeros(num_tokens, prompt.dtype)])
         return _continued(self, ids, jnp.asarray(prompt.shape[0]), jnp.asarray(passes), feedforward)
@@ -211,9 +211,9 @@ class Transformer(eqx.Module):
     def _checked(self, name: str, ids: ArrayLike) -> Int[Array, " n"]:
         shape, vocabulary = np.shape(ids), self.token_embedding.shape[0]
         if len(shape) != 1 or shape[0] == 0:
-            raise argument_error(name, "be one sequence of at least one token", f"has shape {shape}")
+            raise ArgumentError(name, "be one sequence of at least one token", f"has shape {shape}")
         if shape[0] > self.context:
-            raise argument_error(name, f"have at most {self.context} tokens, the context", f"has {shape[0]}")
+            raise ArgumentError(name, f"have at most {self.context} tokens, the context", f"has {shape[0]}")
         if not isinstance(ids, Tracer):
             check_ids(name, np.asarray(ids), vocabulary)
         return jnp.asarray(ids).astype(int)
@@ -236,11 +236,11 @@ class TransformerMap(AbstractMap):
 def check_ids(name: str, ids: np.ndarray, vocabulary: int) -> None:
     """Raise `ValueError` unless `ids` are integers from 0 to `vocabulary` - 1."""
     if not np.issubdtype(ids.dtype, np.integer):
-        raise argument_error(name, "be whole numbers", f"has entries of type {ids.dtype}")
+        raise ArgumentError(name, "be whole numbers", f"has entries of type {ids.dtype}")
     unknown = ids[(ids < 0) | (ids >= vocabulary)]
     if unknown.size:
         must = f"lie between 0 and {vocabulary - 1}, the numbers of the vocabulary"
-        raise argument_error(name, must, f"holds {unknown[0]}")
+        raise ArgumentError(name, must, f"holds {unknown[0]}")
 
 
 @eqx.filter_jit
@@ -278,4 +278,4 @@ def _cast(tree: Tree, dtype: DTypeLike) -> Tree:
 
 def _check_passes(passes: Step) -> None:
     if isinstance(passes, int) and passes < 1:
-        raise argument_error("passes", "be at least 1", f"is {passes}")
+        raise ArgumentError("passes", "be at least 1", f"is {passes}")

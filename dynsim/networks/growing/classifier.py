@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from dynsim._core.types import Key
 from dynsim._core.validation import integer, random_key
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import LayerNorm, projected
 from dynsim.networks.growing.layer import GrowingLayer
 from dynsim.networks.multirate.layers import draw_matrix
@@ -142,9 +142,9 @@ def draw_classifier(
         integer(*pair, least=1) for pair in (("heads", heads), ("words", words), ("length", length))
     )
     if d % heads:
-        raise argument_error("heads", f"divide {d}, the dimension of the tokens", f"is {heads}")
+        raise ArgumentError("heads", f"divide {d}, the dimension of the tokens", f"is {heads}")
     if not 0 <= dropout < 1:
-        raise argument_error("dropout", "be in [0, 1)", f"is {dropout}")
+        raise ArgumentError("dropout", "be in [0, 1)", f"is {dropout}")
     table, places, q, k, v, out, read = jax.random.split(key, 7)
     m = d // heads
     norm = lambda: LayerNorm(jnp.ones(d, dtype), jnp.zeros(d, dtype))

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from dynsim._core.types import Key, Scalar
-from dynsim.errors import UnavailableError, argument_error, check_at_least
+from dynsim.errors import ArgumentError, UnavailableError, check_at_least
 from dynsim.networks.growing.classifier import SentenceClassifier
 from dynsim.networks.sentiment.reviews import Encoded
 from dynsim.networks.training import Loss
@@ -77,14 +77,15 @@ def growing_optimiser(
     """
     for name, rate in (("learning_rate", learning_rate), ("temperature_rate", temperature_rate)):
         if not rate > 0:
-            raise argument_error(name, "be positive", f"is {rate}")
+            raise ArgumentError(name, "be positive", f"is {rate}")
     check_at_least(1, num_steps=num_steps)
     check_at_least(0, weight_decay=weight_decay)
     try:
         import optax
     except ImportError:
-        must = "have optax (`pip install dynsim[train]`)"
-        raise argument_error("optimiser", must, "it is missing", kind=UnavailableError) from None
+        raise UnavailableError(
+            "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
+        ) from None
     adamw = optax.adamw(optax.cosine_decay_schedule(learning_rate, num_steps), weight_decay=weight_decay)
     rules: dict[Hashable, optax.GradientTransformation] = {
         "temperatures": optax.sgd(temperature_rate),
@@ -108,7 +109,7 @@ def _labels(model: Any) -> Any:
 def logits(model: SentenceClassifier, ids: Int[np.ndarray, "sentences length"]) -> Float[np.ndarray, " sentences"]:
     """Return the logits of sentences, without dropout, as float64."""
     if len(ids) == 0:
-        raise argument_error("ids", "hold at least one sentence", "is empty")
+        raise ArgumentError("ids", "hold at least one sentence", "is empty")
     short = -len(ids) % EVALUATED
     blocks = np.pad(np.asarray(ids), ((0, short), (0, 0))).reshape(-1, EVALUATED, ids.shape[1])
     return np.asarray(_logits(model, jnp.asarray(blocks)), float).reshape(-1)[: len(ids)]

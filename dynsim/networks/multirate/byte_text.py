@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, UInt8
 from numpy.typing import ArrayLike
 
 from dynsim._core.types import Key, Step
-from dynsim.errors import argument_error, check_at_least, reason
+from dynsim.errors import ArgumentError, check_at_least, reason
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.multirate.network import MultirateNetwork
 from dynsim.systems.tokens.interactions.masks import Causal
@@ -30,9 +30,9 @@ def read_bytes(path: str | Path) -> Bytes:
     try:
         found = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
-        raise argument_error("path", "be a text, plain or .gz", f"`{path}` is not ({reason(error)})") from None
+        raise ArgumentError("path", "be a text, plain or .gz", f"`{path}` is not ({reason(error)})") from None
     if not found:
-        raise argument_error("path", "be a text of at least one byte", f"`{path}` is empty")
+        raise ArgumentError("path", "be a text of at least one byte", f"`{path}` is empty")
     return np.frombuffer(found, np.uint8)
 
 
@@ -48,7 +48,7 @@ def windows(text: Bytes, length: int, *, count: int | None = None) -> Int[np.nda
     most = (len(text) - 1) // length
     if most < (count or 1):
         must = f"have at least {(count or 1) * length + 1} bytes, for {count or 1} windows of {length}"
-        raise argument_error("text", must, f"has {len(text)}")
+        raise ArgumentError("text", must, f"has {len(text)}")
     chosen = np.arange(most) if count is None else np.arange(count) * most // count
     return text[chosen[:, None] * length + np.arange(length + 1)].astype(np.int32)
 
@@ -75,7 +75,7 @@ def random_windows(text: Bytes, *, batch: int, length: int) -> RandomWindows:
     """
     check_at_least(1, batch=batch, length=length)
     if len(text) < length + 1:
-        raise argument_error("text", f"have at least {length + 1} bytes, one window", f"has {len(text)}")
+        raise ArgumentError("text", f"have at least {length + 1} bytes, one window", f"has {len(text)}")
     return RandomWindows(jnp.asarray(text), batch, length)
 
 
@@ -101,7 +101,7 @@ def sampled(
         ValueError: as `greedy`, or if the temperature is not positive.
     """
     if not temperature > 0:
-        raise argument_error("temperature", "be positive", f"is {temperature}")
+        raise ArgumentError("temperature", "be positive", f"is {temperature}")
     ids, start = _padded_prompt(model, prompt, count)
     return np.asarray(_continued(model, ids, start, key, jnp.asarray(temperature, float)))
 
@@ -110,13 +110,13 @@ def _padded_prompt(model: MultirateNetwork, prompt: ArrayLike, count: int) -> tu
     """Return the prompt padded by `count` zeros, and the length of the prompt."""
     known = np.asarray(prompt)
     if known.ndim != 1 or len(known) == 0:
-        raise argument_error("prompt", "be one sequence of at least one symbol", f"has shape {known.shape}")
+        raise ArgumentError("prompt", "be one sequence of at least one symbol", f"has shape {known.shape}")
     check_ids("prompt", known, model.token_embedding.shape[0])
     if count < 1:
-        raise argument_error("count", "be at least 1", f"is {count}")
+        raise ArgumentError("count", "be at least 1", f"is {count}")
     masks = [layer.attention.mask for r in model.rounds for layer in r.slow]
     if not all(isinstance(mask, Causal) for mask in masks):
-        raise argument_error(
+        raise ArgumentError(
             "model", "have causal slow layers to generate text", "its slow layers attend to later symbols"
         )
     return jnp.pad(jnp.asarray(known, jnp.int32), (0, count)), jnp.asarray(len(known))

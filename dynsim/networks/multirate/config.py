@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from dynsim._core.validation import integer
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,18 @@ class MultirateConfig:
         for name in ("layers_before", "rounds", "slow_layers", "layers_after"):
             integer(name, getattr(self, name), least=0)
         if self.layers_before + self.rounds * self.layers_after < 1:
-            raise argument_error("layers_before", "leave at least one layer on the tokens", "leaves none")
+            raise ArgumentError("layers_before", "leave at least one layer on the tokens", "leaves none")
         if self.width % (2 * self.query_heads):
             must = f"be a multiple of {2 * self.query_heads}, twice the number of heads, for the rotary embedding"
-            raise argument_error("width", must, f"is {self.width}")
+            raise ArgumentError("width", must, f"is {self.width}")
         if self.query_heads % self.key_heads:
-            raise argument_error("key_heads", f"divide {self.query_heads}, the query heads", f"is {self.key_heads}")
+            raise ArgumentError("key_heads", f"divide {self.query_heads}, the query heads", f"is {self.key_heads}")
         for name, known in CHOICES.items():
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in known:
-                raise argument_error(name, f"be {known[0]} or {known[1]}", f"is `{getattr(self, name)}`")
+                raise ArgumentError(name, f"be {known[0]} or {known[1]}", f"is `{getattr(self, name)}`")
         least = 2 if self.equilibrium == "anderson" else 1
         if self.passes < least:
-            raise argument_error("passes", f"be at least {least} for `{self.equilibrium}`", f"is {self.passes}")
+            raise ArgumentError("passes", f"be at least {least} for `{self.equilibrium}`", f"is {self.passes}")
 
     @property
     def depth(self) -> int:
@@ -110,5 +110,5 @@ def dense(config: MultirateConfig, layers: int | None = None) -> MultirateConfig
     """
     count = round(layer_equivalent_cost(config)) if layers is None else layers
     if count < 1:
-        raise argument_error("layers", "be at least 1", f"is {count}")
+        raise ArgumentError("layers", "be at least 1", f"is {count}")
     return replace(config, layers_before=count, rounds=0)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 TokenMap = Callable[[Float[Array, "n d"]], Float[Array, "n d"]]
 """A map G of the tokens, whose fixed point is sought."""
@@ -38,7 +38,7 @@ class FixedPointIteration(AbstractFixedPointMethod):
     def __check_init__(self):
         """Raise `ValueError` for no step."""
         if self.passes < 1:
-            raise argument_error("passes", "be at least 1", f"is {self.passes}")
+            raise ArgumentError("passes", "be at least 1", f"is {self.passes}")
 
     def __call__(self, G: TokenMap, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """Return $G^M(x)$, M being `passes`."""
@@ -69,9 +69,9 @@ class Anderson(AbstractFixedPointMethod):
     def __check_init__(self):
         """Raise `ValueError` for fewer than two evaluations of G, or an unknown span."""
         if self.passes < 2:
-            raise argument_error("passes", "be at least 2 for a secant", f"is {self.passes}")
+            raise ArgumentError("passes", "be at least 2 for a secant", f"is {self.passes}")
         if self.span not in ("token", "sequence"):
-            raise argument_error("span", "be token or sequence", f"is `{self.span}`")
+            raise ArgumentError("span", "be token or sequence", f"is `{self.span}`")
 
     def __call__(self, G: TokenMap, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """Return the last iterate."""

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.multirate.network import MultirateNetwork
 
 
@@ -33,7 +33,7 @@ def layer_equivalents(model: MultirateNetwork, n: int) -> float:
         ValueError: if `n` is less than 1.
     """
     if n < 1:
-        raise argument_error("n", "be at least 1", f"is {n}")
+        raise ArgumentError("n", "be at least 1", f"is {n}")
     x = jnp.zeros((n, model.token_embedding.shape[1]), model.token_embedding.dtype)
     layer = next(iter((*model.before, *(layer for r in model.rounds for layer in r.after))))
     return matmul_flops(model.apply_layers, x) / matmul_flops(layer, x)

@@ -9,7 +9,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 from dynsim._core.types import Key
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import GeluMLP, Heads, RMSNorm, projected, rotated
 from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal
 
@@ -39,9 +39,9 @@ class GroupedAttention(eqx.Module):
         heads, width = self.query.shape[:2]
         if heads % self.key.shape[0]:
             must = f"have a number of heads that divides {heads}"
-            raise argument_error("key", must, f"has {self.key.shape[0]}")
+            raise ArgumentError("key", must, f"has {self.key.shape[0]}")
         if width % 2:
-            raise argument_error("query", "have heads of even size to be rotated", f"has heads of size {width}")
+            raise ArgumentError("query", "have heads of even size to be rotated", f"has heads of size {width}")
 
     def weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
         """Return the weight `weights[h, i, j]` that token i places on token j in head h; rows sum to one."""

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 from numpy.typing import ArrayLike
 
 from dynsim._core.types import Key, Scalar
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import RMSNorm, check_ids
 from dynsim.networks.multirate.config import MultirateConfig
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, Anderson, FixedPointIteration
@@ -121,7 +121,7 @@ class MultirateNetwork(eqx.Module):
         """
         shape = np.shape(ids)
         if len(shape) != 1 or shape[0] == 0:
-            raise argument_error("ids", "be one sequence of at least one symbol", f"has shape {shape}")
+            raise ArgumentError("ids", "be one sequence of at least one symbol", f"has shape {shape}")
         if not isinstance(ids, Tracer):
             check_ids("ids", np.asarray(ids), self.token_embedding.shape[0])
         return self.token_embedding[jnp.asarray(ids).astype(int)]

@@ -4,15 +4,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 
 def num_blocks(n: int, block: int) -> int:
     """Return the number of blocks of `block` tokens in a sequence of `n` tokens; the last block may be shorter."""
     if n < 1:
-        raise argument_error("n", "be at least 1", f"is {n}")
+        raise ArgumentError("n", "be at least 1", f"is {n}")
     if block < 1:
-        raise argument_error("block", "be at least 1", f"is {block}")
+        raise ArgumentError("block", "be at least 1", f"is {block}")
     return -(-n // block)
 
 
@@ -67,4 +67,4 @@ def _check_rows(y: Float[Array, "blocks d"], n: int, block: int) -> None:
     blocks = num_blocks(n, block)
     if y.shape[0] != blocks:
         must = f"have {blocks} rows, the blocks of {block} that {n} tokens have"
-        raise argument_error("y", must, f"has {y.shape[0]}")
+        raise ArgumentError("y", must, f"has {y.shape[0]}")

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from dynsim._core.types import Key, Scalar
-from dynsim.errors import UnavailableError, argument_error, check_at_least
+from dynsim.errors import ArgumentError, UnavailableError, check_at_least
 from dynsim.networks.multirate.network import MultirateNetwork
 from dynsim.networks.training import Batches, Callback, Loss, Trained, train
 
@@ -40,7 +40,7 @@ def loss_with_residual(weight: float) -> Loss:
         ValueError: if the weight is not positive.
     """
     if not weight > 0:
-        raise argument_error("weight", "be positive", f"is {weight}")
+        raise ArgumentError("weight", "be positive", f"is {weight}")
 
     def loss(model: MultirateNetwork, batch: Windows, key: Key) -> Scalar:
         del key
@@ -58,13 +58,14 @@ def adamw(learning_rate: float = 1e-3, weight_decay: float = 1e-2) -> "optax.Gra
         ValueError: if the learning rate is not positive, the weight decay negative, or optax not installed.
     """
     if not learning_rate > 0:
-        raise argument_error("learning_rate", "be positive", f"is {learning_rate}")
+        raise ArgumentError("learning_rate", "be positive", f"is {learning_rate}")
     check_at_least(0, weight_decay=weight_decay)
     try:
         import optax
     except ImportError:
-        must = "have optax (`pip install dynsim[train]`)"
-        raise argument_error("optimiser", must, "it is missing", kind=UnavailableError) from None
+        raise UnavailableError(
+            "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
+        ) from None
     return optax.adamw(learning_rate, weight_decay=weight_decay)
 
 
@@ -105,7 +106,7 @@ def train_multirate(
 def text_loss(model: MultirateNetwork, found: Int[np.ndarray, "windows length_and_next"]) -> float:
     """Return the mean cross entropy over windows of text, (windows, length + 1), in nats per symbol."""
     if len(found) == 0:
-        raise argument_error("found", "hold at least one window", "is empty")
+        raise ArgumentError("found", "hold at least one window", "is empty")
     short = -len(found) % EVALUATED
     parts = np.pad(found, ((0, short), (0, 0))).reshape(-1, EVALUATED, found.shape[1])
     losses = np.asarray(_window_losses(model, jnp.asarray(parts)), np.float64)

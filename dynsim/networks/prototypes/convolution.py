@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from dynsim._core.types import Key, Scalar
 from dynsim._core.validation import integer
-from dynsim.errors import UnavailableError, argument_error
+from dynsim.errors import ArgumentError, UnavailableError
 from dynsim.networks.prototypes.quantisers import AbstractQuantiser, Quantised
 
 if TYPE_CHECKING:
@@ -158,12 +158,13 @@ def two_rates(prototypes: float = 1e-3, rest: float = 1e-4) -> "optax.GradientTr
     """
     for name, rate in (("prototypes", prototypes), ("rest", rest)):
         if not rate > 0:
-            raise argument_error(name, "be positive", f"is {rate}")
+            raise ArgumentError(name, "be positive", f"is {rate}")
     try:
         import optax
     except ImportError:
-        must = "have optax (`pip install dynsim[train]`)"
-        raise argument_error("optimiser", must, "it is missing", kind=UnavailableError) from None
+        raise UnavailableError(
+            "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
+        ) from None
     return optax.multi_transform({"prototypes": optax.adam(prototypes), "rest": optax.adam(rest)}, _labels)
 
 
@@ -175,7 +176,7 @@ def images_between_zero_and_one(pixels: np.ndarray) -> Images:
     """
     if pixels.dtype != np.uint8 or pixels.ndim != 4:
         but = f"holds {pixels.dtype} of shape {pixels.shape}"
-        raise argument_error("pixels", "hold bytes of shape (count, height, width, channels)", but)
+        raise ArgumentError("pixels", "hold bytes of shape (count, height, width, channels)", but)
     return jnp.asarray(pixels, jnp.float32) / 255
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from dynsim._core.types import Key, Scalar
 from dynsim._core.validation import real
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout, pairwise_distances
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -53,7 +53,7 @@ class ProjectedReadout(eqx.Module):
     def __check_init__(self):
         """Raise `ValueError` for a layer with several heads."""
         if self.layer.prototypes.shape[0] != 1:
-            raise argument_error("layer", "have one head", f"has {self.layer.prototypes.shape[0]}")
+            raise ArgumentError("layer", "have one head", f"has {self.layer.prototypes.shape[0]}")
 
     @property
     def bank(self) -> Float[Array, "k m"]:

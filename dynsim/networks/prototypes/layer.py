@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Key, Scalar
 from dynsim._core.validation import choice, instance, integer, random_key, real, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, entropy, separation
 from dynsim.systems.prototypes.losses import GradientMode
@@ -84,18 +84,16 @@ class PrototypeReadout(eqx.Module):
         """
         self.prototypes = floats("prototypes", prototypes)
         if self.prototypes.ndim != 3 or 0 in self.prototypes.shape:
-            raise argument_error(
-                "prototypes", "have shape (heads, k, m / heads)", f"have shape {self.prototypes.shape}"
-            )
+            raise ArgumentError("prototypes", "have shape (heads, k, m / heads)", f"have shape {self.prototypes.shape}")
         heads, _, width = self.prototypes.shape
         m = heads * width
         if projections is None and heads > 1:
-            raise argument_error("projections", "be given for several heads", "is None")
+            raise ArgumentError("projections", "be given for several heads", "is None")
         self.projections = None if projections is None else _shaped("projections", projections, (heads, width, m))
         self.output = _shaped("output", output, (m, m))
         self.norm = instance("norm", norm, LayerNorm, "a `LayerNorm`")
         if jnp.shape(norm.gain) != (m,):
-            raise argument_error("norm", f"have a gain of shape ({m},)", f"has one of shape {jnp.shape(norm.gain)}")
+            raise ArgumentError("norm", f"have a gain of shape ({m},)", f"has one of shape {jnp.shape(norm.gain)}")
         self.gradient = choice("gradient", gradient, get_args(GradientMode))
 
     def __call__(self, z: Float[Array, "n m"], temperature: Any) -> Float[Array, "n m"]:
@@ -120,7 +118,7 @@ class PrototypeReadout(eqx.Module):
         """Return what each head assigns to its prototypes: projected tokens, or the tokens themselves."""
         heads, _, width = self.prototypes.shape
         if jnp.ndim(z) != 2 or z.shape[1] != heads * width:
-            raise argument_error("z", f"have shape (n, {heads * width})", f"has shape {jnp.shape(z)}")
+            raise ArgumentError("z", f"have shape (n, {heads * width})", f"has shape {jnp.shape(z)}")
         return z[None] if self.projections is None else jnp.einsum("hwm,nm->hnw", self.projections, z)
 
     def assignments(self, z: Float[Array, "n m"], temperature: Any) -> HeadWeights:
@@ -206,7 +204,7 @@ def draw_readout(
     """
     m, k, heads = integer("m", m, least=1), integer("k", k, least=1), integer("heads", heads, least=1)
     if m % heads:
-        raise argument_error("heads", f"divide {m}, the dimension of the tokens", f"is {heads}")
+        raise ArgumentError("heads", f"divide {m}, the dimension of the tokens", f"is {heads}")
     gradient, key = choice("gradient", gradient, get_args(GradientMode)), random_key("key", key)
     ours, project, out = jax.random.split(key, 3)
     prototypes = jax.random.normal(ours, (heads, k, m // heads), dtype)
@@ -229,7 +227,7 @@ def floats(name: str, value: ArrayLike) -> Array:
 def _shaped(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     found = floats(name, value)
     if found.shape != shape:
-        raise argument_error(name, f"have shape {shape}", f"has shape {found.shape}")
+        raise ArgumentError(name, f"have shape {shape}", f"has shape {found.shape}")
     return found
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Scalar
 from dynsim._core.validation import choice, real
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.prototypes.layer import floats, pairwise_distances
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, soft_centroids
 from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
@@ -130,5 +130,5 @@ def usage(assignments: Weights) -> Float[Array, " k"]:
 def _codebook(value: ArrayLike) -> Prototypes:
     found = floats("codebook", value)
     if found.ndim != 2 or 0 in found.shape:
-        raise argument_error("codebook", "have shape (k, m)", f"has shape {found.shape}")
+        raise ArgumentError("codebook", "have shape (k, m)", f"has shape {found.shape}")
     return found

@@ -10,7 +10,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from dynsim._core.types import Key, Scalar
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.sentiment.forward_pass import ForwardPass, apply_layers, grouped
@@ -85,9 +85,9 @@ def draw_classifier(
     """
     for name, number in (("words", words), ("d", d), ("depth", depth)):
         if number < 1:
-            raise argument_error(name, "be at least 1", f"is {number}")
+            raise ArgumentError(name, "be at least 1", f"is {number}")
     if not temperature > 0:
-        raise argument_error("temperature", "be positive", f"is {temperature}")
+        raise ArgumentError("temperature", "be positive", f"is {temperature}")
     first, second, third = jax.random.split(key, 3)
     bound = d**-0.5
     return ReviewClassifier(
@@ -116,7 +116,7 @@ def load_classifier(path: str | Path) -> tuple[ReviewClassifier, Vocabulary]:
     depth, temperature = (float(tensors.take(name)) for name in ("depth", "temperature"))
     if min(alpha, depth, temperature) <= 0:
         must = "be a file with positive numbers `alpha`, `depth` and `temperature`"
-        raise argument_error("path", must, f"in `{tensors.file}` one is {min(alpha, depth, temperature)}")
+        raise ArgumentError("path", must, f"in `{tensors.file}` one is {min(alpha, depth, temperature)}")
     named = tensors.raw("word", None)
     numbers = tensors.raw("word_id", len(named))
     check_ids("word_id", numbers, words)
@@ -232,7 +232,7 @@ def train_classifier(
     """
     for name, number in (("epochs", epochs), ("batch", batch)):
         if number < 1:
-            raise argument_error(name, "be at least 1", f"is {number}")
+            raise ArgumentError(name, "be at least 1", f"is {number}")
     order, steps = jax.random.split(key)
     batches = EpochBatches(jnp.asarray(data.ids), jnp.asarray(data.labels), order, batch)
     each = batches.steps

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.sentiment.words import Cleaning, Vocabulary, vocabulary
 
 COLUMNS = (("text", "label"), ("review", "sentiment"))
@@ -65,7 +65,7 @@ def read_reviews(path: str | Path, selection: Selection) -> Reviews:
         _review(path, line, row) for number, (line, row) in enumerate(_rows(path)) if _selected(selection, number, row)
     ]
     if not found:
-        raise argument_error("path", "be a file with reviews of the selection", f"`{path.name}` has none of them")
+        raise ArgumentError("path", "be a file with reviews of the selection", f"`{path.name}` has none of them")
     texts, labels, lines = zip(*found, strict=True)
     return Reviews(texts, np.array(labels, np.int32), lines)
 
@@ -73,16 +73,14 @@ def read_reviews(path: str | Path, selection: Selection) -> Reviews:
 def _selected(selection: Selection, number: int, row: dict[str, str]) -> bool:
     inside = selection.first <= number and (selection.last is None or number < selection.last)
     if selection.column and selection.column not in row:
-        raise argument_error(
-            "column", f"be one of {', '.join(f'`{name}`' for name in row)}", f"is `{selection.column}`"
-        )
+        raise ArgumentError("column", f"be one of {', '.join(f'`{name}`' for name in row)}", f"is `{selection.column}`")
     return inside and (not selection.column or row[selection.column] in selection.values)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the records, each with the number of its last line; line 1 has the names of the columns."""
     if not path.is_file():
-        raise argument_error("path", "be a file of reviews", f"there is none at `{path}`")
+        raise ArgumentError("path", "be a file of reviews", f"there is none at `{path}`")
     opened = gzip.open if path.suffix == ".gz" else open
     line = 0
     try:
@@ -90,7 +88,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             reader = csv.DictReader(stream, strict=True)
             if not any(set(names) <= set(reader.fieldnames or ()) for names in COLUMNS):
                 must = "be a file whose first line names the columns `text` and `label`, or `review` and `sentiment`"
-                raise argument_error("path", must, _begins(path, reader))
+                raise ArgumentError("path", must, _begins(path, reader))
             line = reader.line_num
             for row in reader:
                 line = reader.line_num
@@ -98,15 +96,15 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 yield line, row
     except (csv.Error, UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
         but = f"`{path.name}` cannot be read from line {line + 1} on ({str(error).rstrip('.')})"
-        raise argument_error("path", "be a well-formed CSV file of reviews", but) from None
+        raise ArgumentError("path", "be a well-formed CSV file of reviews", but) from None
 
 
 def _begins(path: Path, reader: csv.DictReader) -> str:
     return f"`{path.name}` begins with {', '.join(f'`{name}`' for name in reader.fieldnames or ()) or 'nothing'}"
 
 
-def _malformed(path: Path, line: int, what: str) -> ValueError:
-    return argument_error("path", "be a well-formed CSV file of reviews", f"line {line} of `{path.name}` {what}")
+def _malformed(path: Path, line: int, what: str) -> ArgumentError:
+    return ArgumentError("path", "be a well-formed CSV file of reviews", f"line {line} of `{path.name}` {what}")
 
 
 def _check_fields(path: Path, line: int, row: dict) -> None:
@@ -132,7 +130,7 @@ def cleaned(reviews: Reviews, cleaning: Cleaning) -> list[list[str]]:
     for line, left in zip(reviews.lines, words, strict=True):
         if not left:
             must = "hold reviews with at least one word after cleaning"
-            raise argument_error("reviews", must, f"the one on line {line} has none")
+            raise ArgumentError("reviews", must, f"the one on line {line} has none")
     return words
 
 

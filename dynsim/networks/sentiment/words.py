@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Int
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 PADDING = "<PAD>"
 MARKUP = re.compile(r"<[^<>]*>")
@@ -43,7 +43,7 @@ class Cleaning:
         for name, known in (("stop_words", STOP_WORDS), ("lemmas", LEMMAS)):
             if getattr(self, name) not in known:
                 must = f"be one of {', '.join(f'`{one}`' for one in known)}"
-                raise argument_error(name, must, f"is `{getattr(self, name)}`")
+                raise ArgumentError(name, must, f"is `{getattr(self, name)}`")
 
     def __call__(self, text: str) -> list[str]:
         """Return the words of `text` after cleaning, in their order."""
@@ -65,7 +65,7 @@ def _scikit_learn_stop_words() -> frozenset[str]:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
     except ImportError:
         must = "be `nltk` or `none` where scikit-learn is missing (`pip install dynsim[text]`)"
-        raise argument_error("stop_words", must, "is `scikit-learn`") from None
+        raise ArgumentError("stop_words", must, "is `scikit-learn`") from None
     return frozenset(ENGLISH_STOP_WORDS)
 
 
@@ -76,7 +76,7 @@ def _nltk_stop_words() -> frozenset[str]:
         return frozenset(stopwords.words("english"))
     except (ImportError, LookupError):
         must = "not be `nltk` where NLTK or its corpus `stopwords` is missing (`python -m nltk.downloader stopwords`)"
-        raise argument_error("stop_words", must, "is") from None
+        raise ArgumentError("stop_words", must, "is") from None
 
 
 def _wordnet_lemma() -> Callable[[str], str]:
@@ -87,7 +87,7 @@ def _wordnet_lemma() -> Callable[[str], str]:
         lemma("words")
     except (ImportError, LookupError):
         must = "not be `wordnet` where NLTK or its corpus is missing (`python -m nltk.downloader wordnet`)"
-        raise argument_error("lemmas", must, "is") from None
+        raise ArgumentError("lemmas", must, "is") from None
     return lemma
 
 
@@ -105,7 +105,7 @@ class Vocabulary:
     def __post_init__(self):
         """Number the words; raise `ValueError` if the first one is not the padding."""
         if not self.words or self.words[0] != PADDING:
-            raise argument_error("words", f"begin with `{PADDING}`", f"begins with {self.words[:1]}")
+            raise ArgumentError("words", f"begin with `{PADDING}`", f"begins with {self.words[:1]}")
         numbers = {word: number for number, word in enumerate(self.words) if number and word}
         object.__setattr__(self, "numbers", numbers)
 
@@ -116,7 +116,7 @@ class Vocabulary:
     def encode(self, words: Iterable[str], length: int) -> Int[np.ndarray, " length"]:
         """Return the numbers of the first `length` words in the vocabulary, padded with zeros at the end."""
         if length < 1:
-            raise argument_error("length", "be at least 1", f"is {length}")
+            raise ArgumentError("length", "be at least 1", f"is {length}")
         found = [self.numbers[word] for word in words if word in self.numbers][:length]
         return np.array(found + [0] * (length - len(found)), np.int32)
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import real, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.parameters import parameter
@@ -78,7 +78,7 @@ class Kuramoto(AbstractFlow):
         """Store the frequencies omega (n,) and the coupling K; raise `ValueError` for other shapes."""
         found = reals("frequencies", frequencies)
         if found.ndim != 1 or not len(found):
-            raise argument_error("frequencies", "have shape (n,) with n at least 1", f"has shape {found.shape}")
+            raise ArgumentError("frequencies", "have shape (n,) with n at least 1", f"has shape {found.shape}")
         self.frequencies, self.coupling = jnp.asarray(found, float), real("coupling", coupling)
         self.space = Euclidean()
 

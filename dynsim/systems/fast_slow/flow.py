@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import State, Time
 from dynsim._core.validation import real
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Product
 from dynsim.systems.base import AbstractFlow, as_space
 
@@ -65,7 +65,7 @@ class FastSlowFlow(AbstractFlow):
         """
         for name, function in (("fast", fast), ("slow", slow)):
             if not callable(function):
-                raise argument_error(name, "be a function of (x, y)", f"is {type(function).__name__}")
+                raise ArgumentError(name, "be a function of (x, y)", f"is {type(function).__name__}")
         self.fast, self.slow, self.epsilon = fast, slow, _ratio(epsilon)
         self.space = Product(FastSlow(as_space(fast_space), as_space(slow_space)))
 
@@ -120,7 +120,7 @@ class FastSubsystem(AbstractFlow):
 def rates(flow: FastSlowFlow, x: State) -> FastSlow:
     """Return f and g at a state; raise `ValueError` unless each has the shape of its variable."""
     if not isinstance(x, FastSlow):
-        raise argument_error("y0", "be a `FastSlow(fast, slow)` of arrays", f"is {type(x).__name__}")
+        raise ArgumentError("y0", "be a `FastSlow(fast, slow)` of arrays", f"is {type(x).__name__}")
     f, g = flow.fast(x.fast, x.slow), flow.slow(x.fast, x.slow)
     return FastSlow(_shaped("fast", f, x.fast), _shaped("slow", g, x.slow))
 
@@ -129,7 +129,7 @@ def _shaped(name: str, rate: Part, variable: State) -> Part:
     """Return `rate`; raise `ValueError` unless it has the shape of its variable."""
     if jnp.shape(rate) != jnp.shape(variable):
         must = f"return the shape of its variable, {jnp.shape(variable)}"
-        raise argument_error(name, must, f"returns {jnp.shape(rate)}")
+        raise ArgumentError(name, must, f"returns {jnp.shape(rate)}")
     return rate
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from dynsim._core.types import State, Step
 from dynsim._core.validation import instance, not_negative
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -58,7 +58,7 @@ class GrowingStep(AbstractMap):
         self.flow = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
         self.gate_power = not_negative("gate_power", gate_power)
         if not isinstance(clipping, bool):
-            raise argument_error("clipping", "be True or False", f"is {shown(clipping)}")
+            raise ArgumentError("clipping", "be True or False", f"is {shown(clipping)}")
         self.clipping = clipping
 
     @property

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim._core.validation import function, instance, not_negative, real
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
 from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.base import AbstractFlow
@@ -144,19 +144,17 @@ class GrowingFlow(AbstractFlow):
         n, d = self.data.shape
         full = np.asarray(as_points("interaction", interaction), float)
         if full.shape != (d, d):
-            raise argument_error(
-                "interaction", f"have shape ({d}, {d}), as `data` has {d} columns", f"has {full.shape}"
-            )
+            raise ArgumentError("interaction", f"have shape ({d}, {d}), as `data` has {d} columns", f"has {full.shape}")
         directed = antisymmetric_part(full)
         if np.linalg.norm(directed) <= NOT_SYMMETRIC * max(np.linalg.norm(full), np.finfo(float).tiny):
-            raise argument_error("interaction", "have an antisymmetric part", "is symmetric")
+            raise ArgumentError("interaction", "have an antisymmetric part", "is symmetric")
         self.interaction = jnp.asarray(directed)
         if encoder is None:
             encoder = FixedEmbeddings()
         self.encoder = instance("encoder", encoder, AbstractEncoder, "an encoder such as `LinearEncoder(d, d)`")
         outputs, inputs = getattr(encoder, "outputs", d), getattr(encoder, "inputs", d)
         if (inputs, outputs) != (d, d):
-            raise argument_error("encoder", f"map dimension {d} to {d}", f"maps {inputs} to {outputs}")
+            raise ArgumentError("encoder", f"map dimension {d} to {d}", f"maps {inputs} to {outputs}")
         self.encoder_rate = not_negative("encoder_rate", encoder_rate)
         self.prototype_rate = not_negative("prototype_rate", prototype_rate)
         self.temperature_rate = not_negative("temperature_rate", temperature_rate)

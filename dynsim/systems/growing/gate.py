@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import State, Time
 from dynsim._core.validation import choice, real, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
@@ -56,7 +56,7 @@ class GateFlow(AbstractFlow):
         """
         found = reals("matrix", matrix)
         if found.ndim != 2 or found.shape[0] != found.shape[1]:
-            raise argument_error("matrix", "be a square matrix", f"has shape {found.shape}")
+            raise ArgumentError("matrix", "be a square matrix", f"has shape {found.shape}")
         self.matrix = jnp.asarray(found, float)
         self.normalisation = choice("normalisation", normalisation, get_args(Normalisation))
         self.rate = real("rate", rate, positive=True)

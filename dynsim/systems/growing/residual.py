@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.orientation import TIE, basis_of_range
 from dynsim._core.validation import choice, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 Reading = Literal["features", "data", "tokens"]
 """What the residual matrix is made of: the interaction alone, the interaction weighted by the data, or the tokens.
@@ -45,13 +45,13 @@ def uncaptured(frames: ArrayLike | None, dimension: int) -> Square:
         return np.eye(dimension)
     rows = np.asarray(reals("frames", frames), float)
     if rows.ndim != 2 or rows.shape[1] != dimension:
-        raise argument_error("frames", f"have shape (h, {dimension})", f"have shape {rows.shape}")
+        raise ArgumentError("frames", f"have shape (h, {dimension})", f"have shape {rows.shape}")
     gram = rows @ rows.T
     if (
         np.max(np.abs(gram - np.diag(np.round(np.diag(gram)))), initial=0.0) > 1e-6
         or np.max(np.diag(gram), initial=0.0) > 1.5
     ):
-        raise argument_error("frames", "be orthonormal rows or rows of zeros", "have other products")
+        raise ArgumentError("frames", "be orthonormal rows or rows of zeros", "have other products")
     return np.eye(dimension) - rows.T @ rows
 
 
@@ -131,16 +131,16 @@ def _antisymmetric(matrix: np.ndarray) -> np.ndarray:
 def _square(name: str, value: Any) -> Square:
     found = np.asarray(reals(name, value), float)
     if found.ndim != 2 or found.shape[0] != found.shape[1] or not len(found):
-        raise argument_error(name, "be a square matrix", f"has shape {found.shape}")
+        raise ArgumentError(name, "be a square matrix", f"has shape {found.shape}")
     if not np.all(np.isfinite(found)):
-        raise argument_error(name, "be finite", "has an entry that is not")
+        raise ArgumentError(name, "be finite", "has an entry that is not")
     return found
 
 
 def _tokens(tokens: Any, dimension: int, reading: str) -> np.ndarray:
     if tokens is None:
-        raise argument_error("tokens", f"be given for the reading `{reading}`", "is missing")
+        raise ArgumentError("tokens", f"be given for the reading `{reading}`", "is missing")
     found = np.asarray(reals("tokens", tokens), float)
     if found.ndim != 2 or found.shape[1] != dimension or not len(found):
-        raise argument_error("tokens", f"have shape (n, {dimension})", f"has shape {found.shape}")
+        raise ArgumentError("tokens", f"have shape (n, {dimension})", f"has shape {found.shape}")
     return found

@@ -6,7 +6,7 @@ import equinox as eqx
 from jaxtyping import Array, Float
 
 from dynsim._core.validation import choice, integer, not_negative, real
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.systems.growing.residual import Reading
 
 Gate = Literal["ideal", "oja", "exin"]
@@ -102,7 +102,7 @@ class GrowthRules(eqx.Module):
         self.least_temperature = real("least_temperature", least_temperature, positive=True)
         if float(self.least_temperature) >= float(self.initial_temperature):
             must = f"be below `initial_temperature`, {float(self.initial_temperature):g}"
-            raise argument_error("least_temperature", must, f"is {float(self.least_temperature):g}")
+            raise ArgumentError("least_temperature", must, f"is {float(self.least_temperature):g}")
         self.prune_by = choice("prune_by", prune_by, ("separation", "direction"))
         self.release = choice("release", release, ("retain", "release"))
         self.removal = choice("removal", removal, ("direction", "plane"))
@@ -110,7 +110,7 @@ class GrowthRules(eqx.Module):
         self.gate = choice("gate", gate, get_args(Gate))
         self.settled = real("settled", settled, positive=True)
         if not isinstance(ordered, bool):
-            raise argument_error("ordered", "be True or False", f"is {shown(ordered)}")
+            raise ArgumentError("ordered", "be True or False", f"is {shown(ordered)}")
         self.ordered = ordered
         self.reading = choice("reading", reading, get_args(Reading))
         self.head_input = choice("head_input", head_input, ("shared", "projected"))
@@ -118,7 +118,7 @@ class GrowthRules(eqx.Module):
         self.spread = real("spread", spread, positive=True)
         self.scaling = choice("scaling", scaling, ("fixed", "tokens", "eigenvalue"))
         if self.birth == "quantiles" and self.scaling != "fixed":
-            raise argument_error("scaling", "be `fixed` with quantiles", f"is `{self.scaling}`")
+            raise ArgumentError("scaling", "be `fixed` with quantiles", f"is `{self.scaling}`")
 
     def say(self) -> str:
         """Return a sentence about rules that leave the paper's conditions, or the empty string."""

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import instance, integer
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.growing.flow import Growing, GrowingFlow, placeholders
 from dynsim.systems.growing.rules import GrowthRules
@@ -119,9 +119,9 @@ def grow(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
     flow = _growing(flow)
     active, order = np.asarray(flow.active), np.asarray(flow.order)
     if np.all(active):
-        raise argument_error("capacity", "exceed the number of heads for growth", f"is {flow.rules.capacity}")
+        raise ArgumentError("capacity", "exceed the number of heads for growth", f"is {flow.rules.capacity}")
     if float(flow.dominant) == 0:
-        raise argument_error("flow", "have a residual for growth", "has none")
+        raise ArgumentError("flow", "have a residual for growth", "has none")
     slot = int(np.argmin(active))
     grown = flow.with_heads(
         active=placed(active, slot, True),
@@ -196,10 +196,10 @@ def prune(flow: AbstractFlow, t: float, x: State, head: int | None = None) -> tu
     active = np.asarray(flow.active)
     if head is None:
         if not np.any(active):
-            raise argument_error("flow", "have a head to remove", "has none")
+            raise ArgumentError("flow", "have a head to remove", "has none")
         head = int(jnp.argmin(jnp.where(flow.active, head_measures(flow, x), jnp.inf)))
     elif integer("head", head, least=0) >= len(active) or not active[head]:
-        raise argument_error("head", "be the slot of a head", f"is {head}")
+        raise ArgumentError("head", "be the slot of a head", f"is {head}")
     frame = np.asarray(flow.frames[head], float)
     kept = flow.retained + frame.T @ frame if flow.rules.release == "retain" else flow.retained
     pruned = flow.with_heads(
@@ -259,5 +259,5 @@ def _limited(margin: Scalar) -> Scalar:
 def _unit(v: np.ndarray, name: str) -> np.ndarray:
     norm = np.linalg.norm(v)
     if not norm > 1e-9:
-        raise argument_error(name, "have a component in the residual subspace", f"has one of length {norm:.3g}")
+        raise ArgumentError(name, "have a component in the residual subspace", f"has one of length {norm:.3g}")
     return v / norm

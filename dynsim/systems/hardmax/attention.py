@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from dynsim._core.validation import real, reals
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 from dynsim.exact import Exact, integers, nearest_floats, rationals
 from dynsim.systems.hardmax.search.choice import AbstractSearch, search_for
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
@@ -95,7 +95,7 @@ class Hardmax(AbstractHardmax):
             must = (
                 "be finite" if not np.isfinite(z[where]) else f"have entries below {LARGEST:g}, so that sums are finite"
             )
-            raise argument_error("x", must, f"has {z[where]} in token {where[0]}")
+            raise ArgumentError("x", must, f"has {z[where]} in token {where[0]}")
         return z + 0.0  # no negative zero: equal rows have equal bytes
 
     def scores(self, z: np.ndarray) -> Scores:
@@ -180,7 +180,7 @@ class Softmax(AbstractAttention):
         self.temperature = real("temperature", temperature, positive=True)
         self.attention = None if attention is None else jnp.asarray(reals("attention", attention), float)
         if self.attention is not None and (self.attention.ndim != 2 or len({*self.attention.shape}) != 1):
-            raise argument_error("attention", "have shape (d, d)", f"has shape {self.attention.shape}")
+            raise ArgumentError("attention", "have shape (d, d)", f"has shape {self.attention.shape}")
 
     def averages(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """Return the softmax averages, in the precision of `x`."""
@@ -206,16 +206,16 @@ def floats(name: str, values: Any) -> np.ndarray:
     try:
         given = np.asarray(values)
     except ValueError:
-        raise argument_error(name, "have rows of one length", "does not") from None
+        raise ArgumentError(name, "have rows of one length", "does not") from None
     except TypeError as error:
-        raise argument_error(name, "hold numbers", f"does not ({reason(error)})") from None
+        raise ArgumentError(name, "hold numbers", f"does not ({reason(error)})") from None
     if given.dtype.kind in "iuf":
         return given.astype(np.float64)
     exact = rationals(name, given)
     try:
         return exact.astype(np.float64)
     except OverflowError:
-        raise argument_error(
+        raise ArgumentError(
             name, f"have entries below {LARGEST:g}, so that sums are finite", "has larger ones"
         ) from None
 
@@ -223,16 +223,16 @@ def floats(name: str, values: Any) -> np.ndarray:
 def square(name: str, matrix: np.ndarray) -> np.ndarray:
     """Return `matrix`; raise `ValueError` unless it is square and finite."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise argument_error(name, "have shape (d, d)", f"has shape {matrix.shape}")
+        raise ArgumentError(name, "have shape (d, d)", f"has shape {matrix.shape}")
     if matrix.dtype != object and not np.all(np.abs(matrix) < LARGEST):
-        raise argument_error(name, f"be finite and below {LARGEST:g}", "has an entry that is not")
+        raise ArgumentError(name, f"be finite and below {LARGEST:g}", "has an entry that is not")
     return matrix
 
 
 def checked(z: np.ndarray, attention: np.ndarray | None) -> np.ndarray:
     """Return `z`; raise `ValueError` unless it has shape (n, d) with n, d >= 1, and d is the dimension of A."""
     if z.ndim != 2 or 0 in z.shape:
-        raise argument_error("x", "have shape (n, d), with at least one token", f"has shape {z.shape}")
+        raise ArgumentError("x", "have shape (n, d), with at least one token", f"has shape {z.shape}")
     if attention is not None and attention.shape[0] != z.shape[1]:
-        raise argument_error("x", f"have the dimension {attention.shape[0]} of `attention`", f"has {z.shape[1]}")
+        raise ArgumentError("x", f"have the dimension {attention.shape[0]} of `attention`", f"has {z.shape[1]}")
     return z

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dynsim._core.printing import one_line
 from dynsim._core.validation import instance
 from dynsim.exact import positive_definite, rational, rationals
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
@@ -30,12 +31,14 @@ class Hypotheses:
     distinct: bool
     nonzero: bool
 
+    __repr__ = one_line
+
     @property
     def hold(self) -> bool:
         """Whether all of them hold."""
         return all(vars(self).values())
 
-    def explain(self) -> str:
+    def __str__(self) -> str:
         """Return a sentence that names the hypotheses that fail."""
         words = {
             "symmetric": "A is not symmetric",

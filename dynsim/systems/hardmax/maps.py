@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from dynsim._core.types import Step
 from dynsim._core.validation import real
-from dynsim.errors import argument_error, reason, shown
+from dynsim.errors import ArgumentError, reason, shown
 from dynsim.exact import Exact, integers, rational
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap
@@ -152,18 +152,18 @@ class MultiHeadMap(AbstractMap):
     def __init__(self, rules: Sequence[AbstractAttention], value: Any, *, scale: Any = 1):
         """Store the heads, the value matrices V_h of shape (heads, d, d), and the factor c."""
         if not isinstance(rules, Sequence) or not all(isinstance(rule, AbstractAttention) for rule in rules):
-            raise argument_error("rules", "be a sequence of attention rules such as `Hardmax()`", f"is {shown(rules)}")
+            raise ArgumentError("rules", "be a sequence of attention rules such as `Hardmax()`", f"is {shown(rules)}")
         self.rules = tuple(rules)
         try:
             shape = np.shape(value)
         except ValueError as error:
-            raise argument_error(
+            raise ArgumentError(
                 "value", f"have shape ({len(self.rules)}, d, d)", f"does not ({reason(error)})"
             ) from None
         if not self.rules or len(shape) != 3 or shape[0] != len(self.rules) or shape[1] != shape[2]:
-            raise argument_error("value", f"have shape ({len(self.rules)}, d, d)", f"has shape {shape}")
+            raise ArgumentError("value", f"have shape ({len(self.rules)}, d, d)", f"has shape {shape}")
         if len({rule.on_host for rule in self.rules}) > 1:
-            raise argument_error("rules", "be all hardmax or all softmax", "are both")
+            raise ArgumentError("rules", "be all hardmax or all softmax", "are both")
         self.value, self.scale = value, scale
         self.space = Euclidean()
 
@@ -183,5 +183,5 @@ def step_size(alpha: Any) -> Fraction:
     """Return alpha exactly; raise `ValueError` if it is -1, where (1.1) divides by zero."""
     found = rational("alpha", alpha)
     if found == -1:
-        raise argument_error("alpha", "not be -1, where the layer divides by zero", "is")
+        raise ArgumentError("alpha", "not be -1, where the layer divides by zero", "is")
     return found

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 
 from dynsim._core.validation import real, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, rationals
 
 COLUMN_SUM = 1e-9  # largest sum of a column relative to its exit rate: above rounding, far below a missing rate
@@ -38,14 +38,14 @@ def check_generator(generator: Any, *, name: str = "generator", tolerance: float
     bad = np.flatnonzero((rows != columns) & (values < 0))
     if bad.size:
         i, j, value = rows[bad[0]], columns[bad[0]], values[bad[0]]
-        raise argument_error(name, "have no negative rate off its diagonal", f"entry ({i}, {j}) is {_shown(value)}")
+        raise ArgumentError(name, "have no negative rate off its diagonal", f"entry ({i}, {j}) is {_shown(value)}")
     sums, sizes = np.asarray(Q.sum(axis=0)), exit_rates(Q)
     allowed = 0 if Q.dtype == object else tolerance * np.maximum(sizes, abs(Q.diagonal()))
     bad = np.flatnonzero(abs(sums) > allowed)
     if bad.size:
         j = bad[0]
         but = f"column {j} sums to {_shown(sums[j])}, with an exit rate of {_shown(sizes[j])}"
-        raise argument_error(name, "have columns that sum to zero", but)
+        raise ArgumentError(name, "have columns that sum to zero", but)
     return Q
 
 
@@ -63,11 +63,11 @@ def check_transition(weights: Any, *, name: str = "weights", tolerance: float = 
     bad = np.flatnonzero(values < 0)
     if bad.size:
         i, j, value = rows[bad[0]], columns[bad[0]], values[bad[0]]
-        raise argument_error(name, "have no negative entry", f"entry ({i}, {j}) is {_shown(value)}")
+        raise ArgumentError(name, "have no negative entry", f"entry ({i}, {j}) is {_shown(value)}")
     sums = np.asarray(A.sum(axis=1))
     bad = np.flatnonzero(abs(sums - 1) > (0 if A.dtype == object else tolerance))
     if bad.size:
-        raise argument_error(name, "have rows that sum to one", f"row {bad[0]} sums to {_shown(sums[bad[0]])}")
+        raise ArgumentError(name, "have rows that sum to one", f"row {bad[0]} sums to {_shown(sums[bad[0]])}")
     return A
 
 
@@ -80,12 +80,12 @@ def check_distribution(probabilities: Any, size: int, *, name: str = "p0", toler
     p = np.asarray(probabilities)
     p = rationals(name, p) if p.dtype == object else p.astype(float)
     if p.shape != (size,):
-        raise argument_error(name, f"have shape ({size},)", f"has shape {p.shape}")
+        raise ArgumentError(name, f"have shape ({size},)", f"has shape {p.shape}")
     bad = np.flatnonzero(~(p >= 0) | (p == np.inf))
     if bad.size:
-        raise argument_error(name, "be a distribution", f"entry {bad[0]} is {_shown(p[bad[0]])}")
+        raise ArgumentError(name, "be a distribution", f"entry {bad[0]} is {_shown(p[bad[0]])}")
     if abs(p.sum() - 1) > (0 if p.dtype == object else tolerance):
-        raise argument_error(name, "be a distribution", f"sums to {_shown(p.sum())}")
+        raise ArgumentError(name, "be a distribution", f"sums to {_shown(p.sum())}")
     return p
 
 
@@ -126,13 +126,13 @@ def square(name: str, matrix: Any) -> Matrix:
         found = _dense(name, matrix)
     shape = tuple(found.shape)  # pyright: ignore[reportArgumentType]
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
-        raise argument_error(name, "have shape (k, k)", f"has shape {shape}")
+        raise ArgumentError(name, "have shape (k, k)", f"has shape {shape}")
     if found.dtype != object:
         rows, columns, values = entries(found)
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:
             i, j, value = rows[bad[0]], columns[bad[0]], values[bad[0]]
-            raise argument_error(name, "be finite", f"entry ({i}, {j}) is {value}")
+            raise ArgumentError(name, "be finite", f"entry ({i}, {j}) is {value}")
     return found
 
 
@@ -140,10 +140,10 @@ def _dense(name: str, matrix: Any) -> np.ndarray | Exact:
     try:
         found = np.asarray(matrix)
         return rationals(name, found) if found.dtype == object else np.asarray(reals(name, found), float)
+    except ArgumentError:
+        raise
     except (ValueError, TypeError) as error:
-        if str(error).startswith("Argument"):
-            raise
-        raise argument_error(name, "be a matrix of numbers", f"is not ({str(error).splitlines()[0]})") from None
+        raise ArgumentError(name, "be a matrix of numbers", f"is not ({str(error).splitlines()[0]})") from None
 
 
 def _shown(value: Any) -> str:

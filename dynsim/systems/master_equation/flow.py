@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from dynsim._core.types import Step, Time
 from dynsim._core.validation import number
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.exact import rational
 from dynsim.spaces import Simplex
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -41,7 +41,7 @@ class MasterEquationFlow(AbstractFlow):
             dense = isinstance(Q, np.ndarray)
             generator = Constant(Q.astype(float), name="generator") if dense else SparseGenerator(Q)
         if generator.shape[0] != 1:
-            raise argument_error("generator", "have one head", f"has {generator.shape[0]}")
+            raise ArgumentError("generator", "have one head", f"has {generator.shape[0]}")
         self.generator = generator
         self.space = Simplex()
 
@@ -49,7 +49,7 @@ class MasterEquationFlow(AbstractFlow):
         """Return Q(t) p."""
         p = x
         if p.shape[-1] != self.generator.shape[-1]:
-            raise argument_error("y0", f"have {self.generator.shape[-1]} states", f"has {p.shape[-1]}")
+            raise ArgumentError("y0", f"have {self.generator.shape[-1]} states", f"has {p.shape[-1]}")
         if isinstance(self.generator, SparseGenerator):
             return self.generator.apply(p)
         return p @ self.generator(t)[0].astype(p.dtype).T
@@ -64,7 +64,7 @@ class MasterEquationFlow(AbstractFlow):
             return self.generator.matrix()
         if isinstance(self.generator, Constant):
             return np.asarray(self.generator.value[0])
-        raise argument_error("flow", "have a constant generator", f"has a {type(self.generator).__name__}")
+        raise ArgumentError("flow", "have a constant generator", f"has a {type(self.generator).__name__}")
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Return the times in (t0, t1) at which Q jumps."""
@@ -78,7 +78,7 @@ class MasterEquationFlow(AbstractFlow):
         """Raise `ValueError` if Q is not defined up to `t1`, or is not a generator at one of `CHECKED_TIMES` times."""
         end = type(self.generator).end(self.generator)
         if t1 > end or (t0 < 0 and math.isfinite(end)):
-            raise argument_error("ts", f"stay inside the schedule of `generator`, [0, {end}]", f"ends at {t1}")
+            raise ArgumentError("ts", f"stay inside the schedule of `generator`, [0, {end}]", f"ends at {t1}")
         if isinstance(self.generator, SparseGenerator):
             return
         constant = isinstance(self.generator, Constant)
@@ -120,10 +120,10 @@ class MasterEquationMap(AbstractMap):
         self.step_size = rational("step_size", step_size) if Q.dtype == object else number("step_size", step_size)
         bound = step_bound(Q)
         if not self.step_size > 0:
-            raise argument_error("step_size", "be positive", f"is {step_size}")
+            raise ArgumentError("step_size", "be positive", f"is {step_size}")
         if self.step_size > bound:
             must = f"be at most 1 / (largest exit rate) = {bound}, above which probabilities become negative"
-            raise argument_error("step_size", must, f"is {self.step_size}")
+            raise ArgumentError("step_size", must, f"is {self.step_size}")
         self.generator = Q if isinstance(Q, np.ndarray) else SparseGenerator(Q)
         self.space = Simplex()
 
@@ -137,7 +137,7 @@ class MasterEquationMap(AbstractMap):
         del k
         p = np.asarray(x)
         if p.shape[-1] != self.generator.shape[-1]:
-            raise argument_error("x0", f"have {self.generator.shape[-1]} states", f"has {p.shape[-1]}")
+            raise ArgumentError("x0", f"have {self.generator.shape[-1]} states", f"has {p.shape[-1]}")
         return p + self.step_size * (self.matrix() @ p.T).T
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from dynsim._core.types import Key
 from dynsim._core.validation import integer, number, random_key, reals
-from dynsim.errors import argument_error, reason
+from dynsim.errors import ArgumentError, reason
 from dynsim.exact import Exact, rationals
 from dynsim.systems.master_equation.checks import Matrix, check_transition, entries, exit_rates, square
 
@@ -28,7 +28,7 @@ def generator_from_rates(rates: Any) -> Matrix:
     bad = np.flatnonzero((values < 0) | (rows == columns))
     if bad.size:
         must = "be at least zero, and zero on the diagonal"
-        raise argument_error("rates", must, f"entry ({rows[bad[0]]}, {columns[bad[0]]}) is {values[bad[0]]}")
+        raise ArgumentError("rates", must, f"entry ({rows[bad[0]]}, {columns[bad[0]]}) is {values[bad[0]]}")
     return _with_diagonal(R)
 
 
@@ -43,7 +43,7 @@ def birth_death(birth: Any, death: Any) -> Matrix:
     """
     up, down = _rates("birth", birth), _rates("death", death)
     if up.shape != down.shape or up.ndim != 1:
-        raise argument_error("death", f"have the shape of `birth`, {up.shape}", f"has shape {down.shape}")
+        raise ArgumentError("death", f"have the shape of `birth`, {up.shape}", f"has shape {down.shape}")
     k = len(up) + 1
     if object in (up.dtype, down.dtype):
         R = rationals("birth", np.zeros((k, k), dtype=int).astype(object))
@@ -70,7 +70,7 @@ def walk_in_potential(
     """
     V = np.asarray(reals("potential", potential), float)
     if not np.all(np.isfinite(V)) or V.size == 0:
-        raise argument_error("potential", "hold finite numbers", f"of shape {V.shape} does not")
+        raise ArgumentError("potential", "hold finite numbers", f"of shape {V.shape} does not")
     temperature, rate = number("temperature", temperature), number("rate", rate)
     index, pairs = np.arange(V.size).reshape(V.shape), []
     for axis in range(V.ndim):
@@ -100,7 +100,7 @@ def random_sparse_generator(key: Key, size: int, degree: int) -> scipy.sparse.cs
     `analysis.chains.classes.communicating_classes`.
     """
     if size < 2 or not 1 <= degree < size:
-        raise argument_error("degree", "be between 1 and `size` - 1", f"is {degree}, for {size} states")
+        raise ArgumentError("degree", "be between 1 and `size` - 1", f"is {degree}, for {size} states")
     targets, rates = jax.random.split(key)
     values = np.array(jax.random.exponential(rates, (size * degree,), float))
     columns = np.repeat(np.arange(size), degree)
@@ -128,7 +128,7 @@ def attention_generator(weights: Any, *, rate: Any = 1) -> Matrix:
     if not isinstance(rate, Fraction):
         rate = rate if isinstance(rate, int) and not isinstance(rate, bool) and rate > 0 else number("rate", rate)
     elif rate <= 0:
-        raise argument_error("rate", "be positive", f"is {rate}")
+        raise ArgumentError("rate", "be positive", f"is {rate}")
     return _with_diagonal(rate * check_transition(weights).T)
 
 
@@ -136,11 +136,11 @@ def _rates(name: str, values: Any) -> np.ndarray | Exact:
     try:
         found = np.asarray(values)
     except (TypeError, ValueError) as error:
-        raise argument_error(name, "hold rates", f"does not ({reason(error)})") from None
+        raise ArgumentError(name, "hold rates", f"does not ({reason(error)})") from None
     found = rationals(name, found) if found.dtype == object else np.asarray(reals(name, found), float)
     bad = np.flatnonzero(~(found >= 0) | (found == np.inf))
     if bad.size:
-        raise argument_error(name, "hold finite rates of at least zero", f"entry {bad[0]} is {found.flat[bad[0]]}")
+        raise ArgumentError(name, "hold finite rates of at least zero", f"entry {bad[0]} is {found.flat[bad[0]]}")
     return found
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 
 from dynsim._core.types import Time
 from dynsim._core.validation import function, number, returned, times
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import Matrix, check_generator, entries, num_states
 from dynsim.systems.schedules import AbstractSchedule
 
@@ -83,7 +83,7 @@ class DrivenRates(AbstractSchedule):
         self.breaks = times("breaks", breaks)
         shape = getattr(returned("rates", rates, jnp.zeros(())), "shape", ())
         if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
-            raise argument_error("rates", "return shape (k, k)", f"returns shape {shape}")
+            raise ArgumentError("rates", "return shape (k, k)", f"returns shape {shape}")
         self.rates = rates  # pyright: ignore[reportAttributeAccessIssue]
         self.size = int(shape[0])
 

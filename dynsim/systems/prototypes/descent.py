@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Key, State, Step
 from dynsim._core.validation import instance, integer, random_key, real, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
@@ -104,10 +104,10 @@ def _count(flow: PrototypeFlow | CoupledFlow) -> int:
 def _rows(batches: Any, count: int) -> Int[Array, "epochs batches size"]:
     found = np.asarray(reals("batches", batches))
     if found.ndim != 3 or found.dtype.kind not in "iu" or 0 in found.shape:
-        raise argument_error("batches", "hold row numbers in shape (epochs, batches, size)", f"has shape {found.shape}")
+        raise ArgumentError("batches", "hold row numbers in shape (epochs, batches, size)", f"has shape {found.shape}")
     if np.min(found) < 0 or np.max(found) >= count:
         wrong = np.min(found) if np.min(found) < 0 else np.max(found)
-        raise argument_error("batches", f"hold row numbers from 0 to {count - 1}", f"has {wrong}")
+        raise ArgumentError("batches", f"hold row numbers from 0 to {count - 1}", f"has {wrong}")
     return jnp.asarray(found)
 
 
@@ -120,7 +120,7 @@ def random_batches(key: Key, count: int, size: int, *, epochs: int) -> Int[np.nd
     key, count = random_key("key", key), integer("count", count, least=1)
     size, epochs = integer("size", size, least=1), integer("epochs", epochs, least=1)
     if size > count:
-        raise argument_error("size", f"be at most the number of rows, {count}", f"is {size}")
+        raise ArgumentError("size", f"be at most the number of rows, {count}", f"is {size}")
     whole = count - count % size
     orders = [np.asarray(jax.random.permutation(k, count)[:whole]) for k in jax.random.split(key, epochs)]
     return np.stack(orders).reshape(epochs, -1, size)

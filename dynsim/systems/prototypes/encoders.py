@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from dynsim._core.orientation import oriented
 from dynsim._core.types import Key, State
 from dynsim._core.validation import integer, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Euclidean, Product
 from dynsim.systems.prototypes.assignments import Embeddings
 
@@ -173,12 +173,12 @@ def principal_components(x: ArrayLike, outputs: int) -> Affine:
     """
     data = np.asarray(reals("x", x), float)
     if data.ndim != 2:
-        raise argument_error("x", "have shape (n, d)", f"has shape {data.shape}")
+        raise ArgumentError("x", "have shape (n, d)", f"has shape {data.shape}")
     if not np.all(np.isfinite(data)):
-        raise argument_error("x", "be finite", "has an entry that is not")
+        raise ArgumentError("x", "be finite", "has an entry that is not")
     outputs = integer("outputs", outputs, least=1)
     if outputs > min(data.shape):
-        raise argument_error("outputs", f"be at most {min(data.shape)}, the smaller side of `x`", f"is {outputs}")
+        raise ArgumentError("outputs", f"be at most {min(data.shape)}, the smaller side of `x`", f"is {outputs}")
     mean = np.mean(data, axis=0)
     axes = oriented(np.linalg.svd(data - mean, full_matrices=False)[2][:outputs].T).T
     return Affine(jnp.asarray(axes), jnp.asarray(-axes @ mean))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import instance, real, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import Euclidean, Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlowFlow
@@ -129,10 +129,10 @@ class CoupledFlow(AbstractFlow):
         self.encoder = instance("encoder", encoder, AbstractEncoder, "an encoder such as `LinearEncoder(d, m)`")
         inputs = getattr(encoder, "inputs", self.data.shape[1])
         if inputs != self.data.shape[1]:
-            raise argument_error("data", f"have {inputs} columns, as `encoder` takes", f"has {self.data.shape[1]}")
+            raise ArgumentError("data", f"have {inputs} columns, as `encoder` takes", f"has {self.data.shape[1]}")
         count = getattr(encoder, "count", self.data.shape[0])
         if count != self.data.shape[0]:
-            raise argument_error("data", f"have {count} rows, as `encoder` has", f"has {self.data.shape[0]}")
+            raise ArgumentError("data", f"have {count} rows, as `encoder` has", f"has {self.data.shape[0]}")
         self.temperature, self.loss = as_temperature(temperature), as_loss(loss)
         self.encoder_rate = real("encoder_rate", encoder_rate, positive=True)
         self.prototype_rate = real("prototype_rate", prototype_rate, positive=True)
@@ -203,7 +203,7 @@ class CoupledFlow(AbstractFlow):
             ValueError: if the temperature is annealed.
         """
         if not isinstance(self.temperature, ConstantTemperature):
-            raise argument_error("flow", "have a constant temperature", f"has {type(self.temperature).__name__}")
+            raise ArgumentError("flow", "have a constant temperature", f"has {type(self.temperature).__name__}")
         restored = ravel_pytree(encoder)[1]
         derivatives = _Derivatives(self, jax.tree_util.Partial(restored))
         return FastSlowFlow(_Fast(derivatives), _Slow(derivatives), self.ratio)
@@ -241,19 +241,19 @@ def as_points(name: str, value: Any) -> Float[Array, "n d"]:
     """Return points (n, d) as an array; raise `ValueError` unless they are a finite matrix that is not empty."""
     found = reals(name, value)
     if found.ndim != 2 or 0 in found.shape:
-        raise argument_error(name, "have shape (n, d) with n and d at least 1", f"has shape {found.shape}")
+        raise ArgumentError(name, "have shape (n, d) with n and d at least 1", f"has shape {found.shape}")
     if not isinstance(found, Tracer) and not np.all(np.isfinite(np.asarray(found))):
-        raise argument_error(name, "be finite", "has an entry that is not")
+        raise ArgumentError(name, "be finite", "has an entry that is not")
     return jnp.asarray(found, float) if not jnp.issubdtype(found.dtype, jnp.floating) else jnp.asarray(found)
 
 
 def _parts(x: State) -> Coupled:
     if not isinstance(x, Coupled):
-        raise argument_error("y0", "be a `Coupled(encoder, prototypes)` of arrays", f"is {type(x).__name__}")
+        raise ArgumentError("y0", "be a `Coupled(encoder, prototypes)` of arrays", f"is {type(x).__name__}")
     return x
 
 
 def _check_prototypes(p: Any, dimension: int) -> None:
     """Raise `ValueError` unless prototypes are a matrix with the dimension of the embeddings."""
     if jnp.ndim(p) != 2 or p.shape[1] != dimension:
-        raise argument_error("prototypes", f"have shape (k, {dimension})", f"have shape {jnp.shape(p)}")
+        raise ArgumentError("prototypes", f"have shape (k, {dimension})", f"have shape {jnp.shape(p)}")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import instance, real, reals
-from dynsim.errors import argument_error, shown
+from dynsim.errors import ArgumentError, shown
 from dynsim.spaces import Euclidean, Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, assignments, soft_centroids
@@ -87,7 +87,7 @@ class TwoLevelFlow(AbstractFlow):
         self.encoder_rate = real("encoder_rate", encoder_rate, positive=True)
         self.prototype_rate = real("prototype_rate", prototype_rate, positive=True)
         if not isinstance(detached, bool):
-            raise argument_error("detached", "be True or False", f"is {shown(detached)}")
+            raise ArgumentError("detached", "be True or False", f"is {shown(detached)}")
         self.detached = detached
         self.space = Product(TwoLevel(encoder.space, Euclidean(), Euclidean()))
 
@@ -101,7 +101,7 @@ class TwoLevelFlow(AbstractFlow):
     def gradient(self, t: Time, x: State) -> TwoLevel:
         """Return the derivatives of the total loss by the encoder's parameters and the prototypes of both levels."""
         if not isinstance(x, TwoLevel):
-            raise argument_error("y0", "be a `TwoLevel(encoder, first, second)`", f"is {type(x).__name__}")
+            raise ArgumentError("y0", "be a `TwoLevel(encoder, first, second)`", f"is {type(x).__name__}")
         data, T = self.data.astype(x.first.dtype), self.temperature(t)
         z, to_encoder = jax.vjp(lambda theta: self.encoder.embed(theta, data), x.encoder)
         by_z, by_first = self.loss.gradients(z, x.first, T)
@@ -144,9 +144,9 @@ class TwoLevelFlow(AbstractFlow):
 def _labels(groups: Any, count: int) -> tuple[Int[Array, " n"], int]:
     found = np.asarray(reals("groups", groups))
     if found.shape != (count,) or found.dtype.kind not in "iu":
-        raise argument_error("groups", f"hold one integer for each of {count} data points", f"has shape {found.shape}")
+        raise ArgumentError("groups", f"hold one integer for each of {count} data points", f"has shape {found.shape}")
     if set(found.tolist()) != set(range(int(np.max(found)) + 1)):
-        raise argument_error(
+        raise ArgumentError(
             "groups", "be numbered from 0 on without gaps", f"holds {shown(sorted(set(found.tolist())))}"
         )
     return jnp.asarray(found), int(np.max(found)) + 1

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from dynsim._core.types import Scalar, Time
 from dynsim._core.validation import real
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 
 
 class AbstractTemperature(eqx.Module):
@@ -71,7 +71,7 @@ class Annealing(AbstractTemperature):
         traced = any(isinstance(part, Tracer) for part in (self.start, self.floor))
         if not traced and float(self.floor) > float(self.start):
             must = f"be at most `start`, {float(self.start):g}, since temperatures decrease"
-            raise argument_error("floor", must, f"is {float(self.floor):g}")
+            raise ArgumentError("floor", must, f"is {float(self.floor):g}")
 
     def __call__(self, t: Time) -> Scalar:
         """Return the temperature at time `t`."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Step, Time, Tokens
 from dynsim._core.validation import instance, real, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, as_space
 from dynsim.systems.schedules import AbstractSchedule, Constant, ScaledIdentity, as_schedule
@@ -63,10 +63,10 @@ class TokenFlow(AbstractFlow):
             self.value = ScaledIdentity(jnp.broadcast_to(self.value.factor, (heads,)), self.value.dimension)
         if self.value.shape not in (self.query_key.shape, (1, d, d)):
             must = f"have as many heads and dimensions as `query_key`, {self.query_key.shape}"
-            raise argument_error("value", must, f"has shape {self.value.shape}")
+            raise ArgumentError("value", must, f"has shape {self.value.shape}")
         self.space = Sphere() if space is None else as_space(space)
         if isinstance(self.space, Ellipsoid) and self.space.matrix.shape[0] != d:
-            raise argument_error("space", f"have dimension {d}", f"has dimension {self.space.matrix.shape[0]}")
+            raise ArgumentError("space", f"have dimension {d}", f"has dimension {self.space.matrix.shape[0]}")
         self.mask = Full() if mask is None else instance("mask", mask, AbstractMask, "a mask such as `Causal()`")
         self.scale = real("scale", 1 / math.sqrt(d) if scale is None else scale)
         self.interaction = _prepared(self, Auto() if interaction is None else interaction)
@@ -120,7 +120,7 @@ class TokenFlow(AbstractFlow):
         for name, part in (("query_key", self.query_key), ("value", self.value)):
             end = part.end()
             if t1 > end or (t0 < 0 and math.isfinite(end)):
-                raise argument_error("ts", f"stay inside the schedule of `{name}`, [0, {end}]", f"ends at {t1}")
+                raise ArgumentError("ts", f"stay inside the schedule of `{name}`, [0, {end}]", f"ends at {t1}")
 
 
 @eqx.filter_jit
@@ -176,12 +176,12 @@ class ProjectedValueFlow(AbstractFlow):
         """Store P (one head) and the regular matrix U."""
         U = np.asarray(reals("value", value), float)
         if not np.all(np.isfinite(U)):
-            raise argument_error("value", "be finite", "has an entry that is not")
+            raise ArgumentError("value", "be finite", "has an entry that is not")
         P = as_schedule("query_key", query_key)
         if P.shape[0] != 1:
-            raise argument_error("query_key", "have one head", f"has {P.shape[0]}")
+            raise ArgumentError("query_key", "have one head", f"has {P.shape[0]}")
         if U.shape != P.shape[1:] or np.linalg.matrix_rank(U) < len(U):
-            raise argument_error("value", f"be a regular matrix of shape {P.shape[1:]}", f"has shape {U.shape}")
+            raise ArgumentError("value", f"be a regular matrix of shape {P.shape[1:]}", f"has shape {U.shape}")
         self.space = Ellipsoid(U.T @ U)
         self.attention = TokenFlow(P, U, space=self.space, mask=Causal())
         self.matrix = jnp.asarray(U)
@@ -210,8 +210,8 @@ def gradient_token_flow(query_key: ArrayLike) -> TokenFlow:
     """Return the flow (8): one head, U = I, W = P constant, symmetric and positive definite."""
     try:
         space = Ellipsoid(query_key)
-    except ValueError as error:
-        raise ValueError(str(error).replace("`matrix`", "`query_key`")) from None
+    except ArgumentError as error:
+        raise ArgumentError("query_key", error.must, error.but) from None
     return TokenFlow(space.matrix, 1.0, space=space)
 
 
@@ -229,8 +229,8 @@ def causal_symmetric_flow(query_key: AbstractSchedule | ArrayLike, value: ArrayL
     """Return the flow (21): causal, one head, U symmetric, on the sphere."""
     P, U = as_schedule("query_key", query_key), Constant(value, name="value")
     if P.shape[0] != 1 or U.shape[0] != 1:
-        raise argument_error("query_key", "have one head", f"has {max(P.shape[0], U.shape[0])}")
+        raise ArgumentError("query_key", "have one head", f"has {max(P.shape[0], U.shape[0])}")
     if not isinstance(value, Tracer) and not np.allclose(U.value[0], U.value[0].T, rtol=0, atol=1e-9):
         gap = float(np.max(np.abs(U.value[0] - U.value[0].T)))
-        raise argument_error("value", "be symmetric", f"differs from its transpose by {gap:.3g}")
+        raise ArgumentError("value", "be symmetric", f"differs from its transpose by {gap:.3g}")
     return TokenFlow(P, U, mask=Causal())

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from dynsim._core.types import Key
 from dynsim._core.validation import instance, integer, random_key
-from dynsim.errors import argument_error, nearest, shown
+from dynsim.errors import ArgumentError, nearest, shown
 from dynsim.spaces import AbstractSpace, Sphere
 
 
@@ -62,9 +62,9 @@ def initial_tokens(
     """
     if not isinstance(distribution, str) or distribution not in DISTRIBUTIONS:
         but = f"is `{distribution}`{nearest(str(distribution), DISTRIBUTIONS)}"
-        raise argument_error("distribution", f"be one of {', '.join(DISTRIBUTIONS)}", but)
+        raise ArgumentError("distribution", f"be one of {', '.join(DISTRIBUTIONS)}", but)
     if not isinstance(shape, tuple | list) or len(shape) != 2:
-        raise argument_error("shape", "be (n, d) with n, d >= 1", f"is {shown(shape)}")
+        raise ArgumentError("shape", "be (n, d) with n, d >= 1", f"is {shown(shape)}")
     n, d = (integer("shape", size, least=1) for size in shape)
     place = Sphere() if space is None else instance("space", space, AbstractSpace, "a space such as `Sphere()`")
     return DISTRIBUTIONS[distribution](random_key("key", key), (n, d), place)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import real, reals
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractFlow
 
@@ -29,7 +29,7 @@ class SinusoidalRate(eqx.Module):
         given = {"mean": mean, "amplitude": amplitude, "frequency": frequency, "phase": phase}
         self.mean, self.amplitude, self.frequency, self.phase = (real(name, a) for name, a in given.items())
         if not isinstance(self.frequency, Tracer) and float(self.frequency) == 0:
-            raise argument_error("frequency", "not be zero", "is zero")
+            raise ArgumentError("frequency", "not be zero", "is zero")
 
     def __call__(self, t: Time) -> Scalar:
         """Return a(t)."""
@@ -70,9 +70,9 @@ class AttractedFlow(_Driven):
         """Store the target, a unit vector, and the rate."""
         target = np.asarray(reals("target", target), float)
         if target.ndim != 1:
-            raise argument_error("target", "be a unit vector", f"has shape {target.shape}")
+            raise ArgumentError("target", "be a unit vector", f"has shape {target.shape}")
         if not abs(np.linalg.norm(target) - 1) <= 1e-9:
-            raise argument_error("target", "be a unit vector", f"has norm {np.linalg.norm(target):.6g}")
+            raise ArgumentError("target", "be a unit vector", f"has norm {np.linalg.norm(target):.6g}")
         self.target = jnp.asarray(target)
         self.rate = _as_rate(rate)
         self.space = Sphere()
@@ -105,10 +105,10 @@ class OjaFlow(_Driven):
         """Store the symmetric matrix and the rate."""
         U = np.asarray(reals("matrix", matrix), float)
         if U.ndim != 2 or U.shape[0] != U.shape[1]:
-            raise argument_error("matrix", "have shape (d, d)", f"has shape {U.shape}")
+            raise ArgumentError("matrix", "have shape (d, d)", f"has shape {U.shape}")
         if not np.allclose(U, U.T, rtol=0, atol=1e-12):
             gap = float(np.max(np.abs(U - U.T)))
-            raise argument_error("matrix", "be symmetric", f"differs from its transpose by {gap:.3g}")
+            raise ArgumentError("matrix", "be symmetric", f"differs from its transpose by {gap:.3g}")
         self.matrix = jnp.asarray(U)
         self.rate = _as_rate(rate)
         self.space = Sphere()

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from dynsim._core.types import Key, Scalar, State, Time, Tokens
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import AbstractSchedule, ScaledIdentity
@@ -108,9 +108,9 @@ class SpanForm(AbstractFlow):
 def check_spannable(flow: AbstractFlow) -> None:
     """Raise `ValueError` unless the span form exists: a token flow with the value c I on a sphere or an ellipsoid."""
     if not isinstance(flow, TokenFlow):
-        raise argument_error("flow", "be a token flow to have a span form", f"is {type(flow).__name__}")
+        raise ArgumentError("flow", "be a token flow to have a span form", f"is {type(flow).__name__}")
     if not isinstance(flow.value, ScaledIdentity):
-        raise argument_error("flow", "have the value c I to have a span form", f"has {type(flow.value).__name__}")
+        raise ArgumentError("flow", "have the value c I to have a span form", f"has {type(flow.value).__name__}")
     if not isinstance(flow.space, Sphere | Ellipsoid):
         name = type(flow.space).__name__
-        raise argument_error("flow", "live on a sphere or an ellipsoid to have a span form", f"lives on {name}")
+        raise ArgumentError("flow", "live on a sphere or an ellipsoid to have a span form", f"lives on {name}")

@@ -37,7 +37,7 @@ def test_wells_attract_and_the_start_on_the_saddle_does_not():
     assert found.labels[-1] == NOT_ATTRACTING
     assert (found.others[found.other_reached[-1]].stability, found.others[0].kind) == ("saddle", "equilibrium")
     assert all(a.stability == "stable" and a.radius > 0 for a in found.attractors)
-    assert "2 attractors of 7 starts, at a limit that does not attract 1 (after at most 16384 intervals" in repr(found)
+    assert "2 attractors of 7 starts, at a limit that does not attract 1 (after at most 16384 intervals" in str(found)
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def test_the_boundary_of_the_double_well_is_its_saddle(wells):
     assert np.array_equal(wells.labels == right[0], wells.axes[0] > roots[1])
     assert wells.names == ("x",)
     assert sum(wells.shares.values()) == pytest.approx(1)
-    assert "basins on 81 points (at most 4096 intervals of" in repr(wells)
+    assert "basins on 81 points (at most 4096 intervals of" in str(wells)
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_what_escapes_is_in_no_basin():
 def test_every_start_may_escape():
     found = basins(FunctionFlow(lambda t, x: 1 + x**2), [[-1, 1]], [9])
     assert found.shares == {ESCAPED: 1.0}
-    assert "1 escaped" in repr(found)
+    assert "1 escaped" in str(found)
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_shares_of_random_starts_have_wilson_intervals():
         half = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
         assert (low, high) == pytest.approx((middle - half, middle + half))
         assert low < 0.5 < high
-    assert "400 starts, 0.999 intervals: 0." in repr(found)
+    assert "400 starts, 0.999 intervals: 0." in str(found)
 
 
 def test_basins_that_touch_are_paired_once():

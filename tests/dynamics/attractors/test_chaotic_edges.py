@@ -61,8 +61,8 @@ def test_a_chaotic_edge_is_labelled_with_its_exponents_and_its_spread(found):
     assert np.allclose(found.spread, np.std(half, axis=0))
     assert found.spread[0] == pytest.approx(np.sqrt(1 / 8), abs=0.05)  # of the arcsine law
     assert np.isnan(found.limit.period)
-    assert "saddle chaotic edge state at [" in repr(found)
-    assert f"2 unstable directions, known to {found.width:.1g}; exponents 0." in repr(found)
+    assert "saddle chaotic edge state at [" in str(found)
+    assert f"2 unstable directions, known to {found.width:.1g}; exponents 0." in str(found)
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ def test_at_a_degenerate_fixed_point_attraction_is_undecided():
     found = find_attractors(cubic, [[0.0]], longest=256)
     assert found.labels.tolist() == [UNDECIDED]
     assert found.other_reached.tolist() == [0]
-    assert "at a limit whose attraction is undecided 1" in repr(found)
+    assert "at a limit whose attraction is undecided 1" in str(found)
     grid = basins(cubic, [[-0.5, 0.5]], [3], options=Search(longest=256))
     assert grid.labels.tolist() == [NOT_SETTLED, UNDECIDED, NOT_SETTLED]
     centre = FunctionMap(lambda k, x: jnp.stack([0.6 * x[0] - 0.8 * x[1], 0.8 * x[0] + 0.6 * x[1]]))

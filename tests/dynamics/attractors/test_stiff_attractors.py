@@ -121,9 +121,9 @@ def test_perturbations_are_decided_once_they_are_back_or_have_escaped():
 def test_without_an_implicit_solver_the_answer_says_what_held_it_back(capsys):
     empty, time_map = np.empty(0), map_of(interval=0.1)
     found = Attractors((), (), np.array([NOT_SETTLED]), empty, empty, 0.1, 256, 64, time_map, np.ones(3), True)
-    assert repr(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
-    assert "stiff" not in repr(found._replace(is_stiff=False))
-    assert "stiff" not in repr(found._replace(labels=np.array([ESCAPED])))
+    assert str(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
+    assert "stiff" not in str(found._replace(is_stiff=False))
+    assert "stiff" not in str(found._replace(labels=np.array([ESCAPED])))
     labels = np.array([NOT_SETTLED, NOT_SETTLED])
     tell(Basins(labels, (np.arange(2.0),), ("x",), (), (), 0.1, 256, np.ones(1), True))
     assert "take one for stiff flows by `--integrator stiff`" in capsys.readouterr().out
@@ -167,7 +167,7 @@ def test_exponents_by_an_implicit_solver_are_those_of_the_closed_form():
     np.testing.assert_allclose(found.exponents[:2], [0.0, -0.1], atol=1e-3)
     assert found.resolved == (True, True, False)  # steps of the slow motion are longer than 1/1000
     assert -1000 < found.exponents[2] < -75  # two steps in each interval
-    assert found.texts(3)[2].endswith("(it acts within a step of the implicit solver)")
+    assert found.bounds(3)[2].endswith("(it acts within a step of the implicit solver)")
     short = lyapunov_spectrum(
         FAST, jnp.asarray([0.1, 0.5, 0.7]), 0.02, interval=5e-4, warm_up=5e-4, integrator=IMPLICIT
     )
@@ -237,8 +237,8 @@ def test_a_section_of_a_stiff_flow_is_that_of_the_other_integrator(tmp_path, cap
 def test_shares_of_a_stiff_flow_say_which_option_helps(capsys):
     labels, one = np.array([NOT_SETTLED]), np.ones(1)
     found = Fractions(labels, np.array([3]), 3, one, one, 0.95, {}, True)
-    assert repr(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
-    assert "stiff" not in repr(found._replace(is_stiff=False))
+    assert str(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
+    assert "stiff" not in str(found._replace(is_stiff=False))
     curves = FractionCurves(np.zeros(1), labels, np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), ({},), True)
     basins_against._tell("k", curves, 3, 256)
     assert "take one for stiff flows by `--integrator stiff`" in capsys.readouterr().out

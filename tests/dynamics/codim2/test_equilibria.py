@@ -56,12 +56,12 @@ def test_the_folds_of_the_double_well_meet_in_a_cusp(fold):
     assert np.allclose(found.first**2, 4 * (found.second / 3) ** 3, atol=1e-9)
     ((kind, h, a),) = [(d.kind, d.first, d.second) for d in found.degeneracies]
     assert found.degeneracies[0].coefficients == pytest.approx((-1.0,))
-    assert "cusp at (0, 0) with c = -1; ends" in repr(found)
+    assert "cusp at (0, 0) with c = -1; ends" in str(found)
     assert (kind, h, a) == ("cusp", pytest.approx(0.0, abs=1e-9), pytest.approx(0.0, abs=1e-9))
     assert found.ends == ("bounds", "bounds")
     assert (found.second[0], found.second[-1]) == (pytest.approx(1.5), pytest.approx(1.5))
     assert found.first[0] * found.first[-1] < 0
-    assert "curve of folds, " in repr(found)
+    assert "curve of folds, " in str(found)
 
 
 @pytest.mark.slow
@@ -121,8 +121,8 @@ def test_hopf_points_of_the_brusselator_are_at_one_plus_the_square():
     found = critical_curve(flow, (lambda f: f.b, lambda f: f.a), at, ((1.0, 2.5), (0.8, 1.5)), step=0.1)
     assert sorted(found.ends) == ["bounds", "outside"]
     assert np.max(found.first) == 2.5
-    assert "a bound of the second parameter" in repr(found)
-    assert "a bound of the first one" in repr(found)
+    assert "a bound of the second parameter" in str(found)
+    assert "a bound of the first one" in str(found)
     assert np.allclose(found.first, 1 + found.second**2, atol=1e-9)
     assert np.allclose(found.frequencies, found.second, atol=1e-9)
 
@@ -285,7 +285,7 @@ def test_curves_are_saved_with_their_diagram_and_go_on(tmp_path):
     assert [curve.ends for curve in first.curves] == [("bounds", "bounds")] * 2
     save_diagram(tmp_path / "wells.npz", first)
     again = load_diagram(tmp_path / "wells.npz")
-    assert repr(again) == repr(first) == "1 branch in h: 2 folds; 2 curves in h and a"
+    assert str(again) == str(first) == "1 branch in h: 2 folds; 2 curves in h and a"
     same = with_curves(DoubleWell(), WELL, again, within(0.6), **options)
     for one, other, third in zip(again.curves, first.curves, same.curves, strict=True):
         for field in ("first", "second", "states"):

@@ -79,7 +79,7 @@ def test_the_generalised_henon_map_has_its_chenciner_point_and_resonances(invari
         expected = sorted(place(x, 1 + R * x, R, S) for x in np.roots([3 * S, R - 2, -trace]))
         places = sorted((d.first, d.second) for d in invariant_curves.degeneracies if d.kind.startswith(name))
         assert np.allclose(places, expected, atol=1e-7)
-    assert "Chenciner point at (-1.28981, 0.65) with L2 = " in repr(invariant_curves)
+    assert "Chenciner point at (-1.28981, 0.65) with L2 = " in str(invariant_curves)
 
 
 @pytest.mark.slow

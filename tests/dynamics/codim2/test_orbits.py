@@ -52,7 +52,7 @@ def test_neimark_sacker_points_of_the_delayed_logistic_map_pass_its_strong_reson
     assert found.ends == ("bounds", "1:2 resonance")
     places = [(d.kind, pytest.approx((d.first, d.second), abs=1e-6)) for d in found.degeneracies]
     assert places == [("1:4 resonance", (3, 0.5)), ("1:3 resonance", (4, 2 / 3)), ("1:2 resonance", (5, 0.75))]
-    assert "curve of Neimark-Sacker points, " in repr(found)
+    assert "curve of Neimark-Sacker points, " in str(found)
 
 
 def test_folds_of_a_map_have_a_cusp_and_points_that_are_flips_too():
@@ -108,7 +108,7 @@ def test_an_orbit_of_a_map_gives_one_curve_whichever_of_its_points_is_followed(h
     (found,) = critical_curves(flow, takes, points, ((0.0, 2.0), (0.0, 0.5)), iterates=[2, 2], step=0.1)
     assert np.allclose(found.first, (1 - found.second) ** 2 + (1 + found.second) ** 2 / 4, atol=1e-9)
     assert found.iterate == 2
-    assert "curve of period doublings of iterate 2, " in repr(found)
+    assert "curve of period doublings of iterate 2, " in str(found)
 
 
 def test_numbers_change_their_signs_where_a_multiplier_passes_a_value_or_is_double():
@@ -183,7 +183,7 @@ def test_neimark_sacker_points_of_orbits_end_at_their_resonances():
     kinds = ["1:1 resonance", "1:4 resonance", "1:3 resonance", "1:2 resonance"]
     assert [d.kind for d in found.degeneracies] == kinds
     assert [d.second for d in found.degeneracies] == pytest.approx([-0.3, -0.05, 1 / 30, 0.2], abs=1e-6)
-    assert "curve of Neimark-Sacker points of periodic orbits" in repr(found)
+    assert "curve of Neimark-Sacker points of periodic orbits" in str(found)
 
 
 def ribbon(t, x, p, q):
@@ -229,7 +229,7 @@ def test_folds_of_orbits_are_at_their_closed_form_and_end_at_the_equilibrium():
     assert np.allclose(whole.states.period, TURN / (1 + whole.second / 2), atol=1e-6)
     assert sorted(whole.ends) == ["bounds", "equilibrium"]
     assert np.min(whole.second) < 0.05
-    assert "curve of folds of periodic orbits" in repr(whole)
+    assert "curve of folds of periodic orbits" in str(whole)
 
 
 @pytest.mark.slow

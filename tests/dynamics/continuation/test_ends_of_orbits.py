@@ -40,7 +40,7 @@ def test_a_family_of_orbits_at_one_value_is_vertical_and_has_no_folds(capsys):
     assert found.vertical
     assert found.bifurcations == ()
     assert np.ptp(found.states.period) > 1
-    assert "vertical" in repr(found)
+    assert "vertical" in str(found)
     say_ends("p", Diagram("p", (), (), (found,)))
     assert "a branch is vertical: a family of solutions at p = 0, which does not change" in capsys.readouterr().out
 

@@ -149,7 +149,7 @@ def test_a_closed_branch_ends_where_it_began():
 def test_the_cap_on_points_is_reported():
     found = continue_equilibria(DoubleWell(), lambda f: f.h, jnp.asarray([1.0]), (-1.0, 1.0), max_points=2)
     assert found.ends == ("steps", "steps")
-    assert repr(found).endswith("ends: steps")
+    assert str(found).endswith("ends: steps")
 
 
 def test_bad_input_is_one_sentence():
@@ -336,7 +336,7 @@ def test_equilibria_that_are_not_isolated_are_said_to_be_so():
     found = continue_equilibria(conserved, lambda f: f.p, jnp.ones(2), (0.4, 0.9))
     assert not found.isolated
     assert found.bifurcations == ()
-    assert "not isolated (a symmetry, or zero modes)" in repr(found)
+    assert "not isolated (a symmetry, or zero modes)" in str(found)
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def test_disease_free_equilibria_are_stable_below_the_threshold(unit):
     np.testing.assert_allclose(family.points[[0, change, -1]] / unit, [[-1, 0], [0.4, 0], [1, 0]], atol=2e-6)
     steps = np.linalg.norm(np.diff(family.points, axis=0), axis=1) / unit
     assert np.max(steps) < 1.01 * np.sqrt(2) / 150
-    assert family.said().endswith(": stable, unstable from (0.4, 0)") or unit > 1
+    assert str(family).endswith(": stable, unstable from (0.4, 0)") or unit > 1
 
 
 @pytest.mark.slow
@@ -60,7 +60,7 @@ def test_a_circle_of_equilibria_is_one_closed_curve_beside_an_isolated_one():
     lengths = np.linalg.norm(ways, axis=1)
     assert abs(np.sum(lengths) - 2 * np.pi) < 0.01  # once around, neither less nor more
     assert np.max(lengths) < 1.8 * 2 * np.sqrt(2) / 150
-    assert family.said().startswith("curve of equilibria closed, through (")
+    assert str(family).startswith("curve of equilibria closed, through (")
 
 
 @pytest.mark.slow
@@ -80,7 +80,7 @@ def test_a_degenerate_equilibrium_is_no_family_and_a_plane_of_them_is_a_surface(
     assert (len(isolated), known) == (1, ())
     rest = FunctionFlow(lambda t, x: 0 * x)
     isolated, known = found_from(rest, [[0.5, 0.2], [-0.5, 0.7]], [1, 1])
-    assert (isolated, [f.said() for f in known]) == ((), ["surface of equilibria through (0.5, 0.2)"])
+    assert (isolated, [str(f) for f in known]) == ((), ["surface of equilibria through (0.5, 0.2)"])
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_a_portrait_has_the_curve_and_no_separatrices_of_its_points():
     (family,) = found.families
     assert (found.equilibria, found.stable_curves.size, found.unstable_curves.size) == ((), 0, 0)
     np.testing.assert_allclose(family.points[[0, -1]], [[0, 0], [1, 0]], atol=2e-6)
-    assert repr(found) == "curve of equilibria from (0, 0) to (1, 0): stable, unstable from (0.4, 0)"
+    assert str(found) == "curve of equilibria from (0, 0) to (1, 0): stable, unstable from (0.4, 0)"
 
 
 @pytest.mark.slow
@@ -126,7 +126,7 @@ def test_a_family_that_enters_the_box_is_not_outside():
     flow = FunctionFlow(lambda t, x: epidemic(t, x + jnp.array([0.0, 1e-18])))
     found = find_equilibria(flow, random_key(0, "family"), box=[[0, 0], [1, 1]], num_starts=8)
     assert (len(found.families), found.outside) == (1, 0)
-    assert repr(found).startswith("0 equilibria: none isolated; 1 not isolated (a symmetry, or zero modes);")
+    assert str(found).startswith("0 equilibria: none isolated; 1 not isolated (a symmetry, or zero modes);")
 
 
 @pytest.mark.slow
@@ -138,8 +138,8 @@ def test_an_attracting_curve_of_equilibria_is_one_attractor():
     assert (curve.kind, curve.stability) == ("curve of equilibria", "stable")
     assert list(found.labels) == [-3] * 2 + [0] * 10
     np.testing.assert_allclose(curve.states[-1], [0.4, 0.0], atol=1e-6)
-    assert repr(curve).startswith("stable curve of equilibria from [")
-    assert [repr(other).split(" from ")[0] for other in found.others] == ["unstable curve of equilibria"]
+    assert str(curve).startswith("stable curve of equilibria from [")
+    assert [str(other).split(" from ")[0] for other in found.others] == ["unstable curve of equilibria"]
 
 
 @pytest.mark.slow
@@ -200,7 +200,7 @@ def test_each_attracting_surface_of_equilibria_is_one_attractor():
     above = starts[2:, 2] > starts[2:, 0] ** 2
     upper = [float(found.attractors[k].state[2] - found.attractors[k].state[0] ** 2) > 0 for k in found.labels[2:]]
     assert upper == above.tolist()
-    assert repr(found.attractors[0]).startswith("stable surface of equilibria through [")
+    assert str(found.attractors[0]).startswith("stable surface of equilibria through [")
     grid = basins(SHEETS, [[-1, 1], [-1.55, 1.5]], [7, 7], start=jnp.zeros(3), varied=[0, 2])
     ends = np.array([float(a.state[2] - a.state[0] ** 2) > 0 for a in grid.attractors])
     x, z = np.meshgrid(*grid.axes, indexing="ij")

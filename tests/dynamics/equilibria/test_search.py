@@ -28,7 +28,7 @@ def test_nine_equilibria_of_nine_are_found(sines):
     assert [kinds.count(k) for k in ("stable", "saddle", "unstable")] == [4, 4, 1]
     assert sines.families == ()
     assert all(e.speed < 1e-9 for e in sines.found)
-    assert "9 equilibria: 4 stable, 4 saddle, 1 unstable" in repr(sines)
+    assert "9 equilibria: 4 stable, 4 saddle, 1 unstable" in str(sines)
 
 
 @pytest.mark.slow
@@ -63,7 +63,7 @@ def test_a_direction_without_pull_that_no_symmetry_explains_is_a_family():
 def test_a_box_that_holds_none_says_so():
     found = find_equilibria(SINES, KEY, box=[[0.2, 0.2], [0.9, 0.9]], num_starts=40, max_rounds=1)
     assert found.found == ()
-    assert "0 equilibria: none in the box" in repr(found)
+    assert "0 equilibria: none in the box" in str(found)
     assert found.outside > 0
 
 
@@ -72,7 +72,7 @@ def test_caps_are_reported():
     assert find_equilibria(SINES, KEY, box=BOX, num_starts=40, max_rounds=1).end == "rounds"
     found = find_equilibria(SINES, KEY, box=BOX, num_starts=40, max_count=2)
     assert found.end == "count"
-    assert "the cap on equilibria was reached" in repr(found)
+    assert "the cap on equilibria was reached" in str(found)
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_a_circle_of_equilibria_is_one_family_that_is_not_isolated():
     assert [e.kind for e in found.found] == ["unstable"]
     (family,) = found.families
     assert float(jnp.linalg.norm(family.state)) == pytest.approx(1.0)
-    assert "1 not isolated (a symmetry, or zero modes)" in repr(found)
+    assert "1 not isolated (a symmetry, or zero modes)" in str(found)
     known = find_equilibria(
         ring, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16, symmetries=rotations(2), invariant=lambda x: x @ x
     )

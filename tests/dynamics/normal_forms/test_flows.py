@@ -72,7 +72,7 @@ def test_the_criticality_of_a_hopf_point_is_said(q, criticality):
     assert hopf.coefficient == pytest.approx(q + SHIFT, abs=1e-8)
     assert hopf.criticality == criticality
     assert str(hopf).endswith(f" ({criticality})")
-    assert f"({criticality})" in repr(found)
+    assert f"({criticality})" in str(found)
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_a_bautin_point_is_where_the_coefficient_vanishes():
     assert np.allclose(found.first, 0.0, atol=1e-9)
     assert [(d.kind, round(d.second, 8)) for d in found.degeneracies] == [("Bautin point", -SHIFT)]
     assert found.degeneracies[0].coefficients == pytest.approx((2 * SECOND,), rel=1e-6)
-    assert "Bautin point at (0, -0.8125) with l2 = -4.697" in repr(found)
+    assert "Bautin point at (0, -0.8125) with l2 = -4.697" in str(found)
 
 
 def test_coefficients_of_the_catalogue_are_those_published():

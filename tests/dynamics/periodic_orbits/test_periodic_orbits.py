@@ -28,7 +28,7 @@ def test_van_der_pol_has_its_period_and_multiplier(cycle):
     assert np.allclose(cycle.multipliers, [np.exp(-1.0593770 * cycle.period)], rtol=1e-4)
     assert cycle.stability == "stable"
     assert cycle.trivial_error < 1e-7
-    assert "stable periodic orbit of period 6.6632869" in repr(cycle)
+    assert "stable periodic orbit of period 6.6632869" in str(cycle)
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ def test_three_equilibria_of_the_double_well_are_counted_exactly():
     assert found.exact
     assert [e.kind for e in found.found] == ["stable", "stable", "unstable"]
     assert sorted(float(e.state[0]) for e in found.found) == pytest.approx([-1.0, 0.0, 1.0], abs=1e-14)
-    assert "exactly 3 equilibria (2 stable, 1 unstable) in the box" in repr(found)
+    assert "exactly 3 equilibria (2 stable, 1 unstable) in the box" in str(found)
 
 
 def test_an_equilibrium_that_newton_leads_near_from_two_sides_is_counted_once(monkeypatch):
@@ -56,14 +56,14 @@ def test_a_box_that_holds_none_is_proved_empty():
 def test_a_double_zero_stays_undecided():
     found = certified_count(FunctionFlow(lambda t, x: x**2), [[-2.0], [1.5]])
     assert not found.exact
-    assert "at least 0 equilibria in the box, 1 undecided boxes" in repr(found)
+    assert "at least 0 equilibria in the box, 1 undecided boxes" in str(found)
 
 
 @pytest.mark.slow
 def test_the_cap_on_boxes_is_reported():
     found = certified_count(FunctionFlow(lambda t, x: jnp.sin(3 * x)), [[-1.2, -1.2], [1.3, 1.3]], max_boxes=5)
     assert found.end == "boxes"
-    assert "the cap on boxes was reached" in repr(found)
+    assert "the cap on boxes was reached" in str(found)
     assert not found.exact
 
 

@@ -35,7 +35,7 @@ def solved(flow: TokenFlow, starts: Any, integrator: AbstractIntegrator, ts: np.
     """Return E and the last tokens, by dynsim."""
     run = ensemble(flow, starts, ts, seen, integrator=integrator, shown=False)
     if not bool(jnp.all(run.stats.succeeded)):
-        raise RuntimeError(run.explain())
+        raise RuntimeError(str(run))
     return np.asarray(run.values), np.asarray(run.final)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import threadpoolctl
 from numpy.typing import ArrayLike
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from figures.panels.growth import PowerLaw, power_laws
 from figures.style import PAGE, SERIES, canvas, settings
 from tests.quality.benchmarks.growth_cases import Case, Way, cases
@@ -45,12 +45,12 @@ def power_law(values: ArrayLike, results: ArrayLike) -> PowerLaw:
     """
     x, y = np.asarray(values, float), np.asarray(results, float)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 3:
-        raise argument_error("results", "have one entry for each of at least three values", f"has shape {y.shape}")
+        raise ArgumentError("results", "have one entry for each of at least three values", f"has shape {y.shape}")
     if not all(np.all((a > 0) & np.isfinite(a)) for a in (x, y)):
-        raise argument_error("results", "be positive and finite, as must the values", "are not")
+        raise ArgumentError("results", "be positive and finite, as must the values", "are not")
     u, v = np.log(x) - np.mean(np.log(x)), np.log(y)
     if not np.any(u):
-        raise argument_error("values", "differ", "are all equal")
+        raise ArgumentError("values", "differ", "are all equal")
     slope = u @ v / (u @ u)
     residual = v - np.mean(v) - slope * u
     error = np.sqrt(residual @ residual / (len(x) - 2) / (u @ u))

@@ -72,7 +72,7 @@ def crossovers(rounds: int) -> list[Row]:
         x = tokens(n, 3, "float64")
         flow = TokenFlow(BETA * np.eye(3), interaction=Auto(1e-10))
         way: Any = flow.interaction
-        print(f"{n} tokens: {way.chosen(flow, n).explain()}")
+        print(f"{n} tokens: {str(way.chosen(flow, n))}")
         ways = {"dense": Dense(), "blocked": Blocked(), "harmonic": Harmonic(1e-10)}
         fields = {name: field(way, 3) for name, way in ways.items()}
         contenders = [Contender(name, lambda fn=fn, x=x: jax.block_until_ready(fn(x))) for name, fn in fields.items()]

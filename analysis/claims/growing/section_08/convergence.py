@@ -111,7 +111,7 @@ def growth_ends_if_directions_are_released(key: Key, integrator: AbstractIntegra
             at_most("growth events", grown, DIMENSION, tolerance=0.0),
             holds("the run does not end in a cycle", not cycle.found),
         ),
-        {"cycle": cycle.explain(), "grow": path.times("grow")},
+        {"cycle": str(cycle), "grow": path.times("grow")},
         parameters={"d": DIMENSION, "growth events": grown, "period": cycle.period},
     )
 

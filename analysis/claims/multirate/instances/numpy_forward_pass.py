@@ -10,7 +10,7 @@ from typing import TypeVar
 import jax
 import numpy as np
 
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import RMSNorm
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, Anderson
 from dynsim.networks.multirate.layers import GroupedLayer, LearnedProjector, LinearProjector
@@ -49,7 +49,7 @@ def attended(mask: AbstractMask, n: int) -> np.ndarray:
         ValueError: for another mask.
     """
     if not isinstance(mask, Causal | Full):
-        raise argument_error("mask", "be causal or full", f"is {type(mask).__name__}")
+        raise ArgumentError("mask", "be causal or full", f"is {type(mask).__name__}")
     return np.tri(n, dtype=bool) if isinstance(mask, Causal) else np.ones((n, n), bool)
 
 

@@ -39,7 +39,7 @@ def growing_flow(o: Growing) -> "GrowingFlow":
     """Return the flow that the options name, before its first head; raise `ValueError` for files that do not fit."""
     from analysis.experiments.growing.instances import Choices, interaction, planes, tokens
     from dynsim.cli.parsing.tables import matrix
-    from dynsim.errors import argument_error
+    from dynsim.errors import ArgumentError
     from dynsim.keys import random_key
     from dynsim.systems.growing.flow import GrowingFlow
     from dynsim.systems.growing.rules import GrowthRules
@@ -52,7 +52,7 @@ def growing_flow(o: Growing) -> "GrowingFlow":
     known = data if data is not None else given
     d = o.dimension if known is None else known.shape[1]
     if given is None and d % 2:
-        raise argument_error("data_file", "have an even number of columns, or `--interaction` be given", f"has {d}")
+        raise ArgumentError("data_file", "have an even number of columns, or `--interaction` be given", f"has {d}")
     basis, values = planes(key, d), o.largest * o.decay ** np.arange(d // 2)
     if data is None:
         data = tokens(key, o.tokens, basis, values, Choices(law=o.law, scale=o.scale))

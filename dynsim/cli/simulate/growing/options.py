@@ -6,7 +6,7 @@ from typing import Literal
 
 from dynsim.cli.parsing.options import refuse_unused
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
-from dynsim.errors import argument_error, check_at_least, check_positive
+from dynsim.errors import ArgumentError, check_at_least, check_positive
 
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
@@ -124,7 +124,7 @@ def check_options(o: Growing) -> None:
     check_at_least(1, tokens=o.tokens, capacity=o.capacity, prototypes=o.prototypes, max_events=o.max_events)
     check_at_least(2, dimension=o.dimension, frames=o.frames)
     if o.data_file is None and o.interaction is None and o.dimension % 2:
-        raise argument_error("dimension", "be even, since eigenvalues of M_a come in pairs", f"is {o.dimension}")
+        raise ArgumentError("dimension", "be even, since eigenvalues of M_a come in pairs", f"is {o.dimension}")
     check_positive(**{name: getattr(o, name) for name in ("end", "scale", "largest", "decay", "rtol")})
     drawn = ("tokens", "dimension", "law", "scale")
     refuse_unused(o, drawn if o.data_file is not None else (), "if the tokens are read from a file")
@@ -137,7 +137,7 @@ def check_options(o: Growing) -> None:
     refuse_unused(o, ("scaling",) if o.birth == "quantiles" else (), "for a birth at quantiles")
     refuse_unused(o, ("integrator", "rtol", "max_steps") if o.discrete else (), "in discrete time")
     if o.discrete and o.end != round(o.end):
-        raise argument_error("end", "be a number of steps with `--discrete`", f"is {o.end:g}")
+        raise ArgumentError("end", "be a number of steps with `--discrete`", f"is {o.end:g}")
 
 
 def check_sizes(o: Growing, n: int, d: int) -> None:

@@ -28,7 +28,7 @@ def describe(o: Growing, path: HybridTrajectory) -> None:
         say(f"  ... {left_out} events ...")
         for line in lines[-LISTED // 2 :]:
             say(line)
-    say(path.explain())
+    say(str(path))
     if path.phases:
         for line in heads(o, path):
             say(line)

@@ -28,7 +28,7 @@ def main(words: Sequence[str]) -> int:
     flow, start = flow_and_start(o, x)
     solver = integrator(o.integrator, o.rtol, o.max_steps)
     path = simulate(flow, start, np.linspace(0.0, o.end, o.frames), integrator=solver, throw=False)
-    say(in_options(path.stats.explain(), "simulate", ["prototypes"]))
+    say(in_options(str(path.stats), "simulate", ["prototypes"]))
     describe(o, path, labels)
     if o.out is not None:
         from dynsim.simulation.run_files import save

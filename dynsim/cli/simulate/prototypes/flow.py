@@ -11,7 +11,7 @@ from analysis.experiments.prototypes.kmeans import kmeans
 from dynsim._core.types import State
 from dynsim.cli.parsing.tables import array, matrix
 from dynsim.cli.simulate.prototypes.options import Prototypes
-from dynsim.errors import argument_error, nearest, reason
+from dynsim.errors import ArgumentError, nearest, reason
 from dynsim.io.npz import read_arrays
 from dynsim.keys import random_key
 from dynsim.systems.prototypes.encoders import (
@@ -54,14 +54,14 @@ def _from_file(path: Path) -> np.ndarray:
     if path.suffix != ".npz":
         return np.asarray(matrix(path, "data_file"), float)
     if not path.is_file():
-        raise argument_error("data_file", "be a file", f"`{path}` does not exist")
+        raise ArgumentError("data_file", "be a file", f"`{path}` does not exist")
     try:
         found = read_arrays(path)
-    except ValueError as error:
-        raise argument_error("data_file", "be a complete npz file", f"`{path}` is not ({reason(error)})") from None
+    except ArgumentError as error:
+        raise ArgumentError("data_file", "be a complete npz file", f"`{path}` is not ({reason(error)})") from None
     if "data" not in found and len(found) != 1:
         must = "hold one array, or one named `data`"
-        raise argument_error("data_file", must, f"`{path}` holds {', '.join(found) or 'none'}")
+        raise ArgumentError("data_file", must, f"`{path}` holds {', '.join(found) or 'none'}")
     return np.asarray(as_points("data_file", found["data"] if "data" in found else next(iter(found.values()))), float)
 
 
@@ -70,10 +70,10 @@ def whole_numbers(path: Path, name: str, count: int) -> np.ndarray:
     found = array(path, name)
     if found.size != count or max(found.shape) != count:
         must = f"hold one number for each of {count} data points"
-        raise argument_error(name, must, f"`{path}` has shape {found.shape}")
+        raise ArgumentError(name, must, f"`{path}` has shape {found.shape}")
     numbers = found.ravel()
     if not np.array_equal(numbers, np.round(numbers)):
-        raise argument_error(name, "hold whole numbers", f"`{path}` holds {numbers[numbers != np.round(numbers)][0]}")
+        raise ArgumentError(name, "hold whole numbers", f"`{path}` holds {numbers[numbers != np.round(numbers)][0]}")
     return numbers.astype(np.int64)
 
 
@@ -100,7 +100,7 @@ def _temperature(o: Prototypes) -> AbstractTemperature:
         return ConstantTemperature(o.temperature)
     if not o.temperature >= o.floor:
         must = f"be at most `temperature`, {o.temperature:g}, from which it is annealed"
-        raise argument_error("floor", must, f"is {o.floor:g}")
+        raise ArgumentError("floor", must, f"is {o.floor:g}")
     return Annealing(o.temperature, o.floor, o.time_constant)
 
 
@@ -123,7 +123,7 @@ def _prototypes(o: Prototypes, z: np.ndarray) -> np.ndarray:
         p = np.asarray(matrix(Path(o.initial), "initial"), float)
         if p.shape[1] != z.shape[1]:
             must = f"have {z.shape[1]} columns, the dimension of the embeddings"
-            raise argument_error("initial", must, f"`{o.initial}` has {p.shape[1]}")
+            raise ArgumentError("initial", must, f"`{o.initial}` has {p.shape[1]}")
     elif o.initial == "normal":
         p = np.asarray(jax.random.normal(random_key(o.seed, "prototypes"), (o.prototypes, z.shape[1])))
     elif o.initial == "mean":
@@ -134,9 +134,9 @@ def _prototypes(o: Prototypes, z: np.ndarray) -> np.ndarray:
         p = _rows(o, z, o.prototypes, "prototypes")
     else:
         must = f"be {', '.join(STARTS)}, or a .npy or .csv file"
-        raise argument_error("initial", must, f"is `{o.initial}`{nearest(o.initial, STARTS)}")
+        raise ArgumentError("initial", must, f"is `{o.initial}`{nearest(o.initial, STARTS)}")
     if o.barrier > 0 and len(np.unique(p, axis=0)) < len(p):
-        raise argument_error("barrier", "be 0 if prototypes coincide at the start, where it is infinite", "is not")
+        raise ArgumentError("barrier", "be 0 if prototypes coincide at the start, where it is infinite", "is not")
     return p
 
 
@@ -144,6 +144,6 @@ def _rows(o: Prototypes, points: np.ndarray, count: int, name: str) -> Any:
     """Return rows of `points` drawn without repetition."""
     if count > len(points):
         must = f"be at most {len(points)}, the number of points from which they are drawn at the start"
-        raise argument_error(name, must, f"is {count}")
+        raise ArgumentError(name, must, f"is {count}")
     rows = jax.random.choice(random_key(o.seed, name), len(points), (count,), replace=False)
     return points[np.asarray(rows)]

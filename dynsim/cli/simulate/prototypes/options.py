@@ -6,7 +6,7 @@ from typing import Literal
 
 from dynsim.cli.parsing.options import refuse_unused
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
-from dynsim.errors import argument_error, check_at_least, check_positive
+from dynsim.errors import ArgumentError, check_at_least, check_positive
 
 COPIES = 4  # of the largest arrays, that exist at the same time
 STAGES = 16  # states that a solver holds at the same time
@@ -112,7 +112,7 @@ def check_options(o: Prototypes) -> None:
     refuse_unused(o, ("growth",) if o.second else (), "with `--second`")
     refuse_unused(o, ("time_constant",) if o.floor is None else (), "without `--floor`")
     if o.precision == "float32" and o.integrator in ("stiff", "scipy"):
-        raise argument_error("precision", f"be float64 for the integrator `{o.integrator}`", "is float32")
+        raise ArgumentError("precision", f"be float64 for the integrator `{o.integrator}`", "is float32")
 
 
 def check_sizes(o: Prototypes, n: int, d: int) -> None:

@@ -7,7 +7,9 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim._core.printing import one_line
 from dynsim._core.types import Time, Tokens
+from dynsim.errors import ArgumentError
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense, Heads
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance, checked_tolerance
@@ -27,7 +29,9 @@ class Choice(NamedTuple):
     interaction: AbstractInteraction
     reason: str
 
-    def explain(self) -> str:
+    __repr__ = one_line
+
+    def __str__(self) -> str:
         """Return one sentence."""
         name = type(self.interaction).__name__
         if isinstance(self.interaction, Harmonic):
@@ -67,7 +71,7 @@ class Auto(AbstractInteraction):
         try:
             check_harmonic(heads)
             object.__setattr__(made, "harmonic", Harmonic(self.tolerance).prepared(heads))
-        except ValueError as error:
+        except ArgumentError as error:
             object.__setattr__(made, "obstacle", Obstacle(str(error).rstrip(".")))
         return made
 
@@ -82,7 +86,7 @@ class Auto(AbstractInteraction):
             return Choice(exact, self._why(n, self.obstacle.words))
         try:
             check_tolerance(self.tolerance, dtype)
-        except ValueError as error:
+        except ArgumentError as error:
             return Choice(exact, self._why(n, str(error).rstrip(".")))
         number_of_heads, d, _ = heads.query_key.shape
         times = costs(n, d, number_of_heads, self.harmonic.degree, dtype, causal=isinstance(heads.mask, Causal))

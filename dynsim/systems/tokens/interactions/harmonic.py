@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import number
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.schedules import AbstractSchedule, Constant, PiecewiseConstant, ScaledIdentity
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
@@ -59,7 +59,7 @@ class Harmonic(AbstractInteraction):
         reach = reach_of(heads.query_key, heads.space) if math.isnan(reach) else reach
         if not math.isfinite(reach):
             must = "have a `reach`, the largest norm of a query, for matrices P without a known bound"
-            raise argument_error("interaction", must, "has none")
+            raise ArgumentError("interaction", must, "has none")
         degree = needed_degree(heads.query_key.shape[1], reach, self.tolerance, np.float64)
         made = copy.copy(self)
         object.__setattr__(made, "dimension", heads.query_key.shape[1])
@@ -106,7 +106,7 @@ def checked_tolerance(tolerance: Any) -> float:
     """
     found = number("tolerance", tolerance)
     if found >= 1 / TOLD:
-        raise argument_error("tolerance", f"be below 1/{TOLD}, from which on no mean is known", f"is {found:g}")
+        raise ArgumentError("tolerance", f"be below 1/{TOLD}, from which on no mean is known", f"is {found:g}")
     return found
 
 
@@ -251,15 +251,15 @@ def check_harmonic(heads: Heads) -> None:
     """Raise `ValueError` unless the kernel of these heads has an expansion in harmonics."""
     d, alternative = heads.query_key.shape[1], "use `Blocked()`"
     if d not in MOST:
-        raise argument_error(
+        raise ArgumentError(
             "interaction", f"not be `Harmonic` unless the dimension is 2 or 3 ({alternative})", f"is for {d}"
         )
     if not isinstance(heads.space, Sphere | Ellipsoid):
         must = f"not be `Harmonic` unless tokens live on a sphere or an ellipsoid ({alternative})"
-        raise argument_error("interaction", must, f"is for `{type(heads.space).__name__}`")
+        raise ArgumentError("interaction", must, f"is for `{type(heads.space).__name__}`")
     if not isinstance(heads.mask, Full | Causal):
         must = f"not be `Harmonic` unless the mask is `Full` or `Causal` ({alternative})"
-        raise argument_error("interaction", must, f"is for `{type(heads.mask).__name__}`")
+        raise ArgumentError("interaction", must, f"is for `{type(heads.mask).__name__}`")
 
 
 def check_tolerance(tolerance: float, dtype: Any) -> None:
@@ -267,7 +267,7 @@ def check_tolerance(tolerance: float, dtype: Any) -> None:
     least = ROUNDINGS * float(jnp.finfo(dtype).eps)
     if tolerance < least:
         must = f"be at least {least:.1g} for harmonics in {jnp.dtype(dtype).name}"
-        raise argument_error("tolerance", must, f"is {tolerance:g}")
+        raise ArgumentError("tolerance", must, f"is {tolerance:g}")
 
 
 def needed_degree(dimension: int, reach: float, tolerance: float, dtype: Any) -> int:
@@ -281,5 +281,5 @@ def needed_degree(dimension: int, reach: float, tolerance: float, dtype: Any) ->
     degree = degree_for(dimension, reach, tolerance, most)
     if degree < 0:
         must = f"need at most {most} degrees for harmonics (use `Blocked()`, or a larger tolerance)"
-        raise argument_error("query_key", must, f"queries of norm {reach:g} need more at the tolerance {tolerance:g}")
+        raise ArgumentError("query_key", must, f"queries of norm {reach:g} need more at the tolerance {tolerance:g}")
     return min(degree + degree % 2, most)

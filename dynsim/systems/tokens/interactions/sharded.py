@@ -9,7 +9,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import instance
-from dynsim.errors import argument_error
+from dynsim.errors import ArgumentError
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
@@ -33,11 +33,11 @@ class Sharded(AbstractInteraction):
     def __init__(self, inner: Any, mesh: Any):  # checked here, in one sentence
         """Store an interaction that is computed in parts, and a mesh with one axis, as `jax.make_mesh` gives it."""
         if not isinstance(inner, Blocked | Harmonic):
-            raise argument_error("inner", "be `Blocked()` or a `Harmonic()`", f"is a `{type(inner).__name__}`")
+            raise ArgumentError("inner", "be `Blocked()` or a `Harmonic()`", f"is a `{type(inner).__name__}`")
         self.inner = inner
         mesh = instance("mesh", mesh, Mesh, "a `jax.sharding.Mesh`")
         if len(mesh.axis_names) != 1:
-            raise argument_error("mesh", "have one axis", f"has {len(mesh.axis_names)}")
+            raise ArgumentError("mesh", "have one axis", f"has {len(mesh.axis_names)}")
         self.mesh = Mesh(mesh.devices, mesh.axis_names, axis_types=(AxisType.Auto,))
 
     @property
@@ -79,4 +79,4 @@ class Sharded(AbstractInteraction):
 
     def _check(self, n: int) -> None:
         if n % self.mesh.size:
-            raise argument_error("mesh", f"have a number of devices that divides {n} tokens", f"has {self.mesh.size}")
+            raise ArgumentError("mesh", f"have a number of devices that divides {n} tokens", f"has {self.mesh.size}")

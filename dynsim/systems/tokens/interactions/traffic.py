@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
+from dynsim._core.printing import one_line, report
+from dynsim.errors import ArgumentError
+
 OPERATIONS = {"collective-permute": 0, "all-reduce": 1, "all-gather": 2}  # fields of `Traffic`
 OTHERS = ("all-to-all", "reduce-scatter", "collective-broadcast")
 _COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.\-]+) .*\{$")
@@ -26,6 +29,9 @@ class Traffic(NamedTuple):
     passed: int = 0
     reduced: int = 0
     gathered: int = 0
+
+    __repr__ = one_line
+    __str__ = report
 
     def sent(self, devices: int) -> float:
         """Return the bytes that each of the devices sends, if sums and gatherings use rings, as for large arrays."""
@@ -51,7 +57,8 @@ def measured_traffic(program: str) -> Traffic:
 
     visit(entry, 1.0)
     if not all(math.isfinite(size) for size in total):
-        raise ValueError("A collective operation is in a loop whose number of turns the program leaves open.")
+        must = "state the number of turns of every loop with a collective operation"
+        raise ArgumentError("program", must, "leaves one open")
     return Traffic(*(int(size) for size in total))
 
 
@@ -71,7 +78,8 @@ def _read(program: str) -> tuple[dict[str, list], dict[str, list], str]:
         if name in OPERATIONS:
             found.setdefault(here, []).append((OPERATIONS[name], _size(operation[1])))
         elif name.startswith((*OPERATIONS, *OTHERS)):
-            raise ValueError(f"A program with `{name}` is not read.")
+            known = f"hold no collective operations but {', '.join(OPERATIONS)}"
+            raise ArgumentError("program", known, f"holds `{name}`")
         turns = 1.0
         if name == "while":
             known = _TURNS.search(line)
