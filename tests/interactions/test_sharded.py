@@ -193,9 +193,13 @@ def test_the_bytes_of_a_program_count_turns_and_branches():
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('{"n":"5"}', "{}", "a loop whose number of turns the program leaves open"),
-        ("all-gather(", "all-to-all(", "A program with `all-to-all` is not read"),
-        ("all-gather(", "all-gather-start(", "A program with `all-gather-start` is not read"),
+        ('{"n":"5"}', "{}", "a loop whose trip count the program does not state"),
+        ("all-gather(", "all-to-all(", "Traffic cannot be counted for a program with the operation `all-to-all`"),
+        (
+            "all-gather(",
+            "all-gather-start(",
+            "Traffic cannot be counted for a program with the operation `all-gather-start`",
+        ),
     ],
 )
 def test_a_program_that_hides_its_bytes_is_refused(old, new, sentence):
