@@ -117,5 +117,5 @@ def test_long_integers_have_their_digits(digits):
 
 def test_other_text_is_no_fraction():
     for text in ("1/2/3", "one", "", "1.5", "1/", "--1", "1/-2", "1/0", " 1", "1_0", "+1", "1\n"):
-        with pytest.raises(ValueError, match=f"`{re.escape(text)}` is no fraction."):
+        with pytest.raises(ValueError, match=f"`{re.escape(text)}` is not a fraction such as `1/3`."):
             fraction_of(text)

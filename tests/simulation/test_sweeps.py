@@ -125,7 +125,7 @@ def test_a_killed_sweep_resumes_to_the_same_bits_and_its_lock_does_not_stay(tmp_
         assert first.stdout is not None
         assert first.stdout.readline() == b"waiting\n"
         said = start().communicate()[1].decode()  # a second one, while the first runs
-        assert "must be of no other run (without one, delete `parts/.running`)" in said
+        assert "must not be in use by another run (if none is running, delete `parts/.running`)" in said
         assert f"but `parts` is held by process {first.pid} on" in said
         first.send_signal(signal.SIGKILL)
     assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == [
@@ -151,7 +151,7 @@ def test_the_lock_of_an_ended_process_is_replaced_and_one_of_another_machine_is_
         lock.write_text(json.dumps(stale))
         with held("folder", tmp_path):
             assert json.loads(lock.read_text())["process"] == os.getpid()
-            with pytest.raises(ValueError, match="be of no other run"), held("folder", tmp_path):
+            with pytest.raises(ValueError, match="not be in use by another run"), held("folder", tmp_path):
                 pass
         assert not lock.exists()
     lock.write_text(json.dumps({**own, "machine": "elsewhere"}))
