@@ -262,7 +262,7 @@ REFUSED = {
     "names": (lambda: sweep(measured, {"seed": [1]}), "and not key, seed, point, status, cause, but has 'seed'"),
     "no axis": (lambda: sweep(waves, {"beta": np.array(2.0)}), "`parameters` must give `beta` as a sequence of values"),
     "points": (lambda: sweep(measured, [{"a": 1}, {"b": 1}]), "give every point the same names"),
-    "values": (lambda: sweep(measured, {"a": [None]}), "have numbers or texts as values, but has None"),
+    "values": (lambda: sweep(measured, {"a": [None]}), "have numbers or strings as values, but has None"),
     "texts": (lambda: sweep(waves, {"beta": ["x"]}, vectorised=True), "`beta` has texts"),
     "none": (lambda: sweep(measured, {}), "`parameters` must name at least one parameter, but is empty"),
     "branches": (
@@ -271,7 +271,7 @@ REFUSED = {
     ),
     "an error": (
         lambda: sweep(lambda a: a[0], {"a": [1.0, 2.0]}, vectorised=True),
-        "`function` must take its parameters as arrays of JAX where it is `vectorised`, but raises IndexError: Too",
+        "`function` must accept its parameters as JAX arrays where it is `vectorised`, but raises IndexError: Too",
     ),
     "a text": (lambda: sweep(lambda a: "x", {"a": [1]}), "`function` must return numbers, .* returns 'x' as `value`"),
     "shapes": (lambda: sweep(lambda a: np.ones(a), {"a": [1, 2]}), r"but `value` has \(1,\) and \(2,\)"),
