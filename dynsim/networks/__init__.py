@@ -1,1 +1,1 @@
-"""Neural networks built from the systems of this library: decoders, sentiment classifiers, multirate networks."""
+"""Neural networks built from the systems of this library: decoders, classifiers, and multirate networks."""
