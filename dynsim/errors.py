@@ -91,9 +91,9 @@ def argument_error(
         but: what was given instead, a verb phrase or clause that follows "but".
         kind: the class of the error.
 
-        Example:
-            >>> print(argument_error("step", "be positive", "is -1"))
-            Argument `step` must be positive, but is -1.
+    Example:
+        >>> print(argument_error("step", "be positive", "is -1"))
+        Argument `step` must be positive, but is -1.
     """
     *others, last = (f"`{name}`" for name in ((names,) if isinstance(names, str) else names))
     but = " ".join(but.split())

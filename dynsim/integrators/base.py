@@ -156,8 +156,8 @@ class AbstractIntegrator(eqx.Module):
         """Integrate up to the first event.
 
         Returns:
-                The states at `ts` (NaN after the event), statistics, final time and state, and the index of the event,
-                -1 for none.
+            The states at `ts` (NaN after the event), statistics, final time and state, and the index of the event,
+            -1 for none.
         """
 
 

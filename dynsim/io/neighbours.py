@@ -18,8 +18,8 @@ def neighbours(file: str | Path) -> dict[str, Path]:
     """Find the modules in a file's folder that it imports, directly or through one another.
 
     Returns:
-            path of each module by name; a package is given by its `__init__.py`. The file itself is not included, and
-            folders of installed packages have no neighbours.
+        path of each module by name; a package is given by its `__init__.py`. The file itself is not included, and
+        folders of installed packages have no neighbours.
     """
     start = Path(file).resolve()
     if start.parent in INSTALLED:

@@ -209,11 +209,11 @@ def sweep(
             chunks of another sweep, and if xarray is not installed.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which points are kept.
 
-        Example:
-            >>> import dynsim as ds
-            >>> table = ds.sweep(lambda a, b: a * b, {"a": [1.0, 2.0], "b": [3.0, 4.0, 5.0]})
-            >>> table["value"].values.tolist()
-            [[3.0, 4.0, 5.0], [6.0, 8.0, 10.0]]
+    Example:
+        >>> import dynsim as ds
+        >>> table = ds.sweep(lambda a, b: a * b, {"a": [1.0, 2.0], "b": [3.0, 4.0, 5.0]})
+        >>> table["value"].values.tolist()
+        [[3.0, 4.0, 5.0], [6.0, 8.0, 10.0]]
     """
     _check_xarray()
     points = points_of(parameters, seeds)

@@ -151,12 +151,12 @@ def changed(system: Any, values: Mapping[str, Any]) -> Any:
     """The system with new values of some parameters.
 
     Raises:
-            ValueError: for a parameter that does not exist, or a value of the wrong shape.
+        ValueError: for a parameter that does not exist, or a value of the wrong shape.
 
-        Example:
-            >>> from dynsim.systems.catalogue.chaotic import Lorenz
-            >>> float(changed(Lorenz(), {"rho": 0.5}).rho)
-            0.5
+    Example:
+        >>> from dynsim.systems.catalogue.chaotic import Lorenz
+        >>> float(changed(Lorenz(), {"rho": 0.5}).rho)
+        0.5
     """
     for name, value in values.items():
         take = where(system, name, name)

@@ -263,7 +263,7 @@ REFUSED = {
     "no axis": (lambda: sweep(waves, {"beta": np.array(2.0)}), "`parameters` must give `beta` as a sequence of values"),
     "points": (lambda: sweep(measured, [{"a": 1}, {"b": 1}]), "give every point the same names"),
     "values": (lambda: sweep(measured, {"a": [None]}), "have numbers or strings as values, but has None"),
-    "texts": (lambda: sweep(waves, {"beta": ["x"]}, vectorised=True), "`beta` has texts"),
+    "texts": (lambda: sweep(waves, {"beta": ["x"]}, vectorised=True), "`beta` has strings"),
     "none": (lambda: sweep(measured, {}), "`parameters` must name at least one parameter, but is empty"),
     "branches": (
         lambda: sweep(lambda a: a if a > 1 else -a, {"a": [1.0, 2.0]}, vectorised=True),
