@@ -1,4 +1,4 @@
-"""The exceptions of the library, and the sentences of their messages."""
+"""Exceptions of the library, and helpers that word their messages."""
 
 import difflib
 import enum
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 
 class Outcome(enum.IntEnum):
-    """How an integration ended; the value is what `Stats.outcome` stores, one for each member of an ensemble."""
+    """How an integration ended; `Stats.outcome` stores this value, one for each member of an ensemble."""
 
     sentence: str
     advice: str
 
     def __new__(cls, value: int, sentence: str, advice: str = ""):
-        """Return the member with its sentence and its advice."""
+        """Create a member with its sentence and its advice."""
         member = int.__new__(cls, value)
         member._value_, member.sentence, member.advice = value, sentence, advice
         return member
@@ -22,40 +22,40 @@ class Outcome(enum.IntEnum):
     MAX_STEPS = (
         1,
         "all allowed steps were used",
-        "take more `max_steps`, a shorter horizon, looser tolerances or, where accuracy alone would allow longer "
-        "steps, a stiff solver (`stiff()`, `Diffrax(solver=Kvaerno5())`)",
+        "increase `max_steps`, shorten the horizon, loosen the tolerances or, where stability limits the steps, use a "
+        "stiff solver (`stiff()`, `Diffrax(solver=Kvaerno5())`)",
     )
     NON_FINITE = (
         2,
-        "the field is not finite on every step tried, however short",
-        "look for a zero token, an overflow, a finite escape time or a manifold that ends at a fold",
+        "the vector field is not finite on every step tried, however short",
+        "check for a zero token, an overflow, a finite escape time or a manifold that ends at a fold",
     )
     STEP_UNDERFLOW = (
         3,
         "the step size fell to rounding error",
-        "the state escapes to infinity there, the field jumps where no breakpoint is declared or is singular, a "
-        "manifold ends at a fold, or the tolerances are below what its precision allows",
+        "the state may escape to infinity there, the field may be singular or jump without a declared breakpoint, a "
+        "manifold may end at a fold, or the tolerances may be below what the precision allows",
     )
     IMPLICIT_SOLVER = (
         4,
         "the implicit stage equations were not solved",
-        "take float64 states or looser tolerances",
+        "use float64 states or looser tolerances",
     )
     LEFT_DOMAIN = (
         5,
         "the noise left the domain (an entry of a simplex below zero, or a negative `domain`)",
-        "take noise that vanishes at the boundary, shorter steps, or other variables such as logarithms",
+        "use noise that vanishes at the boundary, shorter steps, or other variables such as logarithms",
     )
 
 
-LONGEST = 60  # characters of a value in a sentence
-CLOSE = 8  # names that are compared letter by letter with one that does not exist
+LONGEST = 60  # largest number of characters of a value in a message, so that it stays one line
+CLOSE = 8  # number of similar names whose edit distance to an unknown name is computed
 
 
 class IntegrationError(RuntimeError):
-    """An integration stopped before its last time.
+    """An integration stopped before its final time.
 
-    `outcome` says what stopped it.
+    `outcome` says why.
     """
 
     def __init__(self, message: str, *, outcome: Outcome):
@@ -89,14 +89,14 @@ class ArgumentError(ValueError):
 
 
 class UnavailableError(ValueError):
-    """A data file, a record of an experiment or an optional package that a computation needs is not available.
+    """A data file, a record of an experiment or an optional package that a computation needs is missing.
 
-    A claim that needs it is undecided, for this reason.
+    A claim that needs it is reported as undecided, for this reason.
     """
 
 
 class OtherRunError(ArgumentError):
-    """A folder of finished parts holds those of another run."""
+    """The given folder holds finished parts of another run."""
 
 
 class TrainingError(RuntimeError):
@@ -104,12 +104,12 @@ class TrainingError(RuntimeError):
 
 
 def counted(count: int, one: str, several: str = "") -> str:
-    """Return a count with its noun: `1 branch`, `2 branches`; without `several` the plural has an s."""
+    """A count with its noun, such as `1 branch` or `2 branches`; the plural adds an s unless given."""
     return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 def shown(value: object) -> str:
-    """Return a value as it is written in a program, on one line and not longer than 60 characters."""
+    """A value as written in a program, on one line and cut after 60 characters."""
     if callable(value) and hasattr(value, "__name__"):
         return f"the {'class' if isinstance(value, type) else 'function'} {value.__name__}"
     text = " ".join(repr(value).split())
@@ -117,7 +117,7 @@ def shown(value: object) -> str:
 
 
 def check_at_least(least: float, **values: float) -> None:
-    """Raise `ValueError`, naming the first value that is too small, unless all these arguments are at least `least`."""
+    """Raise `ValueError` for the first argument that is less than `least`."""
     low = next((name for name, value in values.items() if not value >= least), None)
     if low is not None:
         which = f"`{low}` is" if len(values) > 1 else "is"
@@ -125,27 +125,27 @@ def check_at_least(least: float, **values: float) -> None:
 
 
 def check_positive(**values: float | None) -> None:
-    """Raise `ValueError`, naming the first that is not, unless all these arguments are positive and finite, or None."""
+    """Raise `ValueError` for the first argument that is neither None nor positive and finite."""
     for name, value in values.items():
         if value is not None and not 0 < value < math.inf:
             raise ArgumentError(name, "be a positive number", f"is {value}")
 
 
 def reason(error: BaseException) -> str:
-    """Return the message of an exception on one line without its full stop, or the exception's type if it has none."""
+    """The message of an exception on one line without its full stop, or its type if it has no message."""
     said = getattr(error, "strerror", None) or str(error)
     return said.splitlines()[0].rstrip(".") if said.strip() else type(error).__name__
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """Return ", did you mean `x`?" with the choice x closest in spelling to `word`, or "" if none is close."""
+    """A hint ", did you mean `x`?" with the choice closest in spelling to `word`, or "" if none is close."""
     close = difflib.get_close_matches(word, list(choices), n=CLOSE, cutoff=0.5)
     best = min(close, key=lambda choice: _edits(word, choice) / max(len(word), len(choice)), default="")
     return f", did you mean `{best}`?" if best else ""
 
 
 def _edits(word: str, other: str) -> int:
-    """Return how many letters must be inserted, deleted, replaced or swapped to make one word of the other."""
+    """Edit distance of two words: the number of letters inserted, deleted, replaced or swapped."""
     rows = [list(range(len(other) + 1))]
     for k, letter in enumerate(word, 1):
         rows.append([k])

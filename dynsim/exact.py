@@ -1,4 +1,4 @@
-"""Exact rational arithmetic: numbers, and arrays of dtype object, whose entries are of type `Fraction`."""
+"""Exact rational arithmetic with numbers and object arrays of type `Fraction`."""
 
 import math
 import re
@@ -16,14 +16,18 @@ Exact = np.ndarray
 
 
 def rational(name: str, value: Any) -> Fraction:
-    """Return a number as a Fraction, without rounding.
+    """Convert a number to a Fraction without rounding.
 
     Args:
-        name: the name of the argument, for the error.
+        name: the name of the argument in the error message.
         value: an int, a Fraction, a Decimal, a string such as `1/3` or `0.1`, or a float, taken at its binary value.
 
     Raises:
         ValueError: if `value` is not a finite number of one of these types.
+
+    Example:
+        >>> rational("alpha", "0.1") + rational("alpha", "1/3")
+        Fraction(13, 30)
     """
     if isinstance(value, Fraction):
         return value
@@ -37,7 +41,7 @@ def rational(name: str, value: Any) -> Fraction:
 
 
 def rationals(name: str, values: Any) -> Exact:
-    """Return an array of Fractions of the shape of `values`, each entry converted by `rational`, which may raise."""
+    """Convert an array to Fractions, entry by entry with `rational`, keeping its shape."""
     try:
         given = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     except (TypeError, ValueError) as error:
@@ -47,9 +51,9 @@ def rationals(name: str, values: Any) -> Exact:
 
 
 def integers(values: Exact) -> tuple[np.ndarray, int]:
-    """Return the numerators N (Python ints, of the shape of `values`) over the least common denominator D > 0.
+    """Integer numerators (Python ints, of the shape of `values`) over the least common denominator D > 0.
 
-    Sums and products of these integers are faster than those of Fractions, each of which computes a gcd.
+    Sums and products of these integers are faster than those of Fractions, which compute a gcd each time.
     """
     denominator = math.lcm(*{entry.denominator for entry in values.flat})
     numerators = (entry.numerator * (denominator // entry.denominator) for entry in values.flat)
@@ -57,14 +61,14 @@ def integers(values: Exact) -> tuple[np.ndarray, int]:
 
 
 def _array(entries: Iterable[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Return an object array of these entries; with the extra None NumPy does not try to unpack them."""
+    """An object array of these entries; the extra None keeps NumPy from unpacking them."""
     return np.array([*entries, None], dtype=object)[:-1].reshape(shape)
 
 
 def nearest_floats(values: Exact) -> tuple[np.ndarray, Fraction]:
-    """Return floats f and a scale s > 0 such that each entry of s f is that of `values` within half a unit of rounding.
+    """Floats f and a scale s > 0 such that s f equals `values` up to half a unit of rounding of f.
 
-    The largest entry of f has modulus one, so that numbers beyond the range of floats do not overflow.
+    The largest entry of f has modulus one, so numbers beyond the range of floats do not overflow.
     """
     scale = max((abs(entry) for entry in values.flat), default=Fraction(0)) or Fraction(1)
     floats = np.array([float(entry / scale) for entry in values.flat], dtype=float)
@@ -72,7 +76,7 @@ def nearest_floats(values: Exact) -> tuple[np.ndarray, Fraction]:
 
 
 def positive_definite(matrix: Exact) -> bool:
-    """Return whether a symmetric matrix of Fractions is positive definite, by the signs of its elimination pivots."""
+    """Whether a symmetric matrix of Fractions is positive definite, by the signs of its elimination pivots."""
     rest = matrix.copy()
     for k in range(len(rest)):
         if rest[k, k] <= 0:
@@ -82,19 +86,19 @@ def positive_definite(matrix: Exact) -> bool:
     return True
 
 
-CHUNK = 4000  # digits that Python writes and reads at once
+CHUNK = 4000  # digits converted at once; Python refuses more than 4300
 WRITTEN = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?")
 
 
 def fraction_text(value: int | Fraction) -> str:
-    """Return a rational number as "p/q" or "p", of any length: Python itself refuses more than 4,300 digits."""
+    """Write a rational number as "p/q" or "p", of any length; Python itself refuses more than 4300 digits."""
     number = Fraction(value)
     p, q = _digits(number.numerator), _digits(number.denominator)
     return p if q == "1" else f"{p}/{q}"
 
 
 def fraction_of(text: str) -> Fraction:
-    """Return the number that `fraction_text` has written; raise `ValueError` for other text."""
+    """Read a number written by `fraction_text`; raise `ValueError` for any other text."""
     if not WRITTEN.fullmatch(text):
         raise ArgumentError("text", "be a fraction in lowest terms, such as `1/3`", f"is `{text[:40]}`")
     return Fraction(*(_integer(part) for part in text.split("/")))

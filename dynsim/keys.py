@@ -1,4 +1,4 @@
-"""Random keys from a seed, a name and an index."""
+"""Reproducible random keys from a seed, a name and an index."""
 
 import zlib
 
@@ -11,9 +11,14 @@ from dynsim.errors import ArgumentError, shown
 
 
 def random_key(seed: int, name: str, index: int = 0) -> Key:
-    """Return the random key with the number `index` in the sequence `name`.
+    """Derive a random key from a seed, a name and an index.
 
-    A key depends on its own seed, name and index alone, so that a further name or index changes no other key.
+    A key depends only on its own seed, name and index, so drawing further keys never changes existing ones.
+
+    Args:
+        seed: the seed of the whole computation.
+        name: what the key is for.
+        index: the number of the key among those of the same name.
 
     Raises:
         ValueError: if `seed` or `index` is negative.
@@ -26,5 +31,5 @@ def random_key(seed: int, name: str, index: int = 0) -> Key:
 
 
 def numpy_rng(key: Key, purpose: str = "") -> np.random.Generator:
-    """Return NumPy's generator seeded by a key and a word, so that draws for different purposes are independent."""
+    """NumPy generator seeded by a key and a word, so that draws for different purposes are independent."""
     return np.random.default_rng([*np.asarray(jax.random.key_data(key)), *purpose.encode()])

@@ -1,6 +1,6 @@
-"""Results in notebooks: they draw themselves, and `explore` draws a system with sliders.
+"""Pictures of results in notebooks, and `explore`, which draws a system with sliders.
 
-The drawing package is above this one: it is looked up by name when a notebook asks for a picture.
+The drawing package imports this one, so it is looked up by name when a notebook asks for a picture.
 """
 
 import importlib
@@ -13,29 +13,29 @@ DRAWING, EXPLORING = "figures.notebook", "figures.explorer"
 
 
 def picture(result: Any) -> bytes | None:
-    """Return a PNG of a result, or None for one that has no picture, which a notebook then shows as text."""
+    """PNG of a result, or None for a result without a picture, which a notebook shows as text."""
     return importlib.import_module(DRAWING).png(result)
 
 
 class Pictured:
-    """A result that draws itself in a notebook."""
+    """A result that notebooks show as a picture."""
 
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
 
 def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **ranges: tuple[float, float]) -> Any:
-    """Return a widget for notebooks that draws a trajectory of a flow or a map, with sliders for parameters and start.
+    """Make a notebook widget that draws a trajectory, with sliders for parameters and initial state.
 
     Args:
-        system: the flow or map, with a number or a vector as its state, or a named tuple of these.
-        start: the first start; by default a random point of the space, if the system names its components.
-        ts: the times, of a map the number of steps; by default 0 to 50.
-        ranges: low and high of the slider of a parameter, or of a component of the start, by name; by default from
-            zero to twice the value.
+        system: the flow or map; its state is a number, a vector, or a named tuple of these.
+        start: the initial state; by default a random point of the space, if the system names its components.
+        ts: the times of a flow, or the number of steps of a map; by default 0 to 50.
+        ranges: lower and upper end of the slider of a parameter or an initial component, by name; by default from zero
+            to twice the value.
 
     Raises:
-        ValueError: for a name that is neither, and if ipywidgets is not installed.
+        ValueError: for a name that is neither a parameter nor a component, or if ipywidgets is not installed.
     """
     try:
         importlib.import_module("ipywidgets")

@@ -1,4 +1,4 @@
-"""The five papers, references to places in papers, and the entry points by which packages register papers."""
+"""The five papers, references to places in papers, and the entry points through which packages add papers."""
 
 import re
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from typing import Any
 from dynsim.errors import ArgumentError
 
 ENTRY_POINTS = "dynsim.papers"
-"""The group of entry points: each names a module with `PAPER`, claims and figures, as a user's file has them."""
+"""Entry-point group for packages that add papers; each entry names a module with `PAPER`, claims and figures."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper; its `key` is its name in ids of statements, names of figures, and on the command line.
+    """A paper; its `key` names it in ids of statements, names of figures, and on the command line.
 
     Raises:
-        ValueError: for a key that is no word of letters, digits, `-` and `_`.
+        ValueError: if the key contains anything but letters, digits, `-` and `_`.
     """
 
     key: str
@@ -28,13 +28,13 @@ class Paper:
             raise ArgumentError("key", "be a word of letters, digits, `-` and `_`", f"is `{self.key}`")
 
     def at(self, label: str, equation: str = "") -> "Source":
-        """Return a reference to `label` in this paper, such as "Theorem 3.1", and to one of its equations."""
+        """Reference to a `label` in this paper, such as "Theorem 3.1", and optionally to an equation."""
         return Source(self, label, equation)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A reference to a place in a paper: a label such as "Section 7.1", and an equation number if there is one."""
+    """A reference to a place in a paper: a label such as "Section 7.1", and optionally an equation number."""
 
     paper: Paper
     label: str
@@ -63,13 +63,13 @@ PAPERS = {paper.key: paper for paper in (CONSENSUS, HARDMAX, PROTOTYPES, GROWING
 
 
 def registered() -> tuple[Any, ...]:
-    """Return the entry points of installed packages that register papers, by package and name; imports nothing.
+    """Entry points of installed packages that add papers, sorted by package and name; nothing is imported.
 
-    They are those of the standard library, or of the package `importlib-metadata` where that is installed.
+    They come from the standard library, or from the package `importlib-metadata` where that is installed.
     """
     return tuple(sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (package_of(point), point.name)))
 
 
 def package_of(point: Any) -> str:
-    """Return the name of the package that an entry point belongs to."""
+    """Name of the package that an entry point belongs to."""
     return point.dist.name if point.dist is not None else point.module

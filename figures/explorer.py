@@ -1,4 +1,4 @@
-"""A trajectory with sliders for the parameters of its system and for its start, in a notebook."""
+"""A notebook widget with a trajectory and sliders for the system's parameters and initial state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,12 +18,12 @@ from dynsim.systems.named import changed, components, listed, parameters
 from figures.notebook import rendered
 from figures.trajectories import drawing
 
-STEPS = 100  # of a slider
+STEPS = 100  # number of steps of a slider
 TIMES = np.linspace(0.0, 50.0, 2001)
 
 
 def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float, float]]) -> Any:
-    """Return the widget of `dynsim.explore`: an image of the trajectory above its sliders."""
+    """Build the widget of `dynsim.explore`: an image of the trajectory above its sliders."""
     import ipywidgets
 
     instance("system", system, AbstractFlow | AbstractMap, "a flow or a map")
@@ -63,11 +63,11 @@ def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float,
 
 
 def _slider(ipywidgets: Any, name: str, value: float, ends: tuple[float, float] | None) -> Any:
-    """Return a slider that draws when it is let go."""
+    """A slider that triggers drawing when it is released."""
     reach = 2 * abs(value) or 1.0
     low, high = ends or ((0.0, reach) if value > 0 else (-reach, reach))
     if not low < high:
-        raise ArgumentError("ranges", "hold a low and a higher number for each name", f"holds {ends} for `{name}`")
+        raise ArgumentError("ranges", "hold a lower and a higher number for each name", f"holds {ends} for `{name}`")
     return ipywidgets.FloatSlider(
         value, min=min(low, value), max=max(high, value), step=(high - low) / STEPS, description=name,
         continuous_update=False, readout_format=".3g",

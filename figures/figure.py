@@ -1,4 +1,4 @@
-"""Figures: the data are computed once and stored, and drawn from the stored data."""
+"""Figures: their data are computed once, stored, and drawn from the stored data."""
 
 import ast
 import functools
@@ -33,10 +33,10 @@ _HEADER = "header"
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: its name, source and caption, the function that computes its data, and the one that draws them.
+    """A figure: its name, source and caption, and functions that compute and draw its data.
 
     `compute` returns named arrays, which `draw` takes. `compute_paper_size`, if given, computes the same data at the
-    size used in the paper. `animate` draws one frame of a movie for a phase in [0, 1).
+    paper's size. `animate` draws one frame of a movie at a phase in [0, 1).
     """
 
     name: str
@@ -48,22 +48,22 @@ class Figure:
     animate: Callable[[Numbers, float], matplotlib.figure.Figure] | None = None
 
     def with_drawing(self, draw: Callable[[Numbers], matplotlib.figure.Figure]) -> "Figure":
-        """Return the figure with this drawing function."""
+        """The figure with a drawing function."""
         return replace(self, draw=draw)
 
     def with_paper_size(self, compute: Callable[[Key], Numbers]) -> "Figure":
-        """Return the figure with this function, which computes its data at the paper's size."""
+        """The figure with a function that computes its data at the paper's size."""
         return replace(self, compute_paper_size=compute)
 
     def with_animation(self, animate: Callable[[Numbers, float], matplotlib.figure.Figure]) -> "Figure":
-        """Return the figure with a movie: a function that draws the frame of a phase in [0, 1)."""
+        """The figure with a movie: a function that draws the frame at a phase in [0, 1)."""
         return replace(self, animate=animate)
 
     def at_size(self, size: str) -> "Figure":
-        """Return the figure at size `quick`, which is itself, or `paper`, whose name ends in `-paper`.
+        """The figure at size `quick`, which is itself, or `paper`, whose name ends in `-paper`.
 
         Raises:
-            ValueError: for another size, or `paper` where the figure has no other size.
+            ValueError: for another size, or for `paper` if the figure has no other size.
         """
         if size == "quick":
             return self
@@ -73,15 +73,15 @@ class Figure:
         return replace(self, name=f"{self.name}-paper", compute=self.compute_paper_size, compute_paper_size=None)
 
     def data(self, folder: str | Path, *, seed: int = 0, fresh: bool = False) -> Numbers:
-        """Return the data, read from `<folder>/<name>.npz` if the same code wrote them, else computed and stored there.
+        """Load the data from `<folder>/<name>.npz` if the same code wrote them; otherwise compute and store them there.
 
         Args:
-            folder: created if it does not exist.
-            seed: of the random stream named after the figure.
+            folder: the folder, which is created if it does not exist.
+            seed: the seed of the random key, which is named after the figure.
             fresh: compute even if the data are stored.
 
         Raises:
-            ValueError: if the folder cannot be written, or `compute` returns no arrays or one named `header`.
+            ValueError: if the folder is not writable, or `compute` returns no arrays or one named `header`.
         """
         file = Path(folder) / f"{self.name}.npz"
         writable_folder("folder", file.parent)
@@ -97,7 +97,7 @@ class Figure:
         return numbers
 
     def header(self, seed: int) -> str:
-        """Return what determines the data, as JSON: figure, source, seed, version, and a digest of the code."""
+        """Everything that determines the data, as JSON: figure, source, seed, version, and a digest of the code."""
         inputs = {
             "figure": self.name,
             "source": str(self.source),
@@ -108,7 +108,7 @@ class Figure:
         return json.dumps(inputs)
 
     def drawn(self, numbers: Numbers) -> matplotlib.figure.Figure:
-        """Return the Matplotlib figure drawn from these data, with the settings of `figures.style`."""
+        """Draw the figure from these data, with the settings of `figures.style`."""
         if self.draw is None:
             raise ArgumentError("figure", "have a drawing", f"`{self.name}` has none")
         with settings():
@@ -116,7 +116,7 @@ class Figure:
 
 
 def figure(name: str, source: Source) -> Callable[[Callable[[Key], Numbers]], Figure]:
-    """Return a decorator that makes a `Figure` of the function that computes its data; its docstring is the caption.
+    """Make a `Figure` from the decorated function, which computes its data and whose docstring is the caption.
 
     Raises:
         ValueError: if the name does not begin with the key of the paper, or the function has no docstring.
@@ -141,23 +141,23 @@ def save(
     seed: int = 0,
     fresh: bool = False,
 ) -> list[Path]:
-    """Draw a figure from its stored or newly computed data and write `<folder>/<name>.<format>`; return the files.
+    """Draw a figure from stored or newly computed data, and write `<folder>/<name>.<format>`.
 
     The files depend only on the data, the drawing code and the versions of the libraries.
 
     Args:
         figure: the figure to draw.
-        folder: created if it does not exist.
-        formats: of `FORMATS`, and `gif` for figures with a movie.
-        seed: of the random stream named after the figure.
+        folder: the folder, which is created if it does not exist.
+        formats: formats from `FORMATS`, and `gif` for figures with a movie.
+        seed: the seed of the random key, which is named after the figure.
         fresh: compute the data even if they are stored.
 
     Raises:
-        ValueError: for an unknown format, or a folder that cannot be written; before anything is computed.
+        ValueError: for an unknown format or a folder that is not writable, before anything is computed.
     """
     check_formats(formats)
     if "gif" in formats and figure.animate is None:
-        raise ArgumentError("formats", "hold gif for figures with a movie only", f"`{figure.name}` has none")
+        raise ArgumentError("formats", "hold gif only for figures with a movie", f"`{figure.name}` has none")
     stem = Path(folder) / figure.name
     writable_folder("folder", stem.parent)
     numbers = figure.data(folder, seed=seed, fresh=fresh)
@@ -179,7 +179,7 @@ def _phase(figure: Figure, numbers: Numbers, phase: float) -> matplotlib.figure.
 
 
 def _cached(file: Path, header: str) -> Numbers | None:
-    """Return the data of a file with this header; None if the header differs or the file cannot be read."""
+    """Load the data of a file with this header; None if the header differs or the file cannot be read."""
     try:
         numbers = read_arrays(file)
     except ArgumentError:
@@ -188,24 +188,24 @@ def _cached(file: Path, header: str) -> Numbers | None:
 
 
 def _digest(compute: Callable[[Key], Numbers]) -> str:
-    """Return a digest of the module that computes, without drawing functions, and of the packages it may import."""
+    """Digest of the computing module, without its drawing functions, and of the packages it may import."""
     found = hashlib.sha256()
     module = inspect.getmodule(compute)
     try:
         source = inspect.getsource(module if module is not None else compute)
-    except (OSError, TypeError):  # defined interactively, without source: its byte code is used
+    except (OSError, TypeError):  # defined interactively, without source, so use its byte code
         code = inspect.unwrap(compute).__code__
         found.update(code.co_code + repr(code.co_consts).encode())
     else:
         found.update(_computing(source).encode())
-        for path in sources(str(inspect.getsourcefile(inspect.unwrap(compute))))[1:]:  # beside a user's file
+        for path in sources(str(inspect.getsourcefile(inspect.unwrap(compute))))[1:]:  # modules beside a user's file
             found.update(path.read_bytes())
     found.update(_packages().encode())
     return found.hexdigest()
 
 
 def _computing(source: str) -> str:
-    """Return the syntax tree of a module without its drawing functions, so that restyling keeps the stored data."""
+    """Syntax tree of a module without its drawing functions, so that restyling keeps the stored data."""
     tree = ast.parse(inspect.cleandoc(source))
     tree.body = [node for node in tree.body if not _draws(node)]
     return ast.dump(tree)
@@ -218,7 +218,7 @@ def _draws(node: ast.stmt) -> bool:
 
 @functools.cache
 def _packages() -> str:
-    """Return a digest of the source files of `dynsim` and `analysis`, without the command line and claims."""
+    """Digest of the source files of `dynsim` and `analysis`, without the command line and claims."""
     found = hashlib.sha256()
     for package in (dynsim, analysis):
         root = _folder(package)

@@ -1,4 +1,4 @@
-"""Writing figures to files: supported formats, atomic writes, and reproducible bytes."""
+"""Write figures to files: supported formats, atomic writes, and reproducible bytes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,14 +13,14 @@ FORMATS = ("pdf", "svg", "png")
 
 
 def check_format(name: str, path: Path) -> None:
-    """Raise `ValueError`, naming the argument `name`, unless the suffix of `path` is a format of figures."""
+    """Raise `ValueError`, naming the argument `name`, unless the suffix of `path` is a figure format."""
     kind = path.suffix.removeprefix(".")
     if kind not in FORMATS:
         raise ArgumentError(name, f"end in .{', .'.join(FORMATS)}", f"is `{path}`{nearest(kind, FORMATS)}")
 
 
 def check_formats(formats: Sequence[str]) -> None:
-    """Raise `ValueError` for a format that no figure has."""
+    """Raise `ValueError` for a format in which figures cannot be written."""
     for kind in formats:
         if kind not in (*FORMATS, "gif"):
             but = f"holds `{kind}`{nearest(kind, FORMATS)}"
@@ -28,9 +28,9 @@ def check_formats(formats: Sequence[str]) -> None:
 
 
 def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> None:
-    """Write a drawing in the format of the file's suffix, with a title and without date, for reproducible bytes.
+    """Write a drawing in the format of the file's suffix, with a title but no date, for reproducible bytes.
 
-    The file is written under a temporary name and then renamed.
+    The file is written atomically.
     """
     try:
         with settings(), whole_file(file, file.suffix) as part:

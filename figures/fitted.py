@@ -1,4 +1,4 @@
-"""Words of figures that fit: powers of ten in labels of axes, labels no longer than their axis, titles and legends."""
+"""Fit the texts of figures: powers of ten in axis labels, labels no longer than their axis, titles and legends."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,21 +14,22 @@ from matplotlib.ticker import ScalarFormatter
 from figures.panels.labels import in_lines, letters
 from figures.style import power_of_ten
 
-SHORT = 16  # characters of a label that fits every axis
-SMALLEST = 6.0  # points of a text
-MANY = 3  # lines of a label, of which more are smaller
+SHORT = 16  # a label of at most this many characters fits every axis
+SMALLEST = 6.0  # smallest font size, in points
+MANY = 3  # a label of more lines than this is set in a smaller font
 ROUNDS = 4
-IN_SPACE = 20  # characters of a line beside an axis in three dimensions
-WIDE, INSIDE = 0.99, 0.78  # of the width of a figure: most of a legend below all axes; of one of axes, and of a title
-COLUMNS = 2  # of a legend with long words
-CLOSE = 1e-3  # of the largest value: a range below it is written by its difference from a value
+IN_SPACE = 20  # largest number of characters in a line beside an axis in three dimensions
+# Largest share of a figure's width for a legend below all axes, and for a legend of one of the axes or a title.
+WIDE, INSIDE = 0.99, 0.78
+COLUMNS = 2  # number of columns of a legend with long words
+CLOSE = 1e-3  # relative to the largest value: a smaller range is labelled by differences from a value
 
 
 def fitted(drawn: Figure) -> Figure:
-    """Return a figure whose labels have the powers of ten of their ticks, and long words several lines.
+    """Fit the texts of a figure: tick labels share powers of ten, and long labels are wrapped.
 
-    Axes without a label, or with a scale or ticks of their own, stay as they are. What the lines of a legend below all
-    axes need more is added to the height.
+    Axes without a label, or with their own scale or ticks, are left unchanged. If the legend below all axes needs more
+    lines, the height of the figure grows.
     """
     height = _height(drawn.legends)
     for legend in [_in_fewer_columns(legend, drawn) for legend in drawn.legends]:
@@ -64,7 +65,7 @@ def _axes(ax: Any) -> list[Axis]:
 
 
 def _in_fewer_columns(legend: Legend, drawn: Figure) -> Legend:
-    """Return a legend below all axes, with two columns if it is wider than the figure."""
+    """Set a legend below all axes in two columns if it is wider than the figure."""
     texts = [text.get_text() for text in legend.get_texts()]
     if legend.get_window_extent().width <= WIDE * drawn.bbox.width or len(texts) <= COLUMNS:
         return legend
@@ -78,7 +79,7 @@ def _height(legends: Sequence[Legend]) -> float:
 
 
 def _narrow(legend: Legend, drawn: Figure, share: float) -> None:
-    """Break the texts of a legend that is wider than the figure, or else make them smaller."""
+    """Wrap the texts of a legend that is wider than the figure, or else make them smaller."""
     width = lambda: legend.get_window_extent().width
     if width() <= WIDE * drawn.bbox.width:
         return
@@ -87,7 +88,7 @@ def _narrow(legend: Legend, drawn: Figure, share: float) -> None:
 
 
 def _break(texts: Sequence[Text], room: float, width: Callable[[], float]) -> None:
-    """Break texts at their spaces as little as a width needs that they determine, and else make them smaller."""
+    """Wrap texts at spaces no more than needed to fit a width, and else make them smaller."""
     whole = [text.get_text() for text in texts]
     most = max((len(letters(word)) for word in whole), default=0)
     while width() > room and most > SHORT:
@@ -102,7 +103,7 @@ def _break(texts: Sequence[Text], room: float, width: Callable[[], float]) -> No
 
 
 def _wrap(axis: Axis, text: str) -> bool:
-    """Break a label at its spaces, or make it smaller, if it is longer than its axis; return whether it was."""
+    """Wrap a label, or make it smaller, if it is longer than its axis; return whether it was."""
     label, frame = axis.label, axis.axes.get_window_extent()
     box = label.get_window_extent()
     length, room = (box.height, frame.height) if axis.axis_name == "y" else (box.width, frame.width)  # pyright: ignore
@@ -121,7 +122,7 @@ def _wrap(axis: Axis, text: str) -> bool:
 
 
 def _wrap_in_space(axis: Axis) -> None:
-    """Break a label of an axis in three dimensions, without its unit, for which there is no room, and move it away."""
+    """Wrap a label of a three-dimensional axis and move it away; its unit is dropped for lack of space."""
     name, _, unit = axis.get_label_text().partition(" (")
     power = re.match(r"\$10\^\{-?\d+\}\$", unit)
     lines = in_lines(name if power is None else f"{name} ({power[0]})", IN_SPACE)
@@ -130,6 +131,6 @@ def _wrap_in_space(axis: Axis) -> None:
 
 
 def _broken(text: str, most: float) -> list[str]:
-    """Return the lines of a label: those of its name, and then those of its unit."""
+    """Lines of a label: first the lines of its name, then those of its unit."""
     name, bracket, unit = text.partition(" (")
     return [*in_lines(name, most), *in_lines(f"({unit}", most)] if bracket else in_lines(name, most)

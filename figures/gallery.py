@@ -17,7 +17,7 @@ from figures.prototypes import bifurcations, descents, experiments, portraits, r
 
 
 def collect(*modules: ModuleType) -> tuple[Figure, ...]:
-    """Return the figures defined in modules, in the order of definition.
+    """Collect the figures defined in modules, in the order of definition.
 
     Raises:
         ValueError: for a name that occurs twice, or a figure without a drawing function.
@@ -40,7 +40,7 @@ FIGURES = collect(
 
 
 def write_index(folder: str | Path, figures: Sequence[Figure], formats: Sequence[str]) -> list[Path]:
-    """Write `index.html` and `index.md` with figures, captions and links into the folder of each paper; return them."""
+    """Write `index.html` and `index.md` with figures, captions and links into the folder of each paper."""
     written = []
     for key in dict.fromkeys(f.source.paper.key for f in figures):
         own = [f for f in figures if f.source.paper.key == key]
@@ -80,7 +80,7 @@ def _markdown(title: str, figures: Sequence[Figure], formats: Sequence[str], sho
 
 
 def find_figures(pattern: str, figures: Sequence[Figure] = FIGURES) -> tuple[Figure, ...]:
-    """Return the figures that match a paper's key, a name or a shell pattern, with or without the key as prefix.
+    """Find the figures that match a paper's key, a name or a shell pattern, with or without the key as prefix.
 
     Raises:
         ValueError: if none matches; the message suggests the nearest name.

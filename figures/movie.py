@@ -1,4 +1,4 @@
-"""Movies: animated GIFs of one drawing for each phase in [0, 1), written by Pillow with reproducible bytes."""
+"""Write movies as animated GIFs with reproducible bytes, one drawing for each phase in [0, 1)."""
 
 import io
 import math
@@ -22,13 +22,13 @@ COLOURS = 256
 def write_movie(
     file: Path, drawing: Callable[[float], matplotlib.figure.Figure], *, frames: int = FRAMES, pause: int = MILLISECONDS
 ) -> Path:
-    """Write the drawings of the phases 0, 1/frames, ... as an endlessly looping GIF; return the file.
+    """Write the drawings at the phases 0, 1/frames, ... as an endlessly looping GIF.
 
     Args:
-        file: written under a temporary name and then renamed.
-        drawing: returns the figure of a phase in [0, 1).
-        frames: number of frames, at least 2.
-        pause: time between frames, in milliseconds.
+        file: the file, which is written atomically.
+        drawing: returns the figure at a phase in [0, 1).
+        frames: the number of frames, at least 2.
+        pause: the time between frames, in milliseconds.
 
     Raises:
         ValueError: for fewer than two frames.
@@ -44,19 +44,19 @@ def write_movie(
 
 
 def growing(drawing: Callable[[float], matplotlib.figure.Figure]) -> Callable[[float], matplotlib.figure.Figure]:
-    """Return the drawing of a phase from that of a share: the last of `FRAMES` frames shows all."""
+    """Convert a drawing of a share of the data to a drawing of a phase, such that the last frame shows all data."""
     return lambda phase: drawing(min(1.0, phase + 1 / FRAMES))
 
 
 def _of_one_size(pictures: list[Image.Image]) -> list[np.ndarray]:
-    """Return the pixels of pictures, with white below and on the right up to the largest height and width."""
+    """Pixels of pictures, padded with white below and on the right to the largest height and width."""
     height, width = (max(getattr(picture, side) for picture in pictures) for side in ("height", "width"))
     room = lambda picture: ((0, height - picture.height), (0, width - picture.width), (0, 0))
     return [np.pad(np.asarray(picture), room(picture), constant_values=255) for picture in pictures]
 
 
 def _palette(pictures: list[np.ndarray]) -> Image.Image:
-    """Return the palette of all pictures together, from as many of their pixels as one of them has."""
+    """Common palette of all pictures, from as many of their pixels as one of them has."""
     thin = math.ceil(math.sqrt(len(pictures)))
     parts = [picture[k % thin :: thin, ::thin] for k, picture in enumerate(pictures)]
     return Image.fromarray(np.concatenate(parts)).quantize(COLOURS)

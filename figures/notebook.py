@@ -24,14 +24,14 @@ DPI = 130
 
 
 def png(result: Any) -> bytes | None:
-    """Return a PNG of a result, None for one that has no picture, as with states that are matrices."""
+    """PNG of a result, or None for a result without a picture, such as one with matrices as states."""
     draw = next((draw for kind, draw in DRAWINGS.items() if isinstance(result, kind)), None)
     drawn = None if draw is None else draw(result)
     return None if drawn is None else rendered(drawn)
 
 
 def rendered(drawn: Figure) -> bytes:
-    """Return a figure as a PNG, with the settings of `figures.style`."""
+    """Render a figure as a PNG, with the settings of `figures.style`."""
     file = io.BytesIO()
     with settings():
         drawn.savefig(file, format="png", dpi=DPI)

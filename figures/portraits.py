@@ -1,4 +1,4 @@
-"""Whole figures of phase portraits from computed data: the plane and slices, lines, circles, spheres and simplices."""
+"""Complete figures of phase portraits: planes and slices, lines, circles, spheres and simplices."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from analysis.dynamics.portraits.curved import Portrait
     from analysis.dynamics.portraits.plane import PhasePlane
 
-ARROWS = 300  # of the field on a sphere
-CLEAR = 0.7  # of the distance of the arrows on a line: from an equilibrium to the middle of the next arrow
-CORNER = 12  # characters of a label that fits beside an axis in the corner of a sphere, with those of mathematics
+ARROWS = 300  # number of arrows of the vector field on a sphere
+CLEAR = 0.7  # least distance from an equilibrium to the middle of an arrow on a line, relative to the arrows' distance
+CORNER = 12  # a label of at most this many characters, including those of mathematics, fits in the corner of a sphere
 
 
 class Common(NamedTuple):
-    """What the frames of a movie share: the range of speeds (velocities on a line), and the entries of the legend.
+    """Settings shared by the frames of a movie: the range of speeds (velocities on a line), and the legend entries.
 
-    Without them a portrait has its own.
+    Without them a portrait chooses its own.
     """
 
     speeds: tuple[float, float] | None = None
@@ -35,11 +35,11 @@ class Common(NamedTuple):
 
 
 ALONE = Common()
-PAD = 0.05  # of the range of velocities on a line, above and below
+PAD = 0.05  # margin above and below, relative to the range of velocities on a line
 
 
 def entries(drawn: Figure) -> dict[str, Any]:
-    """Return what is drawn for the legend of a portrait, by label."""
+    """Legend entries of a portrait, by label."""
     return {label: handle for ax in drawn.axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
 
 
@@ -52,7 +52,7 @@ def plane(
     speed: str = "speed",
     common: Common = ALONE,
 ) -> Figure:
-    """Return the portrait of a plane: field, nullclines, equilibria, limit cycles, separatrices, trajectories."""
+    """Draw the portrait of a plane: field, nullclines, equilibria, limit cycles, separatrices and trajectories."""
     with settings():
         drawn, (ax,) = canvas(1.35 * COLUMN, 0.78)
         planar_portrait(
@@ -85,9 +85,9 @@ def line(
     basins: "Basins | None" = None,
     common: Common = ALONE,
 ) -> Figure:
-    """Return the portrait of a line: the velocity against the state, with arrows and equilibria on the axis.
+    """Draw the portrait of a line: the velocity against the state, with arrows and equilibria on the axis.
 
-    `label` is that of the state, `velocity` that of its velocity; `curves` are intervals of equilibria.
+    `label` labels the state and `velocity` its velocity; `curves` are intervals of equilibria.
     """
     with settings():
         drawn, (ax,) = canvas(COLUMN, 0.62)
@@ -130,7 +130,7 @@ def line(
 
 
 def circle(found: "Portrait", labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
-    """Return the portrait of a flow on the circle."""
+    """Draw the portrait of a flow on the circle."""
     with settings():
         drawn, (ax,) = canvas(COLUMN, 0.9)
         angles = np.unwrap(np.arctan2(found.points[:, 1], found.points[:, 0]))
@@ -147,7 +147,7 @@ def circle(found: "Portrait", labels: Sequence[str], *, title: str = "", common:
 
 
 def sphere(found: "Portrait", labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
-    """Return the portrait of a flow on the sphere, from the front and from the back."""
+    """Draw the portrait of a flow on the sphere, from the front and from the back."""
     with settings():
         drawn, axes = canvas(PAGE, 0.5, columns=2)
         short = AXES if max(map(len, labels)) > CORNER else labels
@@ -171,7 +171,7 @@ def sphere(found: "Portrait", labels: Sequence[str], *, title: str = "", common:
 
 
 def _others(found: "Portrait") -> dict[int, str]:
-    """Return words for the limits of a portrait that are no equilibria, by number."""
+    """Names of the limits of a portrait that are not equilibria, by index."""
     from analysis.dynamics.attractors.limit_set import CURVE, SURFACE
 
     words = {"periodic orbit": "a limit cycle", CURVE: "a curve of equilibria", SURFACE: "a surface of equilibria"}
@@ -190,9 +190,9 @@ def simplex(
     title: str = "",
     common: Common = ALONE,
 ) -> Figure:
-    """Return the portrait of a flow on the simplex of three states: trajectories, (paths, times, 3), and equilibria.
+    """Draw the portrait of a flow on the simplex of three states: trajectories, (paths, times, 3), and equilibria.
 
-    `points` are the isolated ones, and `curves` families of others.
+    `points` are isolated equilibria, and `curves` are families of equilibria.
     """
     from figures.panels.simplices import in_triangle
 
@@ -207,7 +207,7 @@ def simplex(
 
 
 def _finished(ax: Any, title: str, common: Common) -> None:
-    """Write the legend, below the axes, and the title."""
+    """Draw the legend below the axes, and the title."""
     legend = common.legend or dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
     if legend:
         ax.figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=3)

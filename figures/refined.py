@@ -1,4 +1,4 @@
-"""Runs at more times than were saved, through the saved states, for curves without visible corners."""
+"""Evaluate runs at more times than were saved, through the saved states, for curves without visible corners."""
 
 import dataclasses
 from collections.abc import Callable
@@ -20,30 +20,31 @@ from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 
-VISIBLE = 1e-3  # of the extent of a component: a distance from a chord that is seen at the width of a page
-SAME = 1e-3  # of the extent: the distance within which a second run is that which was saved
-FEW = 5  # saved times, of which fewer do not tell how the curve bends between them
-IN_A_STEP = 4  # pieces, at first, where the steps of the integrator tell it
-FINEST, MOST = 64, 40_000  # pieces of an interval between saved times, and of a run
-NUMBERS = 1_000_000  # entries of all states of a run: of many tokens fewer states fit
-ROUNDS = 16  # runs from a saved state on, each as far as it stays near the saved ones
+VISIBLE = 1e-3  # relative to the extent of a component: a distance from a chord that is visible at the width of a page
+SAME = 1e-3  # relative to the extent: a second run within this distance reproduces the saved one
+FEW = 5  # fewer saved times than this do not reveal how the curve bends between them
+IN_A_STEP = 4  # initial number of pieces per step of the integrator, if its steps are known
+FINEST, MOST = 64, 40_000  # largest number of pieces of an interval between saved times, and of a run
+# largest number of entries of all states of a run, which limits the number of states of many tokens
+NUMBERS = 1_000_000
+ROUNDS = 16  # largest number of restarts from a saved state, each used as long as it stays near the saved states
 
 _Part = tuple[DensePath, int, int]
-"""A dense output with the indices of the saved times between which it stays near the saved states."""
+"""A dense output, and the indices of the saved times between which it stays near the saved states."""
 
 
 def refined(
     run: Trajectory, *, of: Callable[[State], PyTree] | None = None, integrator: AbstractIntegrator | None = None
 ) -> Trajectory:
-    """Return a run of a flow at so many times that chords between them do not show, or the run as it is.
+    """Evaluate a run of a flow at so many times that the chords between them are not visible.
 
-    It is as it is for a map, with noise, after a failure, and where the chords between saved states do not show. The
-    states in between come from the dense output of an integrator; a chaotic run is begun anew at saved states.
+    The run is returned unchanged for a map, with noise, after a failure, and if no chords are visible anyway. The
+    states in between come from an integrator's dense output. A chaotic run is restarted from saved states.
 
     Args:
-        run: the run, which an event may have cut.
-        of: what is drawn of a state, by default all of its entries.
-        integrator: by default that of the run, and `Scipy()` for a run that an event has cut.
+        run: the run, which may have been cut at an event.
+        of: what is drawn of a state; by default all of its entries.
+        integrator: by default the integrator of the run, and `Scipy()` for a run that was cut at an event.
     """
     used = integrator or run.integrator or Scipy()
     if not _has_dense_output(run, used):
@@ -65,25 +66,25 @@ def refined(
 
 
 def refined_phases(run: HybridTrajectory, *, of: Callable[[State], PyTree] | None = None) -> HybridTrajectory:
-    """Return a run of a hybrid system whose phases are `refined`, with the integrator of the run if it is known."""
+    """Apply `refined` to the phases of a hybrid run, with the integrator of the run if it is known."""
     integrator = getattr(run.recipe, "integrator", None)
     return dataclasses.replace(run, phases=tuple(refined(p, of=of, integrator=integrator) for p in run.phases))
 
 
 def _has_dense_output(run: Trajectory, used: AbstractIntegrator) -> bool:
-    """Return whether the run is of a flow, came to its end, and can be repeated with a dense output."""
+    """Whether a run of a flow was completed and can be repeated with dense output."""
     if not isinstance(run.system, AbstractFlow) or isinstance(run.system, NoisyFlow) or not bool(run.stats.succeeded):
         return False
     return type(used).dense is not AbstractIntegrator.dense
 
 
 def _drawn(run: Trajectory, of: Callable[[State], PyTree] | None) -> Float[np.ndarray, "times n"]:
-    """Return what is drawn of the states, as rows."""
+    """What is drawn of the states, as rows."""
     return flat_states(run.ys if of is None else run.along(of))
 
 
 def _pieces(ts: Float[np.ndarray, " times"], values: Float[np.ndarray, "times n"]) -> int:
-    """Return into how many pieces, a power of two, intervals are divided, so that chords do not show."""
+    """Number of pieces, a power of two, into which to divide intervals so that chords are not visible."""
     bend = _bend(ts, values)
     if not bend > VISIBLE:
         return 1
@@ -92,15 +93,15 @@ def _pieces(ts: Float[np.ndarray, " times"], values: Float[np.ndarray, "times n"
 
 
 def _bend(ts: Float[np.ndarray, " times"], values: Float[np.ndarray, "times n"]) -> float:
-    """Return how far curves are from the chords between neighbours, in units of the extent."""
+    """Distance of curves from the chords between neighbours, relative to their extent."""
     away = _off_chords(ts, values) / _extent(values)
-    return float(np.max(away, initial=0.0)) / 4  # a chord of two intervals is four times as far
+    return float(np.max(away, initial=0.0)) / 4  # a chord over two intervals is four times as far off
 
 
 def _parts(
     run: Trajectory, ts: Float[np.ndarray, " times"], states: Float[np.ndarray, "times n"], used: AbstractIntegrator
 ) -> list[_Part]:
-    """Return dense outputs from the start on, each as far as it stays near the saved states."""
+    """Dense outputs from the start on, each as far as it stays near the saved states."""
     begin, parts = 0, []
     for _ in range(ROUNDS):
         path, reached = _followed(run, ts, states, begin, used)
@@ -112,7 +113,7 @@ def _parts(
 
 
 def _divided(run: Trajectory, ts: Float[np.ndarray, " times"], parts: list[_Part], pieces: int) -> Trajectory:
-    """Return the run with the states of dense outputs at the times that divide intervals into pieces."""
+    """The run with states from dense outputs at times that divide the intervals into pieces."""
     shares = np.arange(pieces) / pieces
     times = (ts[:-1, None] + np.diff(ts)[:, None] * shares).ravel()
     end = parts[-1][2]
@@ -126,14 +127,14 @@ def _divided(run: Trajectory, ts: Float[np.ndarray, " times"], parts: list[_Part
 
 
 def _off_chords(ts: Float[np.ndarray, " times"], states: Float[np.ndarray, "times n"]) -> Float[np.ndarray, "inner n"]:
-    """Return how far each inner state is from the chord between its neighbours at its time."""
+    """Distance of each inner state from the chord between its neighbours, at its time."""
     width = ts[2:] - ts[:-2]  # zero where an interval has no room for more floats
     share = ((ts[1:-1] - ts[:-2]) / np.where(width > 0, width, 1.0))[:, None]
     return np.abs(states[1:-1] - (1 - share) * states[:-2] - share * states[2:])
 
 
 def _extent(states: Float[np.ndarray, "times n"]) -> Float[np.ndarray, " n"]:
-    """Return the extent of each component, at least what rounding can make of it."""
+    """Extent of each component, at least the size of rounding errors."""
     return np.maximum(np.ptp(states, axis=0), 1e-9 * (1 + np.max(np.abs(states), axis=0)))
 
 
@@ -144,7 +145,7 @@ def _followed(
     begin: int,
     used: AbstractIntegrator,
 ) -> tuple[DensePath | None, int]:
-    """Return the path from a saved state on, and the last saved time up to which it stays near the saved states."""
+    """Path from a saved state on, and the last saved time up to which it stays near the saved states."""
     if begin == len(ts) - 1:
         return None, begin
     start, ends = jax.tree.map(lambda y: y[begin], run.ys), np.asarray(run.ts)[[begin, -1]]
@@ -158,6 +159,6 @@ def _followed(
 
 
 def _between(times: Float[np.ndarray, " t"], ts: Float[np.ndarray, " times"], values: np.ndarray) -> np.ndarray:
-    """Return values, times first, interpolated linearly."""
+    """Interpolate values, times first, linearly."""
     rows = values.reshape(len(ts), -1)
     return np.stack([np.interp(times, ts, row) for row in rows.T], axis=1).reshape(len(times), *values.shape[1:])

@@ -1,4 +1,4 @@
-"""The size of the run behind a figure, written into the figure when it is not the size of the paper."""
+"""State the size of the run behind a figure, if it is not the paper's size."""
 
 import matplotlib.figure
 import numpy as np
@@ -8,11 +8,11 @@ from figures.figure import Numbers
 
 
 def run_size(found: Record, *counts: tuple[int, str]) -> Numbers:
-    """Return the text `run` of a figure's data: the counts of a `quick` run, nothing for one of the paper's size.
+    """Text `run` of a figure's data: the counts of a `quick` run, or nothing for a run of the paper's size.
 
     Args:
         found: the record from which the figure is drawn.
-        counts: what was counted in the record or its configuration, with its noun in the plural.
+        counts: counts from the record or its configuration, each with its noun in the plural.
     """
     parts = ", ".join(f"{count} {noun}" for count, noun in counts)
     return {"run": np.array("" if found.size == "paper" else f"quick run: {parts}; not the paper's size")}

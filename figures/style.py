@@ -77,7 +77,7 @@ _RC = {
     "axes.titlesize": 8.0,
     "figure.dpi": 150,
     "font.family": "serif",
-    "font.serif": ["STIXGeneral", "STIX Two Text", "Times New Roman"],  # the first comes with Matplotlib
+    "font.serif": ["STIXGeneral", "STIX Two Text", "Times New Roman"],  # the first font comes with Matplotlib
     "font.size": 8.0,
     "grid.linewidth": 0.4,
     "hatch.linewidth": 0.5,
@@ -110,7 +110,7 @@ _RC = {
 
 @contextlib.contextmanager
 def settings() -> Iterator[None]:
-    """Return a context in which figures are drawn and written with this module's settings; the user's are restored."""
+    """Draw and write figures with this module's settings within this context; the user's settings are restored."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         with matplotlib.rc_context(_RC):  # pyright: ignore[reportArgumentType]
@@ -118,7 +118,7 @@ def settings() -> Iterator[None]:
 
 
 def colour(role: str) -> str:
-    """Return the colour of a role.
+    """The colour of a role.
 
     Raises:
         ValueError: for an unknown role.
@@ -129,12 +129,12 @@ def colour(role: str) -> str:
 
 
 def basin_colour(limit: int) -> str:
-    """Return the colour of the basin of attraction of limit number `limit`; grey for -1, an unknown limit."""
+    """Colour of the basin of attraction of limit number `limit`; grey for -1, an unknown limit."""
     return NO_BASIN if limit < 0 else BASINS[limit % len(BASINS)]
 
 
 def paler(colour: str, share: float) -> tuple[float, float, float]:
-    """Return the colour mixed with a share of white, as RGB; unlike transparency, overlapping pieces show no seams."""
+    """Mix a colour with a share of white, as RGB; unlike transparency, overlapping pieces show no seams."""
     red, green, blue = matplotlib.colors.to_rgb(colour)
     return (1 - share) * red + share, (1 - share) * green + share, (1 - share) * blue + share
 
@@ -142,13 +142,13 @@ def paler(colour: str, share: float) -> tuple[float, float, float]:
 def canvas(
     width: float = COLUMN, aspect: float = 0.75, *, rows: int = 1, columns: int = 1
 ) -> tuple[Figure, list[Axes]]:
-    """Return an empty figure and its axes, row by row.
+    """Make an empty figure and its axes, row by row.
 
     Args:
-        width: in inches, at printed size; see `WIDTHS`.
+        width: the width in inches, at printed size; see `WIDTHS`.
         aspect: height over width of the whole figure.
-        rows: number of rows of panels.
-        columns: number of columns of panels.
+        rows: the number of rows of panels.
+        columns: the number of columns of panels.
 
     Raises:
         ValueError: unless width and aspect are positive.
@@ -161,14 +161,14 @@ def canvas(
 
 
 def letter(axes: Sequence[Axes], names: Sequence[str] = ()) -> None:
-    """Label panels (a), (b), ... at the upper left corner, with the names, if given, after the letters."""
+    """Label panels (a), (b), ... at the upper left corner, followed by names if given."""
     for number, ax in enumerate(axes):
         name = f" {names[number]}" if names else ""
         ax.set_title(rf"$\mathbf{{({chr(ord('a') + number)})}}${name}", loc="left", pad=3.0)
 
 
 def power_of_ten(axis: Axis, values: np.ndarray) -> None:
-    """Write the power of ten of small or large values into the label of an axis, before a unit; its ticks lack it."""
+    """Move the power of ten of very small or large values from the ticks into the axis label, before a unit."""
     largest = float(np.max(np.abs(values), initial=0.0))
     power = int(np.floor(np.log10(largest))) if largest > 0 else 0
     if -3 < power < 4:

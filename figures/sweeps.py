@@ -1,4 +1,4 @@
-"""Figures of sweeps: results against one parameter as curves, against two as maps; where a point failed is marked."""
+"""Figures of sweeps: curves against one parameter, maps against two, with failed points marked."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,15 +16,15 @@ from figures.style import COLUMN, PAGE, canvas, colour, settings
 if TYPE_CHECKING:
     import xarray
 
-MOST = 6  # panels
-DECADES = 3.0  # of positive values, from which on an axis or a bar of colours is logarithmic
-SMALL = 0.05  # of the largest value, below which half of the values are on such an axis
-TICKS = 8  # values of a parameter of a map that have a tick each
-GEOMETRIC = 30.0  # the ratio of parameters from which on they may be spaced logarithmically
+MOST = 6  # largest number of panels
+DECADES = 3.0  # positive values that span more decades than this may get a logarithmic axis or colour bar
+SMALL = 0.05  # a logarithmic axis also requires half of the values to be below this share of the largest
+TICKS = 8  # a map's parameter with at most this many values has a tick at each
+GEOMETRIC = 30.0  # parameters with at least this ratio may be logarithmically spaced
 
 
 class Quantity(NamedTuple):
-    """What a panel shows: the names of a result and, for a band around it, of a lower and an upper one, with words."""
+    """What a panel shows: a result, and optionally lower and upper results for a band, with words for both."""
 
     label: str
     middle: str
@@ -34,23 +34,23 @@ class Quantity(NamedTuple):
 
 
 def varied(found: "xarray.Dataset") -> list[str]:
-    """Return the parameters of a sweep that have more than one value."""
+    """Parameters of a sweep that have more than one value."""
     return [str(name) for name, size in found["status"].sizes.items() if size > 1 and name != "seed"]
 
 
 def drawing(found: "xarray.Dataset", quantities: Sequence[Quantity]) -> Figure:
-    """Return the figure of a sweep over a grid, a panel for each quantity.
+    """Draw a sweep over a grid, with one panel for each quantity.
 
-    Against one parameter it shows curves, of several seeds the mean in the band of all; against two, maps of the means
-    over the seeds. Points at which all seeds failed have no value, those at which some failed a mark too. Axes are
-    logarithmic where values are positive, span three decades, and most are small.
+    Against one parameter it shows curves; with several seeds, the mean within the band of all. Against two parameters
+    it shows maps of the means over seeds. Points at which all seeds failed have no value, and points at which any
+    failed are marked. Axes are logarithmic where values are positive, span three decades, and are mostly small.
 
     Args:
-        found: what `sweep` returned.
-        quantities: one for each panel.
+        found: a result of `sweep`.
+        quantities: one quantity for each panel.
 
     Raises:
-        ValueError: unless one or two parameters vary, and for a result that is no number at each point.
+        ValueError: unless one or two parameters vary, or if a result is not a number at each point.
     """
     names, dims = varied(found), {str(name) for name in found["status"].dims}
     if len(names) not in (1, 2) or "point" in dims:
@@ -69,7 +69,7 @@ def drawing(found: "xarray.Dataset", quantities: Sequence[Quantity]) -> Figure:
 
 
 def _held(found: "xarray.Dataset", names: Sequence[str]) -> str:
-    """Return the values of the parameters that do not vary."""
+    """Values of the parameters that do not vary."""
     fixed = [str(name) for name in found["status"].dims if str(name) not in (*names, "seed")]
     return ", ".join(f"{symbol(name)} = {_with_unit(found, name)}" for name in fixed)
 
@@ -80,7 +80,7 @@ def _with_unit(found: "xarray.Dataset", name: str) -> str:
 
 
 def _curves(found: "xarray.Dataset", name: str, quantities: Sequence[Quantity]) -> Figure:
-    """Return curves against a parameter, one panel below the other."""
+    """Draw curves against a parameter in stacked panels."""
     at, order = _sorted(found[name].values)
     failed = _failures(found, [name])[order]
     count = len(quantities)
@@ -111,7 +111,7 @@ def _curves(found: "xarray.Dataset", name: str, quantities: Sequence[Quantity]) 
 
 
 def _maps(found: "xarray.Dataset", names: Sequence[str], quantities: Sequence[Quantity]) -> Figure:
-    """Return maps against two parameters, the first along the horizontal axis, beside each other."""
+    """Draw maps against two parameters side by side, with the first along the horizontal axis."""
     (x, columns), (y, rows) = (_sorted(found[name].values) for name in names)
     failed = _failures(found, names)[columns][:, rows]
     count = len(quantities)
@@ -127,7 +127,7 @@ def _maps(found: "xarray.Dataset", names: Sequence[str], quantities: Sequence[Qu
         edges = [_edges(part, log) for part, log in zip((x, y), logs, strict=True)]
         shades = np.ma.masked_invalid(values).T
         image = ax.pcolormesh(*edges, shades, norm=norm, cmap="cividis", edgecolors="none", rasterized=False)
-        image.set_edgecolor("face")  # no seams between cells
+        image.set_edgecolor("face")  # avoids seams between cells
         image.set_linewidth(0.2)
         bar = drawn.colorbar(image, ax=ax, aspect=25, pad=0.02)
         bar.set_label(axis_label(one.label, found[one.middle].attrs.get("units", "")))
@@ -152,7 +152,7 @@ def _maps(found: "xarray.Dataset", names: Sequence[str], quantities: Sequence[Qu
 
 
 def _table(values: "xarray.DataArray", names: Sequence[str]) -> np.ndarray:
-    """Return values with the axes of these parameters first, and all the seeds on one last axis."""
+    """Values with the axes of these parameters first, and all seeds on one last axis."""
     fixed = {str(dim): 0 for dim in values.dims if str(dim) not in (*names, "seed")}
     kept = values.isel(fixed)
     kept = kept.transpose(*names, *(dim for dim in kept.dims if dim not in names))
@@ -160,7 +160,7 @@ def _table(values: "xarray.DataArray", names: Sequence[str]) -> np.ndarray:
 
 
 def _failures(found: "xarray.Dataset", names: Sequence[str]) -> np.ndarray:
-    """Return at which points of the varied parameters a point, of some seed, failed."""
+    """Whether any seed failed at each point of the varied parameters."""
     return np.any(_table(found["status"] == "failed", names), axis=-1)
 
 
@@ -178,14 +178,14 @@ def _crosses(ax: Axes, at: np.ndarray, failed: np.ndarray, label: str) -> None:
 
 
 def _nan(reduce: Any, values: np.ndarray) -> np.ndarray:
-    """Return values reduced along the last axis without what is not finite, NaN where nothing is left."""
+    """Reduce values along the last axis, ignoring those that are not finite; NaN where none is left."""
     finite = np.where(np.isfinite(values), values, np.nan)
     empty = np.all(np.isnan(finite), axis=-1)
     return np.where(empty, np.nan, reduce(np.where(empty[..., None], 0.0, finite), axis=-1))
 
 
 def _sorted(values: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of a parameter in order, and that order."""
+    """Values of a parameter in increasing order, and that order."""
     at = np.asarray(values, float)
     order = np.argsort(at, kind="stable")
     return at[order], order
@@ -196,14 +196,14 @@ def _named(found: "xarray.Dataset", name: str) -> str:
 
 
 def _scale(ax: Axes, axis: str, values: np.ndarray, *, geometric: bool = False) -> None:
-    """Make an axis logarithmic where its values ask for it."""
+    """Make an axis logarithmic if its values call for it."""
     finite = values[np.isfinite(values)]
     if _geometric(finite) if geometric else _logarithmic(finite):
         getattr(ax, f"set_{axis}scale")("log")
 
 
 def _logarithmic(values: np.ndarray) -> bool:
-    """Return whether values are positive and span many decades, and most of them are small."""
+    """Whether values are positive, span many decades, and are mostly small."""
     if not values.size or values.min() <= 0:
         return False
     wide = np.log10(values.max()) - np.log10(values.min()) > DECADES
@@ -211,7 +211,7 @@ def _logarithmic(values: np.ndarray) -> bool:
 
 
 def _geometric(values: np.ndarray) -> bool:
-    """Return whether increasing parameters are more evenly spaced by their ratios than by their differences."""
+    """Whether increasing parameters are more evenly spaced by their ratios than by their differences."""
     if len(values) < 3 or values[0] <= 0 or values[-1] < GEOMETRIC * values[0] or not np.all(np.diff(values)):
         return False
     spread = lambda steps: steps.max() / steps.min()
@@ -219,7 +219,7 @@ def _geometric(values: np.ndarray) -> bool:
 
 
 def _edges(values: np.ndarray, log: bool) -> np.ndarray:
-    """Return the edges of cells around increasing values, midway between them."""
+    """Edges of cells around increasing values, midway between them."""
     at = np.log(values) if log else values
     middles = (at[1:] + at[:-1]) / 2
     found = np.concatenate([[2 * at[0] - middles[0]], middles, [2 * at[-1] - middles[-1]]])

@@ -1,4 +1,4 @@
-"""Pictures and movies of one trajectory: its path in the space of its dimension, and its components over time."""
+"""Pictures and movies of one trajectory: its path in state space, and its components over time."""
 
 from pathlib import Path
 from typing import Any
@@ -22,20 +22,20 @@ from figures.panels.tokens import surface, token_paths
 from figures.refined import refined
 from figures.style import PAGE, canvas, colour, settings
 
-MOST = 6  # components that have panels of their own
-TURN = 360.0  # degrees in a movie
+MOST = 6  # with more components than this, they share one panel
+TURN = 360.0  # degrees that the view turns in a movie
 
 
 def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) -> Figure:
-    """Return the figure of a trajectory: the path of its state where it can be seen, and the components of the state.
+    """Draw a trajectory: its path, where this can be shown, and the components of the state over time.
 
     Args:
-        run: what `simulate` or `iterate` returned.
-        azimuth: of the viewer of three dimensions, degrees.
+        run: a result of `simulate` or `iterate`.
+        azimuth: azimuth of the viewer in three dimensions, in degrees.
         until: the share of the path that is drawn.
 
     Raises:
-        ValueError: for states that are no real numbers or vectors, or named tuples of these.
+        ValueError: unless the states are real numbers or vectors, or named tuples of these.
     """
     if not has_picture(run):
         must = "have real numbers or vectors as its states, or named tuples of these, and a component"
@@ -62,13 +62,13 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
 
 
 def has_picture(run: Trajectory) -> bool:
-    """Return whether the states are real numbers or vectors, or named tuples of these, with a component at least."""
+    """Whether the states are real numbers or vectors, or named tuples of these, with at least one component."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(run.ys)]
     return all(leaf.dtype.kind == "f" and leaf.ndim <= 2 for leaf in leaves) and any(leaf.size for leaf in leaves)
 
 
 def movie(file: Path, run: Trajectory) -> Path:
-    """Write the movie of a trajectory as a GIF: in three dimensions the path turns, in others it grows."""
+    """Write a movie of a trajectory as a GIF: the view of a three-dimensional path turns, other paths grow."""
     run = refined(run) if has_picture(run) else run
     turns = flat_states(run.ys).shape[1] == 3 and not isinstance(run.system.space, Sphere | Simplex)
     if turns:
@@ -77,9 +77,9 @@ def movie(file: Path, run: Trajectory) -> Path:
 
 
 def _axes(d: int, in_space: bool) -> tuple[Figure, Any, list[Any]]:
-    """Return a figure, the axes of the path (None for a scalar), and one below the other those of the components.
+    """Make a figure, the axes of the path (None for a scalar), and stacked axes of the components.
 
-    A path of three components has axes of three dimensions if it is `in_space`, not on a sphere or a simplex.
+    A path of three components has three-dimensional axes if it is `in_space`, not on a sphere or a simplex.
     """
     if d == 1:
         drawn, (ax,) = canvas()
@@ -133,7 +133,7 @@ def _ends(ax: Any, points: np.ndarray) -> None:
 
 
 def _whole(ax: Any, ys: np.ndarray, labels: list[str]) -> None:
-    """Set the limits to those of the whole path, and the labels."""
+    """Set the axis limits to those of the whole path, and the labels."""
     for name, values, label in zip("xy", ys.T, labels, strict=True):
         low, high = ends(values)
         pad = 0.04 * (high - low) or 1.0

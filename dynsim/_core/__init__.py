@@ -1,1 +1,1 @@
-"""Settings of JAX, types, validation of arguments, and what every other package builds on."""
+"""JAX settings, types, and validation of arguments, on which all other packages build."""

@@ -1,4 +1,4 @@
-"""Arrays on the host: whether they have values, and rows that are picked and joined without a compiled program."""
+"""Arrays on the host: whether they have values, and rows that are selected and joined without compilation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,15 +11,15 @@ from jaxtyping import PyTree
 
 
 def has_values(*trees: PyTree) -> bool:
-    """Return whether all leaves are arrays with values: none is traced, or stands for an array by its shape."""
+    """Whether all leaves are arrays with values, neither traced nor mere shapes."""
     leaves = jax.tree.leaves(trees)
     return all(isinstance(leaf, jax.Array | np.ndarray) and not isinstance(leaf, Tracer) for leaf in leaves)
 
 
 def on_host(function: Callable[..., Any], *trees: PyTree) -> PyTree:
-    """Return JAX arrays, `function(np, *leaves)` of NumPy arrays for each leaf of the trees, on the first one's device.
+    """Apply `function(np, *leaves)` to the leaves of trees in NumPy, and put the results on the first leaf's device.
 
-    Arrays that are traced, or that several devices share, stay there: their function is `function(jnp, *leaves)`.
+    Arrays that are traced, or shared by several devices, stay in JAX: there `function(jnp, *leaves)` is applied.
     """
 
     def of(*leaves: Any) -> Any:
@@ -35,10 +35,10 @@ def on_host(function: Callable[..., Any], *trees: PyTree) -> PyTree:
 
 
 def room_for(count: int, *, least: int = 1) -> int:
-    """Return the next power of two that is not below `count` and `least`, itself a power of two."""
+    """Smallest power of two that is at least `count` and `least`; `least` must be a power of two."""
     return max(least, 1 << max(0, count - 1).bit_length())
 
 
 def filled(values: np.ndarray, size: int) -> np.ndarray:
-    """Return an array that is not empty, with its last row repeated up to `size` rows."""
+    """A nonempty array with its last row repeated up to `size` rows."""
     return np.concatenate([values, np.repeat(values[-1:], size - len(values), axis=0)])

@@ -1,19 +1,19 @@
-"""One convention for vectors that are known up to sign, and for bases of a subspace.
+"""A sign convention for vectors known up to sign, and for bases of a subspace.
 
-LAPACK returns eigenvectors, null vectors and principal axes with a sign that depends on the processor, and a basis of a
-subspace of several dimensions with a rotation that does. What is printed, stored, drawn or compared follows this
-convention: the entry of largest modulus is positive, and of several that are equal up to rounding the first one counts.
+LAPACK returns eigenvectors, null vectors and principal axes with a sign that depends on the processor, and the basis
+of a subspace with a rotation that does too. Everything that is printed, stored, drawn or compared follows this
+convention: the entry of largest modulus is positive, and among entries equal up to rounding the first one counts.
 """
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-TIE = 1e-6  # relative; entries of the same modulus differ by rounding errors only
+TIE = 1e-6  # relative; moduli this close are considered equal, since they differ by rounding
 
 
 def oriented(vectors: ArrayLike) -> Float[np.ndarray, "..."]:
-    """Return a vector (d,), or the columns of a matrix (d, k), each with the sign of the convention."""
+    """Orient a vector (d,), or the columns of a matrix (d, k), by the sign convention."""
     found = np.asarray(vectors, float)
     columns = found.reshape(len(found), -1)
     sizes = np.abs(columns)
@@ -23,10 +23,10 @@ def oriented(vectors: ArrayLike) -> Float[np.ndarray, "..."]:
 
 
 def basis_of_range(projection: ArrayLike) -> Float[np.ndarray, "d k"]:
-    """Return an orthonormal basis, as columns, of the range of an orthogonal projection (d, d).
+    """Orthonormal basis, as columns, of the range of an orthogonal projection (d, d).
 
-    The basis depends on the projection alone: coordinate axes are projected and orthonormalised, that with the longest
-    remainder first, and of several that are equal up to rounding the first one.
+    The basis depends only on the projection. Coordinate axes are projected and orthonormalised, the one with the
+    longest remainder first; among those equal up to rounding, the first axis is taken.
     """
     rest = np.array(projection, float)
     basis = np.empty((len(rest), 0))

@@ -1,4 +1,4 @@
-"""Numbers and results as text: numbers that are zero within their error are printed as 0."""
+"""Print numbers and results as text, with numbers that are zero within their error as 0."""
 
 import dataclasses
 import enum
@@ -13,16 +13,16 @@ LINE = 180  # characters of a result in one line, its closing dots left out
 WORD = 40  # characters of one field in it
 FEW = 4  # entries of a tuple that are shown in it
 MANY = 12  # entries of an array or a tuple that a report shows in full
-ROUNDING = 1e-12  # of the size of a quantity: what is smaller is rounding
+ROUNDING = 1e-12  # relative to the size of a quantity; smaller values are taken for rounding errors
 
 
 def printed(value: complex, size: float = 1.0, *, digits: int = 6) -> str:
-    """Return a number with some significant digits; a part that is below 1e-12 of a size, or not larger, is 0.
+    """Print a number with some significant digits, and as 0 where it is at most 1e-12 of a size.
 
     Args:
-        value: the number, real or complex.
-        size: the size of what it is a value of, such as the largest value of a parameter; its error times 1e12.
-        digits: how many significant digits.
+        value: the number, real or complex; both parts are treated alike.
+        size: the scale of the quantity, such as the largest value of a parameter.
+        digits: the number of significant digits.
     """
     real, imaginary = (_real(part, size, digits) for part in (value.real, value.imag))
     if imaginary == "0":
@@ -32,7 +32,7 @@ def printed(value: complex, size: float = 1.0, *, digits: int = 6) -> str:
 
 
 def size_of(values: Iterable[float]) -> float:
-    """Return the largest of the sizes of values, or one if all of them are rounding."""
+    """Largest absolute value of several numbers, or one if all of them are rounding errors."""
     largest = max((abs(value) for value in values), default=0.0)
     return largest if largest > ROUNDING else 1.0
 

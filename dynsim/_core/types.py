@@ -1,4 +1,4 @@
-"""Names for the types that every signature uses."""
+"""Names for the types used in signatures throughout the library."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 else:
 
     class _Tree(type):
-        """What the annotation above says, checked at run time forty times as fast as jaxtyping checks each leaf."""
+        """Run-time check of the annotation above, forty times faster than jaxtyping's check of each leaf."""
 
         def __instancecheck__(cls, tree: object) -> bool:
             return all(isinstance(leaf, jax.Array | np.ndarray | float | int) for leaf in jax.tree.leaves(tree))
 
     class State(metaclass=_Tree):
-        """A tree of arrays or numbers: JAX's, NumPy's for maps on the host, either or numbers as input."""
+        """A tree of arrays or numbers: JAX arrays, NumPy arrays for maps on the host; any of these as input."""
 
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ import numpy as np
 
 Tokens = Float[Array | np.ndarray, "n d"]
 Times = Float[Array | np.ndarray, " times"]
-TimesLike = ArrayLike | Sequence[float]  # as users hand them in
+TimesLike = ArrayLike | Sequence[float]  # as users pass them
 Time = Float[Array, ""] | float
 Step = Int[Array, ""] | int
 Key = KeyArray[Array, ""]

@@ -1,4 +1,4 @@
-"""Arguments as numbers, arrays and functions; each refusal is one sentence that names the argument."""
+"""Validation of arguments as numbers, arrays and functions; every error message names the argument."""
 
 import inspect
 import math
@@ -16,10 +16,10 @@ from dynsim.errors import ArgumentError, reason, shown
 
 
 def reals(name: str, value: Any) -> np.ndarray | jax.Array:
-    """Return an array of real numbers: an array of JAX, traced or not, as it is, anything else as one of NumPy.
+    """Check that a value holds real numbers; JAX arrays are returned unchanged, others as NumPy arrays.
 
     Raises:
-        ValueError: for anything else than real numbers.
+        ValueError: for anything other than real numbers.
     """
     if isinstance(value, jax.Array):
         real_type = jnp.issubdtype(value.dtype, jnp.number) and not jnp.issubdtype(value.dtype, jnp.complexfloating)
@@ -36,10 +36,10 @@ def reals(name: str, value: Any) -> np.ndarray | jax.Array:
 
 
 def real(name: str, value: Any, *, positive: bool = False) -> jax.Array:
-    """Return one finite real number as a JAX array of no dimension; a traced one is not looked at.
+    """Check one finite real number and return it as a scalar JAX array; a traced value is not checked.
 
     Raises:
-        ValueError: for anything else, or unless it is positive where it must be.
+        ValueError: for anything else, or if the number must be positive and is not.
     """
     kind = "be a positive number" if positive else "be a real number"
     try:
@@ -57,7 +57,7 @@ def real(name: str, value: Any, *, positive: bool = False) -> jax.Array:
 
 
 def not_negative(name: str, value: Any) -> jax.Array:
-    """Return one finite real number that is not negative, as `real` does; raise `ValueError` for anything else."""
+    """Check one finite nonnegative number, as `real` does; raise `ValueError` for anything else."""
     found = real(name, value)
     if not isinstance(found, Tracer) and float(found) < 0:
         raise ArgumentError(name, "not be negative", f"is {float(found):g}")
@@ -65,7 +65,7 @@ def not_negative(name: str, value: Any) -> jax.Array:
 
 
 def number(name: str, value: Any, *, must: str = "be positive", infinite: bool = False) -> float:
-    """Return one positive number as a float, `infinite` too where that is allowed.
+    """Check one positive number and return it as a float; infinity is accepted if `infinite`.
 
     Raises:
         ValueError: for anything else.
@@ -81,7 +81,7 @@ def number(name: str, value: Any, *, must: str = "be positive", infinite: bool =
 
 
 def integer(name: str, value: Any, *, least: int) -> int:
-    """Return an integer of at least `least`; raise `ValueError` for anything else."""
+    """Check an integer that is at least `least`; raise `ValueError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentError(name, "be an integer", f"is {shown(value)}")
     if value < least:
@@ -90,7 +90,7 @@ def integer(name: str, value: Any, *, least: int) -> int:
 
 
 def times(name: str, values: Any) -> tuple[float, ...]:
-    """Return finite times in increasing order; raise `ValueError` for anything else than a sequence of numbers."""
+    """Check a sequence of finite times and return it sorted; raise `ValueError` for anything else."""
     if not isinstance(values, Iterable):
         raise ArgumentError(name, "be a sequence of times", f"is {shown(values)}")
     found = reals(name, values if isinstance(values, np.ndarray | jax.Array) else [*values])
@@ -100,16 +100,19 @@ def times(name: str, values: Any) -> tuple[float, ...]:
 
 
 def function(name: str, value: Any, of: str, count: int | None = 1, named: Iterable[str] = ()) -> Any:
-    """Return a function of the arguments `of` in words: `count` in order, None for any number, and these by name.
+    """Check that a value is a function of certain arguments.
+
+    `of` describes the arguments in words. `count` is the number of positional arguments (None for any number), and
+    `named` are further arguments passed by name.
 
     Raises:
-        ValueError: for what cannot be called, or not with these arguments.
+        ValueError: if the value cannot be called, or not with these arguments.
     """
     if not callable(value) or isinstance(value, type):
         raise ArgumentError(name, f"be a function of {of}", f"is {shown(value)}")
     try:
         taken = None if count is None else inspect.signature(value)
-    except (TypeError, ValueError):  # what is written in C may have no signature
+    except (TypeError, ValueError):  # functions written in C may have no signature
         return value
     try:
         if taken is not None and count is not None:
@@ -120,34 +123,34 @@ def function(name: str, value: Any, of: str, count: int | None = 1, named: Itera
 
 
 def choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    """Return one of some words; raise `ValueError` for any other."""
+    """Check that a value is one of several words; raise `ValueError` for any other."""
     if not isinstance(value, str) or value not in choices:
         raise ArgumentError(name, f"be one of {', '.join(choices)}", f"is {shown(value)}")
     return value
 
 
 def instance(name: str, value: Any, kind: type | UnionType, what: str) -> Any:
-    """Return a value of a class, `what` in words; raise `ValueError` for anything else."""
+    """Check that a value is an instance of a class, described by `what`; raise `ValueError` otherwise."""
     if not isinstance(value, kind):
         raise ArgumentError(name, f"be {what}", f"is {shown(value)}")
     return value
 
 
 def random_key(name: str, value: Any) -> jax.Array:
-    """Return a random key; raise `ValueError` for anything else."""
+    """Check that a value is a random key; raise `ValueError` for anything else."""
     if not (isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key) and value.ndim == 0):
-        raise ArgumentError(name, "be a random key such as `stream(0, 'name')`", f"is {shown(value)}")
+        raise ArgumentError(name, "be a random key such as `random_key(0, 'name')`", f"is {shown(value)}")
     return value
 
 
 def sizes(name: str, value: Any, *, dimension: int | None = None, axes: int = 1) -> tuple[int, ...]:
-    """Return the shape of an array, one number being that of a vector.
+    """Check the shape of an array and return it as a tuple; one number means a vector.
 
     Args:
-        name: of the argument.
-        value: integers that are not negative.
-        dimension: what the last of them must be, by default any.
-        axes: the least number of axes; if it is not zero, the last axis must not be empty.
+        name: the name of the argument.
+        value: nonnegative integers.
+        dimension: the required last entry; any by default.
+        axes: the least number of axes; unless it is zero, the last axis must not be empty.
 
     Raises:
         ValueError: for anything else.
@@ -164,10 +167,10 @@ def sizes(name: str, value: Any, *, dimension: int | None = None, axes: int = 1)
 
 
 def returned(name: str, fn: Any, *arguments: Any) -> Any:
-    """Return the shapes and types of what a function returns for these arguments, without running it.
+    """Shapes and dtypes of what a function returns for these arguments, without running it.
 
     Raises:
-        ValueError: if it returns anything else than arrays and numbers.
+        ValueError: if it returns anything other than arrays and numbers.
     """
 
     def arrays(*given: Any) -> Any:
@@ -181,10 +184,10 @@ def returned(name: str, fn: Any, *arguments: Any) -> Any:
 
 
 def box_sides(name: str, value: Any) -> np.ndarray:
-    """Return the lower and the upper end of each side of a box, (2, d), as floats; raise `ValueError` for others."""
+    """Check the lower and upper bounds of a box, (2, d), and return them as floats."""
     sides = np.asarray(reals(name, value), float)
     if sides.ndim != 2 or len(sides) != 2:
         raise ArgumentError(name, "have shape (2, d)", f"has shape {sides.shape}")
     if not (np.all(np.isfinite(sides)) and np.all(sides[0] < sides[1])):
-        raise ArgumentError(name, "have finite sides of positive length", "has not")
+        raise ArgumentError(name, "have finite sides of positive length", "does not")
     return sides

@@ -1,4 +1,4 @@
-"""Work on any `concurrent.futures.Executor`: processes of this machine, or of others through `dask.distributed`."""
+"""Run calls on any `concurrent.futures.Executor`: local processes, or remote ones through `dask.distributed`."""
 
 import contextlib
 import pickle
@@ -10,29 +10,29 @@ from typing import Any
 from dynsim._core.validation import instance
 from dynsim.errors import ArgumentError, reason
 
-CONNECT = 10  # seconds in which a scheduler must answer
+CONNECT = 10  # seconds within which a scheduler must answer
 
 Call = tuple[Callable[..., Any], tuple]
-"""A function that another process can import, and its arguments."""
+"""A function that another process can import, with its arguments."""
 
 
 def as_executor(executor: Any) -> Executor:
-    """Return `executor`; raise `ValueError` unless it is a `concurrent.futures.Executor`."""
+    """Check that a value is a `concurrent.futures.Executor` and return it; raise `ValueError` otherwise."""
     return instance("executor", executor, Executor, "a `concurrent.futures.Executor`, as `Client.get_executor()` is")
 
 
 def finished(executor: Executor, calls: Mapping[int, Call], kept: Callable[[], str] = str) -> Iterator[tuple[int, Any]]:
-    """Yield the results of calls with their numbers, as they finish; an exception of a call is raised here.
+    """Yield the results of numbered calls as they finish; an exception of a call is raised here.
 
     Args:
-        executor: where the calls run, all of them submitted at once.
+        executor: where the calls run; all of them are submitted at once.
         calls: the calls by number.
-        kept: what is kept if the executor ends before its calls, in words, without a period.
+        kept: describes what is kept if the executor ends before its calls, in words, without a full stop.
 
     Raises:
-        ValueError: if the executor ends before its calls, or cannot send one of them.
+        ValueError: if the executor ends before its calls, or cannot transfer one of them.
     """
-    # `concurrent.futures.as_completed` waits for ever for a future that its executor cancels by itself.
+    # `concurrent.futures.as_completed` waits forever for a future that its executor cancels by itself.
     done: SimpleQueue[tuple[int, Future]] = SimpleQueue()
     futures: list[Future] = []
     count = 0
@@ -53,30 +53,28 @@ def finished(executor: Executor, calls: Mapping[int, Call], kept: Callable[[], s
 
 
 def _explained(executor: Executor, error: Exception, count: int, calls: int, kept: Callable[[], str]) -> Exception:
-    """Return the sentence on an executor that has ended or cannot send a call; other errors as they are."""
+    """Explain that an executor has ended or cannot transfer a call; other errors are returned unchanged."""
     if (
         isinstance(error, pickle.PicklingError)
         or "pickle" in str(error)
         and isinstance(error, AttributeError | TypeError)
     ):
-        return ArgumentError("executor", "be able to send what it runs to its processes", f"is not ({reason(error)})")
+        return ArgumentError("executor", "be able to transfer its calls to its processes", f"is not ({reason(error)})")
     own = type(error).__module__.split(".")[0] == type(executor).__module__.split(".")[0] != "builtins"
     closed = isinstance(error, RuntimeError) and "shutdown" in str(error)
     if not (isinstance(error, BrokenExecutor | CancelledError) or own or closed):
         return error
     said = kept()
     after = f"ended after {count} of {calls} parts ({type(error).__name__})"
-    return ArgumentError(
-        "executor", "run to the end of its work", f"{after}{f'; {said[0].lower()}{said[1:]}' if said else ''}"
-    )
+    return ArgumentError("executor", "finish its calls", f"{after}{f'; {said[0].lower()}{said[1:]}' if said else ''}")
 
 
 @contextlib.contextmanager
 def cluster(address: str | None) -> Iterator[Executor | None]:
-    """Yield the executor of the Dask cluster whose scheduler has an address; None for None.
+    """Yield the executor of the Dask cluster at a scheduler's address; None for None.
 
     Raises:
-        ValueError: without `dask.distributed`, or if no scheduler answers at the address.
+        ValueError: if `dask.distributed` is not installed, or no scheduler answers at the address.
     """
     if address is None:
         yield None
@@ -89,7 +87,7 @@ def cluster(address: str | None) -> Iterator[Executor | None]:
     try:
         client = Client(address, timeout=CONNECT)
     except (OSError, ValueError) as error:
-        must = "be the address of a Dask scheduler that answers"
+        must = "be the address of a running Dask scheduler"
         raise ArgumentError("cluster", must, f"`{address}` does not ({reason(error)})") from None
     with client, client.get_executor() as executor:
         yield executor

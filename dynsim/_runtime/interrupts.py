@@ -1,8 +1,8 @@
-"""Ctrl-C in a command: it ends within two seconds, also during a compiled call, and says what is kept.
+"""Ctrl-C in a command: it ends within two seconds, even during a compiled call, and reports what is kept.
 
-Python handles a signal between two of its own instructions; a compiled call may run for minutes. A thread that the
-signal wakes waits for Python code to end the command, and ends the process itself if that takes too long. The process
-ends without the interpreter's own shutdown, in which threads that still run compiled code would crash.
+Python handles a signal between two of its own instructions, but a compiled call may run for minutes. A thread woken by
+the signal therefore waits for Python code to end the command, and ends the process itself if that takes too long. It
+skips the interpreter's shutdown, in which threads that still run compiled code would crash.
 """
 
 import contextlib
@@ -15,8 +15,8 @@ import threading
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 
-INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended: 128 + SIGINT
-GRACE = 1.0  # seconds in which Python code may end the command by itself
+INTERRUPTED = 130  # exit status of a command ended by Ctrl-C: 128 + SIGINT
+GRACE = 1.0  # seconds for Python code to end the command by itself
 
 _messages: list[Callable[[], str]] = []
 _written: list[str] = []
@@ -25,7 +25,7 @@ _noting: list[bool] = []
 
 @contextlib.contextmanager
 def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
-    """Within this context, let Ctrl-C print `message()`: what is kept, and how to go on."""
+    """Within this context, let Ctrl-C print `message()`, which says what is kept and how to resume."""
     _messages.append(message)
     try:
         yield
@@ -36,21 +36,21 @@ def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
 
 
 def message() -> str:
-    """Return the innermost message of `on_interrupt`, or one that names the files that the command has written."""
+    """The innermost message of `on_interrupt`, or else one that names the files written so far."""
     if _messages:
         return _messages[-1]()
     return f"Stopped; only {', '.join(_written)} was written." if _written else "Stopped; nothing was written."
 
 
 def wrote(file: str) -> None:
-    """Note, within `noted`, that a file is written whole."""
+    """Record, within `noted`, that a file has been written completely."""
     if _noting:
         _written.append(f"`{file}`")
 
 
 @contextlib.contextmanager
 def noted() -> Iterator[None]:
-    """Within this context, note the files that are written."""
+    """Within this context, record the files that are written."""
     _noting.append(True)
     try:
         yield
@@ -61,9 +61,9 @@ def noted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
-    """Within this context, end the process `GRACE` seconds after Ctrl-C if it has not ended by then.
+    """Within this context, end the process `GRACE` seconds after Ctrl-C if it is still running.
 
-    Where Python ignores the signal's exception, in a callback of its garbage collector, nothing is printed of it.
+    If Python ignores the exception of the signal, as in a garbage-collection callback, nothing is printed about it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -92,8 +92,8 @@ def _watch(receiver: socket.socket, over: threading.Event) -> None:
 
 
 def leave(status: int) -> None:
-    """End this process and its child processes now, with what is printed written out and nothing else done."""
-    processes = sys.modules.get("multiprocessing")  # an import might wait for a lock that is never released
+    """End this process and its child processes immediately, after flushing stdout and stderr."""
+    processes = sys.modules.get("multiprocessing")  # importing it could wait for a lock that is never released
     for child in processes.active_children() if processes is not None else ():
         child.kill()
     for stream in (sys.stdout, sys.stderr):
@@ -103,9 +103,9 @@ def leave(status: int) -> None:
 
 
 def end_with_parent() -> None:
-    """End this worker process as soon as the process that started it has ended, however it did.
+    """End this worker process as soon as its parent process has ended for whatever reason.
 
-    A worker that waits for its parent's next call would otherwise wait forever, and one at work would go on with it.
+    Otherwise an idle worker would wait forever for its parent's next call, and a busy one would carry on.
     """
     parent = multiprocessing.parent_process()
     if parent is None:

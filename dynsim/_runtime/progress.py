@@ -1,4 +1,4 @@
-"""Progress on stderr: bars on terminals, for what takes more than two seconds; elsewhere a plain line now and then."""
+"""Progress on stderr: bars on terminals after two seconds, and an occasional plain line elsewhere."""
 
 import contextlib
 import sys
@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-SILENT_SECONDS = 2.0  # no progress is shown before on a terminal
+SILENT_SECONDS = 2.0  # seconds before a bar appears on a terminal
 LINE_WIDTH = 80  # characters
-LINE_SECONDS = 30.0  # between two lines of progress in a pipe or a file
-TICK = 0.2  # seconds between two looks at the calls that are running
+LINE_SECONDS = 30.0  # seconds between two lines of progress in a pipe or a file
+TICK = 0.2  # seconds between two checks of the running calls
 
 Item = TypeVar("Item")
 
 
 def progress(total: float, what: str, *, unit: str = "", shown: bool | None = None) -> "tqdm":
-    """Return a progress bar on stderr that appears after two seconds and is erased when its context ends.
+    """Make a progress bar on stderr that appears after two seconds and disappears when its context ends.
 
     Args:
         total: the sum of all updates.
         what: the name of the operation, such as "ensemble".
         unit: the name of what is counted, such as "members".
-        shown: whether to show the bar; None shows it if stderr is a terminal, and else lines, one every half minute.
+        shown: whether to show the bar; by default a bar if stderr is a terminal, otherwise a line every half minute.
     """
     from tqdm import tqdm
 
@@ -53,10 +53,10 @@ def progress(total: float, what: str, *, unit: str = "", shown: bool | None = No
 
 
 class _Lines:
-    """A stream that takes the bars of tqdm, each with its carriage return, and writes them to stderr as lines."""
+    """A stream that receives tqdm's bars with their carriage returns and writes them to stderr as lines."""
 
     def write(self, text: str) -> None:
-        """Write one line; what only erases a bar is dropped."""
+        """Write one line; text that only erases a bar is dropped."""
         if text.strip():
             sys.stderr.write(f"{text.strip()}\n")
 
@@ -68,7 +68,7 @@ class _Lines:
 def tracked(
     items: Iterable[Item], total: int, what: str, *, unit: str = "", shown: bool | None = None
 ) -> Iterator[Item]:
-    """Yield `items`, advancing a progress bar by one after each; see `progress` for the other arguments."""
+    """Yield `items` and advance a progress bar by one after each; see `progress` for the other arguments."""
     with progress(total, what, unit=unit, shown=shown) as bar:
         for item in items:
             yield item
@@ -83,9 +83,9 @@ def announce(sentence: str) -> None:
 
 @contextlib.contextmanager
 def waiting(what: str, *, shown: bool | None = None) -> Iterator[None]:
-    """Show on stderr the time elapsed in this context, for one long compiled call; see `progress` for when and how.
+    """Show the elapsed time on stderr during one long compiled call; see `progress` for when and how.
 
-    Callbacks from inside the call would change the compiled program, and with it the rounding, on terminals only.
+    Callbacks from inside the call would change the compiled program, and hence its rounding, on terminals only.
     """
     if shown is False:
         yield
@@ -101,7 +101,7 @@ def waiting(what: str, *, shown: bool | None = None) -> Iterator[None]:
 
 
 class _Call:
-    """A call that is running: its name, since when, and what was written of it."""
+    """A running call: its name, its start, and what has been written about it."""
 
     def __init__(self, what: str, erased: bool):
         self.what, self.erased = what, erased
@@ -112,7 +112,7 @@ class _Call:
         self.writing = threading.Lock()
 
     def show(self) -> None:
-        """Write the time elapsed, if it is long enough since the last time: over the last line, or a new one."""
+        """Write the elapsed time if the last line is old enough, replacing it or as a new line."""
         elapsed = time.monotonic() - self.start
         pause = LINE_SECONDS if not self.erased else 1.0 if self.line else SILENT_SECONDS
         with self.writing:
@@ -123,7 +123,7 @@ class _Call:
             sys.stderr.flush()
 
     def end(self) -> None:
-        """Write no more, and erase the line."""
+        """Stop writing, and erase the line."""
         with self.writing:
             self.over = True
             if self.line and self.erased:
@@ -136,7 +136,7 @@ _clock: list[threading.Thread] = []
 
 
 def _start_clock() -> None:
-    """Start the one thread that shows all calls, in this process for the first time: a thread for each is dear."""
+    """Start the single thread that shows all calls, if this process has none yet; one per call would be slow."""
     if not (_clock and _clock[0].is_alive()):
         _clock[:] = [threading.Thread(target=_tick, daemon=True)]
         _clock[0].start()

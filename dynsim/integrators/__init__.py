@@ -1,4 +1,4 @@
-"""Integrators: diffrax, a stabilised solver for it, SciPy for confirmation, symplectic, token spans, noise."""
+"""Integrators: diffrax, stabilised and SciPy solvers, symplectic and stochastic methods, and token spans."""
 
 import lazy_loader as _lazy
 

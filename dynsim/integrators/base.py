@@ -1,4 +1,4 @@
-"""The interface of integrators: events, statistics, and what every integrator must offer."""
+"""The interface of integrators, with events and statistics of a solution."""
 
 import abc
 import dataclasses
@@ -23,16 +23,16 @@ from dynsim.systems.schedules import AbstractSchedule
 
 
 def _strong(value: ArrayLike) -> Array:
-    """Return an array of fixed type: weak types would be lost in a checkpoint and change the bytes of a run file."""
+    """An array without weak type, which would be lost in a checkpoint and change the bytes of a run file."""
     return jnp.asarray(value, jnp.result_type(value))
 
 
 class Stats(eqx.Module):
-    """Statistics of an integration; every field is an array, so that an ensemble has one value for each member.
+    """Statistics of an integration; every field is an array, with one value per member of an ensemble.
 
-    `outcome` is a value of `Outcome`; `max_defect` is the distance of the solver's own states from the space, before
-    they are projected to it; `last_time` is the last time that was reached. `error`, if it was asked for, is an
-    estimate of the error of every saved number: how far a solution at a tenth of the tolerance is from it.
+    `outcome` is a value of `Outcome`. `max_defect` is the largest distance of the solver's own states from the space,
+    before projection. `last_time` is the last time reached. `error`, if requested, estimates the error of every saved
+    number: its difference from a solution with a ten times smaller tolerance.
     """
 
     succeeded: Array = eqx.field(converter=_strong)
@@ -47,7 +47,7 @@ class Stats(eqx.Module):
 
     @property
     def max_error(self) -> float:
-        """The largest estimated error of a saved number; NaN if it was not estimated."""
+        """Largest estimated error of a saved number; NaN if it was not estimated."""
         leaves = jax.tree.leaves(self.error)
         return max((float(jnp.nanmax(leaf)) for leaf in leaves if leaf.size), default=float("nan"))
 
@@ -63,7 +63,7 @@ class Stats(eqx.Module):
         reached = f"reached t = {float(self.last_time):.6g} after {int(self.num_steps)} steps"
         rejected = f"{int(self.num_rejected)} of them rejected"
         if outcome is Outcome.FINISHED:
-            twice = f" Solved again at a tenth of the tolerance, it differs by at most {self.max_error:.2g}."
+            twice = f" A solution with a tenth of the tolerance differs by at most {self.max_error:.2g}."
             return f"The integration finished: it {reached}, {rejected}." + (twice if self.error is not None else "")
         if outcome is Outcome.MAX_STEPS and math.isfinite(begin) and taken > 0:
             rejected += f", the others {(float(self.last_time) - begin) / taken:.3g} long on average"
@@ -73,18 +73,18 @@ class Stats(eqx.Module):
 class Event(eqx.Module):
     """A zero of `fn(t, x)`; `direction` +1 or -1 counts only up- or down-crossings, 0 counts both.
 
-    `fn` is traced by JAX and returns one real number; a boolean is refused. The event occurs at the first time at which
-    the number is zero or has another sign than before, be it by a jump or a pole. It is looked for at `samples`
-    equidistant times of every step (of several events, the largest `samples` holds for all) in the step's dense output,
-    and then located there up to neighbouring floats, as accurately as the dense output is.
+    `fn` is traced by JAX and must return one real number; a boolean is refused. The event occurs at the first time at
+    which this number is zero or its sign has changed, whether continuously, by a jump, or at a pole. It is searched for
+    at `samples` equidistant times of every step, in the step's dense output. With several events the largest `samples`
+    applies to all. It is then located between neighbouring floats, as accurately as the dense output is.
 
-    A start on a zero, up to rounding, as the end of a path to the same event is, does not count: it is left first, to
-    the side of the derivative along the flow, and the next crossing counts. At the last time a zero counts up to
-    rounding.
+    A start on a zero, up to rounding, does not count, because the previous path may have ended at this very event. The
+    path first leaves the zero to the side given by the derivative along the flow, and the next crossing counts. A zero
+    at the final time counts up to rounding.
 
-    These are missed: an even number of crossings between two neighbouring samples; a zero without change of sign,
-    unless a sample hits it; after a start on a zero at which the derivative is zero, too, an odd number of crossings
-    before the first sample; and an excursion across zero that is shallower than the error of the dense output.
+    The search misses an even number of crossings between neighbouring samples, and a zero without a change of sign
+    unless a sample hits it. It also misses an excursion across zero that is smaller than the error of the dense output.
+    After a start on a zero with zero derivative, it misses an odd number of crossings before the first sample.
     """
 
     fn: Callable[[Time, State], Scalar]
@@ -99,15 +99,15 @@ class Event(eqx.Module):
 
 
 Coordinates = Callable[[AbstractFlow, State], tuple[AbstractFlow, State, Callable[[State], State]]]
-"""A change of coordinates: from a flow and a start to another flow, its start, and the way back to states."""
+"""A change of coordinates: from a flow and a start to another flow, its start, and the map back to states."""
 
 
 StatesAt = Callable[[Times], State]
-"""The states of a solution, in the ambient space, at times between its ends in any order, times first."""
+"""States of a solution, in the ambient space, at times between its ends in any order; times are the first axis."""
 
 
 def unchanged(flow: AbstractFlow, y0: State) -> tuple[AbstractFlow, State, Callable[[State], State]]:
-    """Return the coordinates of the flow itself."""
+    """The identity change of coordinates."""
     return flow, y0, _identity
 
 
@@ -116,19 +116,19 @@ def _identity(x: State) -> State:
 
 
 class AbstractIntegrator(eqx.Module):
-    """A numerical method with its tolerances; if `batched`, it solves many starts in one call of `observe`."""
+    """A numerical method with its tolerances; if `batched`, `observe` solves many initial states in one call."""
 
     @property
     def batched(self) -> bool:
-        """Whether many starts can be solved together."""
+        """Whether many initial states can be solved together."""
         return False
 
     @abc.abstractmethod
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the states at `ts`, projected to the space, times first, and statistics; NaN from a failure on."""
+        """Solve for the states at `ts`, projected to the space, times first; NaN after a failure."""
 
     def tightened(self, factor: float = 10.0) -> "AbstractIntegrator":
-        """Return the method with tolerances that are smaller by a factor; raise `ValueError` if it has none."""
+        """The same method with tolerances divided by a factor; raise `ValueError` if it has none."""
         if not (hasattr(self, "rtol") and hasattr(self, "atol")):
             raise ArgumentError("integrator", "have tolerances `rtol` and `atol`", f"is {shown(self)}")
         tighter = {name: getattr(self, name) / factor for name in ("rtol", "atol")}
@@ -143,15 +143,16 @@ class AbstractIntegrator(eqx.Module):
         *,
         coordinates: Coordinates = unchanged,
     ) -> tuple[Any, State, Stats]:
-        """Return `fn(t, x)` at `ts`, the last state and statistics for each start of `y0s`, members first.
+        """Evaluate `fn(t, x)` at `ts` for each initial state of `y0s`, without keeping trajectories.
 
-        `flows` is one flow for all, or one for each; no trajectory is kept; NaN after a failure. The equation is solved
-        in `coordinates`; `fn` and the last state see states of the flow.
+        `flows` holds one flow for all members, or one for each. Returns the values, the final states and statistics,
+        with members as first axis, and NaN after a failure. The equation is solved in `coordinates`, but `fn` and the
+        final states refer to the states of the flow.
         """
         raise NotImplementedError(f"`{type(self).__name__}` keeps the trajectory: use `integrate`")
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
-        """Return the states at any times between `t0` and `t1`, NaN from a failure on, and statistics."""
+        """Solve from `t0` to `t1` and return a function for the states at any times between, and statistics."""
         raise NotImplementedError(f"`{type(self).__name__}` has no dense output")
 
     @abc.abstractmethod
@@ -161,19 +162,19 @@ class AbstractIntegrator(eqx.Module):
         """Integrate up to the first event.
 
         Returns:
-            The states at `ts`, NaN after the event, statistics, time and state of the end, and the index of the event,
+            The states at `ts` (NaN after the event), statistics, final time and state, and the index of the event,
             -1 for none.
         """
 
 
 def without_periods(flow: AbstractFlow) -> AbstractFlow:
-    """Return the flow that a solver is compiled for, the step limit being an argument: one program for all periods."""
+    """The flow without the static periods of its schedules, so that flows that differ only in these compile once."""
     schedule = lambda part: isinstance(part, AbstractSchedule)
     return jax.tree.map(lambda part: part.without_period() if schedule(part) else part, flow, is_leaf=schedule)
 
 
 def stacked(flows: Sequence[AbstractFlow]) -> tuple[AbstractFlow, Any]:
-    """Return one flow whose arrays have the members first wherever the flows differ, and which arrays these are."""
+    """Stack flows into one whose arrays have a leading member axis where they differ, and mark these arrays."""
     differs = lambda *leaves: 0 if any(leaf is not leaves[0] for leaf in leaves) and eqx.is_array(leaves[0]) else None
     axes = jax.tree.map(differs, *flows)
     join = lambda axis, *leaves: leaves[0] if axis is None else _joined(leaves)
@@ -181,27 +182,27 @@ def stacked(flows: Sequence[AbstractFlow]) -> tuple[AbstractFlow, Any]:
 
 
 def _joined(leaves: Sequence[Array]) -> Array:
-    """Return arrays on a new first axis, joined on the host; random keys, which NumPy has not, where they are."""
+    """Join arrays along a new first axis on the host; random keys, which NumPy lacks, stay on their device."""
     if jnp.issubdtype(leaves[0].dtype, jax.dtypes.prng_key):
         return jnp.stack(leaves)
     return on_host(lambda xp, *parts: xp.stack(parts), *leaves)
 
 
 def step_limit(integrator: AbstractIntegrator, flow: AbstractFlow) -> float:
-    """Return the longest step: the integrator's `longest_step` if it has one, else what the flow asks for."""
+    """Longest step: the integrator's `longest_step` if given, otherwise the flow's step limit."""
     own = getattr(integrator, "longest_step", None)
     return flow.step_limit() if own is None else own
 
 
 def check_longest_step(value: float | None) -> float | None:
-    """Return the cap on steps as a number; raise `ValueError` unless it is positive."""
+    """Check a limit on step lengths; raise `ValueError` unless it is None or positive."""
     return None if value is None else number("longest_step", value, infinite=True)
 
 
 def on_space(space: AbstractSpace, ys: State) -> tuple[State, Scalar]:
-    """Return the states of a trajectory projected to the space, and the largest defect before.
+    """Project the states of a trajectory to the space, and return the largest defect before.
 
-    The first is left as it is: it is the start that was integrated from, and a rerun needs its very bits.
+    The first state is left unchanged, because a rerun needs the initial state bit for bit.
     """
     defects = jax.vmap(space.defect)(ys)
     projected = jax.vmap(space.project)(ys)
@@ -210,7 +211,7 @@ def on_space(space: AbstractSpace, ys: State) -> tuple[State, Scalar]:
 
 
 def masked(values: Any, ts: Array, stats: Stats) -> Any:
-    """Return saved values with NaN at every time that a failed run did not reach."""
+    """Replace saved values by NaN at all times that a failed run did not reach."""
     reached = stats.succeeded | (ts <= stats.last_time.astype(ts.dtype))
 
     def blank(v: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Location of events: their signs at sub-samples of a step, and brackets narrowed to neighbouring floats."""
+"""Locate events by their signs at samples of a step, narrowing the bracket to neighbouring floats."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,26 +14,27 @@ from dynsim.errors import ArgumentError, reason
 from dynsim.integrators.base import Event
 from dynsim.spaces import AbstractSpace
 
-NOISE = 32  # units of rounding of state and time by which a start may be off an event's zero and still count as on it
+NOISE = 32  # a start this many rounding errors of state and time off an event's zero counts as on it
 
 
 class AfterReset(Event):
-    """An event of a path that starts after a reset: the state before it, and the event's sign then if it has occurred.
+    """An event on a path that starts after a reset, with the state before the reset and the event's sign then.
 
-    An event is located up to rounding of the time, in which the state before the reset may have moved much farther than
-    that after it does. One that `waits` may be that close to its zero without having occurred, the time `since` ago.
+    An event is located up to rounding of the time, during which the state before the reset may have moved much farther
+    than the state after it does. An event that `waits` may be this close to its zero without having occurred, a time
+    `since` ago.
     """
 
     before: State = None
-    side: Any = 0.0  # 0 for an event that is not the one that occurred, or that counts in both directions
+    side: Any = 0.0  # 0 for events that did not occur, or that count in both directions
     waits: Any = 0.0
     since: Any = 0.0
 
 
 class Bracket(NamedTuple):
-    """An interval of time; `event` is the first event that has occurred by its end, -1 for none, `value` its value.
+    """An interval of time and the first event that has occurred by its end (-1 for none), with its value.
 
-    `sides` is the sign that each event had last before the interval, 0 for one that was zero from the start on.
+    `sides` is the last sign of each event before the interval, or 0 for an event that has been zero since the start.
     """
 
     begin: Any
@@ -44,27 +45,27 @@ class Bracket(NamedTuple):
 
     @property
     def splits(self) -> Any:
-        """Whether an event lies in the interval and a float between its ends."""
+        """Whether the interval contains an event and a float strictly between its ends."""
         middle = self.begin + (self.end - self.begin) / 2
         return (self.event >= 0) & (self.begin < middle) & (middle < self.end)
 
     def samples(self, events: Sequence[Event]) -> Any:
-        """Return equidistant times, the last of them the end."""
+        """Equidistant sample times, of which the last is the end."""
         count = max(event.samples for event in events)
         left = (np.arange(count - 1, -1, -1) / count).astype(self.end.dtype)
         return self.end - (self.end - self.begin) * left
 
 
 def untouched(begin: Any, end: Any, sides: Any) -> Bracket:
-    """Return the bracket of an interval in which nothing has been looked for."""
+    """The bracket of an interval that has not been searched yet."""
     return Bracket(begin, end, sides, np.asarray(-1), np.asarray(0.0))
 
 
 def values(events: Sequence[Event], space: AbstractSpace, ts: Array, ys: State) -> Float[Array, "times events"]:
-    """Return the events' functions at ambient states, times first.
+    """Values of the events' functions at ambient states, times first.
 
     Raises:
-        ValueError: unless each is traceable and returns one real number.
+        ValueError: unless each function is traceable and returns one real number.
     """
     at = lambda t, y: jnp.stack([_value(k, event, t, space.project(y)) for k, event in enumerate(events)])
     return jax.vmap(at)(ts, ys)
@@ -87,28 +88,28 @@ def _value(index: int, event: Event, t: Time, x: State) -> Scalar:
 def signs(
     events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State
 ) -> tuple[Float[Array, " events"], Float[Array, " events"]]:
-    """Return the events' values at one state and their signs, 0 where rounding of state or time could change the sign.
+    """Values of the events at one state, and their signs, 0 where rounding could change the sign.
 
-    The state at which an event was located has the sign 0: a path from there on would meet the event again at once.
+    The state at which an event was located has sign 0, because a path from there would meet the event again at once.
     """
     value, noise = _noise(events, space, t, y, velocity, NOISE)
     return value, jnp.where(jnp.abs(value) <= noise, 0, jnp.sign(value))
 
 
 def before_reset(events: Sequence[Event], y0: State) -> State:
-    """Return the state before the reset after which a path starts, or else the start itself."""
+    """The state before the reset from which a path starts, or the start itself without a reset."""
     return next((event.before for event in events if isinstance(event, AfterReset)), y0)
 
 
 def first_signs(
     events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State, velocity_before: State
 ) -> tuple[Float[Array, " events"], Float[Array, " events"]]:
-    """Return the events' values at the start of a path and the signs that they have just after it, 0 if unknown.
+    """Values of the events at the start of a path, and their signs just after it, 0 if unknown.
 
-    Of an event that is zero at the start, up to rounding, this is the sign of its derivative along the flow. One whose
-    derivative is zero, too, and that occurred before the reset from which the path starts, has the sign from before.
-    `velocity_before` is the velocity of `before_reset(events, y)`. One that waits on its zero has the sign from before
-    the reset, so that it occurs, if that is the opposite one.
+    For an event that is zero at the start, up to rounding, the sign is that of its derivative along the flow. If the
+    derivative is zero too, an event that occurred before the reset keeps its sign from before. `velocity_before` is the
+    velocity of `before_reset(events, y)`. An event that waits on its zero takes its sign from before the reset if that
+    sign is the opposite one, so that it occurs.
     """
     value, noise, smooth = _near(events, space, t, y, velocity)
     ks = jnp.arange(9, dtype=t.dtype)
@@ -135,9 +136,9 @@ def first_signs(
 def _near(
     events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State
 ) -> tuple[Float[Array, " events"], Float[Array, " events"], Bool[Array, " events"]]:
-    """Return the events' values, their noise, and whether they are continuous there.
+    """Values of the events, their noise, and whether they are continuous at this state.
 
-    Where one jumps, or has a pole, the change is no larger over twice the distance.
+    Near a jump or a pole, the change over twice the distance is no larger.
     """
     value, noise = _noise(events, space, t, y, velocity, NOISE)
     return value, noise, _noise(events, space, t, y, velocity, 2 * NOISE)[1] >= 1.5 * noise
@@ -148,7 +149,7 @@ def _unit(y: State, units: float) -> float:
 
 
 def _rounded(y: State, k: Array, units: float) -> State:
-    """Return a state moved by so many units of rounding, in a direction for each k; in none for k = 0."""
+    """A state moved by `units` rounding errors, in another direction for each k; unchanged for k = 0."""
 
     def move(x: Array) -> Array:
         pattern = jnp.sin(k * jnp.arange(1, x.size + 1, dtype=k.dtype)).astype(x.dtype).reshape(x.shape)
@@ -160,7 +161,7 @@ def _rounded(y: State, k: Array, units: float) -> State:
 def _noise(
     events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State, units: float
 ) -> tuple[Float[Array, " events"], Float[Array, " events"]]:
-    """Return the events' values, and how far so many units of rounding of state and time move them."""
+    """Values of the events, and how much `units` rounding errors of state and time change them."""
     unit = _unit(y, units)
     size = lambda x: jnp.max(jnp.abs(x), initial=0)
     largest = lambda tree: jnp.max(jnp.stack([size(leaf).astype(t.dtype) for leaf in jax.tree.leaves(tree)]))
@@ -171,30 +172,30 @@ def _noise(
         return t + unit * jnp.sin(k) * jnp.abs(t), jax.tree.map(move, _rounded(y, k, units), velocity)
 
     moved = values(events, space, *jax.vmap(near)(jnp.arange(9, dtype=t.dtype)))
-    noise = jnp.abs(moved - moved[:1])  # the first is the state itself
+    noise = jnp.abs(moved - moved[:1])  # the first is the unperturbed state
     return moved[0], jnp.max(jnp.where(jnp.isfinite(noise), noise, 0), axis=0)
 
 
 def _rates(
     events: Sequence[Event], space: AbstractSpace, t: Array, ys: State, velocity: State
 ) -> Float[Array, "states events"]:
-    """Return the derivatives of the events' functions along the flow at states, 0 of one that JAX cannot derive."""
+    """Derivatives of the events' functions along the flow at states; 0 where JAX cannot differentiate."""
 
     def rate(event: Event, y: State) -> Array:
         at = lambda t, y: _value(0, event, t, space.project(y))
         try:
             return jax.jvp(at, (t, y), (jnp.ones_like(t), velocity))[1]
-        except (TypeError, ValueError, NotImplementedError):  # a callback, or a function with a reverse mode alone
+        except (TypeError, ValueError, NotImplementedError):  # a callback, or a function with only a reverse mode
             return jnp.zeros(())
 
     return jax.vmap(lambda y: jnp.stack([rate(event, y) for event in events]))(ys)
 
 
 def narrowed(events: Sequence[Event], bracket: Bracket, ts: Any, values: Any) -> Bracket:
-    """Return the part of a bracket between the sub-samples at `ts` before and at the first event; NumPy or JAX.
+    """Narrow a bracket to the samples just before and at the first event; works in NumPy and JAX.
 
-    An event occurs where its value is zero, has another sign than the last one, or is NaN. Without any, the part is
-    empty, and what was known of the end of the bracket stays so.
+    An event occurs where its value is zero, has changed sign, or is NaN. Without any event the bracket becomes empty,
+    and what was known at its end is kept.
     """
     xp = values.__array_namespace__()
     directions = np.array([[float(event.direction) for event in events]])
@@ -218,7 +219,7 @@ def narrowed(events: Sequence[Event], bracket: Bracket, ts: Any, values: Any) ->
 
 
 def located(events: Sequence[Event], space: AbstractSpace, step: Bracket, path: Callable[[Array], State]) -> Bracket:
-    """Return the first event in a step with the states `path(t)`, between neighbouring floats; for `jit`."""
+    """Locate the first event within a step with states `path(t)`, between neighbouring floats, under `jit`."""
 
     def narrow(looked: tuple[Array, Bracket]) -> tuple[Array, Bracket]:
         bracket = looked[1]
@@ -230,9 +231,9 @@ def located(events: Sequence[Event], space: AbstractSpace, step: Bracket, path: 
 
 
 def at_end(events: Sequence[Event], last: Bracket, signs: Float[Array | np.ndarray, " events"]) -> Bracket:
-    """Return what was found on a path, or else the event that is zero, up to rounding, at its end.
+    """The event found on a path, or else an event that is zero, up to rounding, at its end.
 
-    It counts there, because as the start of another path it does not.
+    It must count here, because it will not count as the start of another path.
     """
     reached = narrowed(events, last, last.end[None], signs[None])
     return jax.tree.map(lambda a, b: signs.__array_namespace__().where(last.event < 0, a, b), reached, last)
@@ -246,7 +247,7 @@ def check_begin(values: Array | np.ndarray) -> None:
 
 
 def check_end(found: Bracket) -> None:
-    """Raise `ValueError` if what was found is an event that is NaN."""
+    """Raise `ValueError` if the located event is NaN."""
     if np.isnan(found.value):
         where = f"number {int(found.event)} is NaN at t = {float(found.end):.6g}"
-        raise ArgumentError("events", "be numbers on the whole path", where)
+        raise ArgumentError("events", "not be NaN anywhere on the path", where)

@@ -1,4 +1,4 @@
-"""States as flat vectors of float64, and fields of them for solvers on the host."""
+"""States as flat float64 vectors, and vector fields of them for solvers on the host."""
 
 import functools
 from collections.abc import Callable
@@ -18,47 +18,48 @@ from dynsim.systems.base import AbstractFlow
 
 FlatField = Callable[[float, np.ndarray], np.ndarray]
 
-COLUMNS = 64  # of a Jacobian at a time, so that a wide one needs no more memory than it has entries
-INCREMENT = float(np.sqrt(np.finfo(float).eps))  # of a difference, relative to the largest entry of the state
+COLUMNS = 64  # columns of a Jacobian computed at a time, which bounds the memory for wide Jacobians
+# increment of a difference quotient, relative to the largest entry of the state
+INCREMENT = float(np.sqrt(np.finfo(float).eps))
 
 
 class Unravel(NamedTuple):
-    """The way back from a flat vector to a state; hashable, and compiled into what it is used in."""
+    """The map from a flat vector back to a state; hashable, and compiled into the functions that use it."""
 
     tree: Any
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[np.dtype, ...]
 
     def __call__(self, flat: ArrayLike) -> State:
-        """Return the state in JAX arrays."""
+        """The state in JAX arrays."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
         pieces = jnp.split(jnp.asarray(flat), ends)
         leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
         return jax.tree.unflatten(self.tree, leaves)
 
     def on_host(self, flat: np.ndarray) -> State:
-        """Return the state in NumPy arrays."""
+        """The state in NumPy arrays."""
         pieces = np.split(flat, np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1])
         leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
         return jax.tree.unflatten(self.tree, leaves)
 
 
 def flattened(y0: State) -> tuple[np.ndarray, Unravel]:
-    """Return a state as one float64 vector and the way back, on the host: `ravel_pytree` would compile twice."""
+    """Flatten a state to a float64 vector on the host, with the map back; `ravel_pytree` would compile twice."""
     leaves, tree = jax.tree.flatten(y0)
     flat = np.concatenate([np.asarray(leaf, float).ravel() for leaf in leaves])
     return flat, Unravel(tree, tuple(leaf.shape for leaf in leaves), tuple(leaf.dtype for leaf in leaves))
 
 
 def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray) -> FlatField:
-    """Return the field of flat vectors; compiled once for all flows of one kind, whatever their numbers.
+    """Vector field of flat states, compiled once for all flows of one kind.
 
-    A field that cannot be traced, because it calls NumPy or branches on its state, is called as it is.
+    A field that cannot be traced, because it calls NumPy or branches on its state, is called directly.
     """
     leaves, field = _of_one_kind(_compiled, flow, unravel)
-    both = np.append(t0, flat)  # time and state in one array: each argument takes a microsecond
+    both = np.append(t0, flat)  # one array for both, because each argument takes a microsecond
     try:
-        if np.iscomplexobj(field(leaves, both)):  # NumPy would leave the imaginary part out
+        if np.iscomplexobj(field(leaves, both)):  # NumPy would drop the imaginary part
             raise ArgumentError("flow", "have a real velocity", "has a complex one")
     except jax.errors.JAXTypeError:
         return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
@@ -73,17 +74,18 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
 def flat_jacobian(
     flow: AbstractFlow, unravel: Unravel, field: FlatField, t0: float, flat: np.ndarray
 ) -> FlatField | None:
-    """Return the Jacobian by the state of the flow's `flat_field`; None if it cannot be traced or differentiated.
+    """Jacobian of `flat_field` with respect to the state; None if it cannot be traced or differentiated.
 
-    SciPy's differences are not used: near an equilibrium, where the field is small and its Jacobian is not, it makes
-    their increments smaller until they are lost in the rounding of the field, and its implicit methods hardly move.
-    A column that is not finite, as where a norm is zero, is a quotient of differences instead.
+    SciPy's finite differences are avoided. Near an equilibrium, where the field is small but its Jacobian is not, SciPy
+    shrinks their increments until they drown in the rounding error of the field, and its implicit methods stall. A
+    column that is not finite, as where a norm is zero, is replaced by a difference quotient.
     """
     leaves, jacobian = _of_one_kind(_differentiated, flow, unravel)
     both = np.append(t0, flat)
     try:
         jacobian(leaves, both)
-    except (jax.errors.JAXTypeError, NotImplementedError, TypeError, ValueError):  # a callback, a rule for `vjp` alone
+    # a callback, or a function with only a `vjp` rule
+    except (jax.errors.JAXTypeError, NotImplementedError, TypeError, ValueError):
         return None
 
     def evaluated(t: float, y: np.ndarray) -> np.ndarray:
@@ -99,13 +101,13 @@ def flat_jacobian(
 
 
 def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[list[Array], Callable[..., Array]]:
-    """Return the arrays of a flow, and what `compiled` makes of the rest of it, the same for flows of one kind."""
+    """Arrays of a flow, and `compiled` applied to the rest of it, which flows of one kind share."""
     arrays, others = eqx.partition(without_periods(flow), eqx.is_array)
-    leaves, tree = jax.tree.flatten(arrays)  # here, not at every evaluation: it takes as long as one
-    static, rest = jax.tree.flatten(others)  # a flow that holds a dictionary has no hash, its parts have
+    leaves, tree = jax.tree.flatten(arrays)  # flattened once, because it takes as long as an evaluation
+    static, rest = jax.tree.flatten(others)  # a flow with a dictionary is not hashable, but its parts are
     try:
         return leaves, compiled(tree, tuple(static), rest, unravel)
-    except TypeError:  # something static that cannot be hashed
+    except TypeError:  # a static part is not hashable
         return leaves, compiled.__wrapped__(tree, tuple(static), rest, unravel)
 
 
@@ -114,7 +116,7 @@ def _on_host(v: State) -> np.ndarray:
 
 
 def _field(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
-    """Return the field of the time and a flat state in one array, for the arrays of a flow."""
+    """Vector field of time and flat state in one array, for the arrays of a flow."""
 
     def field(leaves: list[Array], both: Any) -> Array:
         whole = eqx.combine(jax.tree.unflatten(tree, leaves), jax.tree.unflatten(rest, static))

@@ -1,4 +1,4 @@
-"""Integration of token flows with U = c I in the span of the starting tokens: the same states with less work."""
+"""Integrate token flows with U = c I in the span of the initial tokens: the same states with less work."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,34 +16,34 @@ from dynsim.systems.tokens.span_form import SpanForm, check_spannable
 
 
 class InSpan(AbstractIntegrator):
-    """Another integrator, applied to the span form of a token flow with U = c I; states come back as tokens.
+    """Solve a token flow with U = c I in its span form by another integrator; states are returned as tokens.
 
-    Exact up to the solver's tolerance, which is that of the coordinates. Worth it with fewer tokens than dimensions.
+    Exact up to the solver's tolerance, which applies to the coordinates. Worthwhile for fewer tokens than dimensions.
     """
 
     inner: AbstractIntegrator
 
     def __init__(self, inner: AbstractIntegrator | None = None):
-        """Store the integrator that does the work, `Diffrax()` by default."""
+        """Store the inner integrator; `Diffrax()` by default."""
         self.inner = Diffrax() if inner is None else inner
 
     @property
     def batched(self) -> bool:
-        """Whether many starts can be solved together."""
+        """Whether many initial states can be solved together."""
         return self.inner.batched
 
     def tightened(self, factor: float = 10.0) -> "InSpan":
-        """Return the method with smaller tolerances of the integrator that does the work."""
+        """The same method with tighter tolerances of the inner integrator."""
         return InSpan(self.inner.tightened(factor))
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the tokens at `ts`, and statistics."""
+        """Solve for the tokens at `ts`, and statistics."""
         form = _form(flow, y0)
         ys, stats = self.inner.integrate(form, form.start, ts)
         return _tokens(form, ys).at[0].set(y0), stats
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
-        """Return the tokens at any times between two, and statistics."""
+        """Solve from `t0` to `t1` and return a function for the tokens at any times between, and statistics."""
         form = _form(flow, y0)
         states, stats = self.inner.dense(form, form.start, t0, t1)
         return _TokensAt(states, form), stats
@@ -57,7 +57,7 @@ class InSpan(AbstractIntegrator):
         *,
         coordinates: Coordinates = unchanged,
     ) -> tuple[Any, State, Stats]:
-        """Return `fn(t, x)` of the tokens x at `ts`, the last tokens and statistics, for each start."""
+        """Evaluate `fn(t, x)` of the tokens x at `ts` for each initial state; also final tokens and statistics."""
         if coordinates is not unchanged:
             raise ArgumentError("coordinates", "be left out: `InSpan` has its own", "is given")
         for flow in flows:
@@ -67,7 +67,7 @@ class InSpan(AbstractIntegrator):
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
-        """Integrate up to the first event of the tokens."""
+        """Integrate up to the first event, evaluated on the tokens."""
         form = _form(flow, y0)
         on_tokens = [Event(_OnTokens(event.fn, form), event.direction, event.samples) for event in events]
         ys, stats, t, final, fired = self.inner.locate(form, form.start, ts, on_tokens)

@@ -1,4 +1,4 @@
-"""Integrators for stiff flows: of one start, and of many in one program."""
+"""Ready-made integrators for stiff flows: for one initial state, and for many in one program."""
 
 import diffrax as dfx
 
@@ -8,29 +8,30 @@ from dynsim.integrators.scipy_backend import Scipy
 
 
 def stiff(rtol: float = 1e-9) -> Scipy:
-    """Return an integrator for stiff flows, such as a fast-slow system with any epsilon: Radau IIA of order 5.
+    """Radau IIA integrator of order 5 for stiff flows, such as fast-slow systems with any epsilon.
 
-    Its steps follow the slow variable, whatever the ratio of the time scales: on the van der Pol oscillator, jumps
-    included, it needs 900 steps at epsilon = 1e-2 and 1,800 at 1e-8, where diffrax's Kvaerno5 needs 3,000 and 47,000
-    with the tolerance 1e-8. It is not for `vmap`; an ensemble takes its members one by one, or `Diffrax(Kvaerno5())`.
+    Its steps follow the slow variable, whatever the ratio of the time scales. On the van der Pol oscillator, jumps
+    included, it takes 900 steps at epsilon = 1e-2 and 1,800 at 1e-8, where diffrax's Kvaerno5 takes 3,000 and 47,000
+    with the tolerance 1e-8. It does not work under `vmap`: an ensemble solves its members one by one, or uses
+    `Diffrax(Kvaerno5())`.
 
-    It damps whatever its step does not resolve, growing modes too: with a loose tolerance it may stay on a repelling
-    branch that it started on, where the flow leaves it.
+    It damps everything that its step does not resolve, including growing modes. With a loose tolerance it may stay on a
+    repelling branch on which it started, although the flow leaves it.
 
     Args:
-        rtol: relative tolerance; the absolute one is a hundredth of it.
+        rtol: relative tolerance; the absolute tolerance is a hundredth of it.
     """
     rtol = number("rtol", rtol)
     return Scipy(method="Radau", rtol=rtol, atol=rtol / 100)
 
 
 def implicit(rtol: float) -> Diffrax:
-    """Return an integrator for many starts of a stiff flow in one program: Kvaerno's method of order 4.
+    """Kvaerno's method of order 4 for stiff flows with many initial states in one program.
 
-    On the Oregonator it takes half of the time of that of order 5, or less, at tolerances of 1e-6 and 1e-8.
+    On the Oregonator it takes at most half the time of Kvaerno's method of order 5 at tolerances of 1e-6 and 1e-8.
 
     Args:
-        rtol: relative tolerance; the absolute one is a hundredth of it.
+        rtol: relative tolerance; the absolute tolerance is a hundredth of it.
     """
     rtol = number("rtol", rtol)
     return Diffrax(dfx.Kvaerno4(), rtol=rtol, atol=rtol / 100)

@@ -1,4 +1,4 @@
-"""Integration by SciPy: independent code at tighter tolerances, to confirm what diffrax finds."""
+"""Integration by SciPy: an independent implementation at tighter tolerances, to confirm diffrax's results."""
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
@@ -41,9 +41,9 @@ from dynsim.systems.base import AbstractFlow
 
 
 class StepOutput:
-    """The states within a solver's last step, which began at `y`, before it takes the next one.
+    """States within a solver's last step, which began at `y`, available before the next step is taken.
 
-    `start(t, y, end)` makes another such solver.
+    `start(t, y, end)` creates another solver of the same kind.
     """
 
     def __init__(self, start: functools.partial, solver: Any, y: np.ndarray):
@@ -57,7 +57,7 @@ class StepOutput:
 
     @functools.cached_property
     def solves(self) -> bool:
-        """Whether the dense output solves the equation well enough."""
+        """Whether the dense output satisfies the equation closely enough."""
         (begin, end), tolerances = self.ends, self.start.keywords
         states = self.dense(begin + NODES * (end - begin))
         t, y = begin + PLACE * (end - begin), states @ AT_PLACE
@@ -65,16 +65,16 @@ class StepOutput:
         return bool(np.all(missed <= MISS * (tolerances["atol"] + tolerances["rtol"] * np.abs(y))))
 
     def settled(self) -> "StepOutput":
-        """Return this output, computed before the solver takes its next step."""
-        _ = self.solves  # and with it the dense output
+        """Compute the output before the solver takes its next step."""
+        _ = self.solves  # computes the dense output too
         return self
 
     def rough(self, ts: np.ndarray) -> np.ndarray:
-        """Return the states of the dense output, and the solver's own at the end, the last of the times."""
+        """States from the dense output, with the solver's own state at the end, which is the last of the times."""
         return np.vstack([self.dense(ts[:-1]).T, self.last])
 
     def __call__(self, ts: np.ndarray) -> np.ndarray:
-        """Return the states at increasing times within the step, one in each row."""
+        """States at increasing times within the step, one in each row."""
         if np.all(ts == self.ends[1]):
             return np.tile(self.last, (len(ts), 1))
         if self.solves:
@@ -85,7 +85,7 @@ class StepOutput:
                 solver = self.start(t, y, end)
                 while solver.status == "running":
                     solver.step()
-                if solver.status == "failed":  # on a way that the step before has been
+                if solver.status == "failed":  # although the previous step went this way
                     return self.dense(ts).T
                 t, y = end, solver.y
             found.append(y)
@@ -93,14 +93,14 @@ class StepOutput:
 
 
 class PathOutput:
-    """The states at any time of an integration, from the outputs of its steps in their order."""
+    """States at any time of an integration, from the outputs of its steps in order."""
 
     def __init__(self, t0: float, y0: np.ndarray, steps: Sequence[StepOutput]):
         self.t0, self.y0, self.steps = t0, y0, steps
         self.ends = np.array([step.ends[1] for step in steps])
 
     def __call__(self, ts: np.ndarray) -> np.ndarray:
-        """Return the states at times in any order, one in each row; NaN after the last step."""
+        """States at times in any order, one in each row; NaN after the last step."""
         found = np.full((len(ts), self.y0.size), np.nan)
         places = np.where(ts > self.t0, np.searchsorted(self.ends, ts), -1)
         found[places < 0] = self.y0
@@ -111,40 +111,43 @@ class PathOutput:
 
 
 def _weights(place: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of values at `NODES` in the value, and in the slope, of their polynomial at a place."""
+    """Weights of the values at `NODES` in the interpolating polynomial and in its derivative at a place."""
     powers = np.vander(2 * NODES - 1, increasing=True)
     x, k = 2 * place - 1, np.arange(len(NODES))
     slopes = np.concatenate([[0.0], 2 * k[1:] * x ** (k[1:] - 1)])
     return np.linalg.solve(powers.T, x**k), np.linalg.solve(powers.T, slopes)
 
 
-NODES = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2  # of a step: as many as fix every method's polynomial
+# relative to a step: enough nodes to determine every method's polynomial
+NODES = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2
 
 
-PLACE = 0.3  # of a step, where a dense output is looked at: no node, and no symmetric place
+PLACE = 0.3  # relative to a step, where the dense output is checked: neither a node nor a symmetric place
 
 
 AT_PLACE, SLOPE_AT_PLACE = _weights(PLACE)
 
 
-MISS = 300.0  # tolerances by which a dense output may miss the equation over a step; its error is some tenth of that
+MISS = 300.0  # largest residual of the dense output over a step, in tolerances; its error is about a tenth of that
 
 
-FILLED = 2**20  # saved numbers: of more, a program for their shape is the smaller part of the work
-ROUNDINGS = 8  # of float32, relative to the state: a smaller tolerance is not reached
-IMPLICIT = ("Radau", "BDF")  # methods that take an exact Jacobian
+FILLED = 2**20  # of saved numbers; above it, padding to a common shape costs more than a compilation
+ROUNDINGS = 8  # float32 rounding errors, relative to the state: smaller tolerances cannot be reached
+IMPLICIT = ("Radau", "BDF")  # methods that accept an exact Jacobian
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
 class Scipy(AbstractIntegrator):
-    """A SciPy solver on the jitted field; not for `vmap` or `jit`. `longest_step` is that of `Diffrax`.
+    """A SciPy solver applied to the compiled vector field; it does not work under `vmap` or `jit`.
 
-    A field that calls NumPy, or branches on its state, cannot be compiled and is called as it is, which is slower.
-    Radau and BDF have the exact Jacobian of a field that can be differentiated, and SciPy's differences else.
+    `longest_step` limits the steps, as in `Diffrax`. A field that calls NumPy, or branches on its state, cannot be
+    compiled and is called directly, which is slower. Radau and BDF use the exact Jacobian of a field that can be
+    differentiated, and SciPy's differences otherwise.
 
-    Saved states come from the dense output of a step, or, where that does not solve the equation to some hundred
-    tolerances, from steps that end there: it is less accurate than the steps, by four digits where stability and not
-    accuracy sets their length. A state in float32 is solved to eight units of its rounding at best.
+    Saved states come from the dense output of a step. It is less accurate than the steps, by four digits where
+    stability rather than accuracy limits their length. Where it does not satisfy the equation up to some hundred
+    tolerances, additional steps end at the saved times. A float32 state is solved to eight times its rounding error at
+    best.
     """
 
     method: str = eqx.field(static=True, default="DOP853")
@@ -161,7 +164,7 @@ class Scipy(AbstractIntegrator):
         check_longest_step(self.longest_step)
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the states at `ts`, projected to the space, and statistics."""
+        """Solve for the states at `ts`, projected to the space, and statistics."""
         return self._follow(flow, y0, np.asarray(ts, float), ())[:2]
 
     def locate(
@@ -172,7 +175,7 @@ class Scipy(AbstractIntegrator):
         return ys, stats, t, flow.space.project(flattened(y0)[1](flat)), fired
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
-        """Return the states at any times between two, from the solver's steps, and statistics."""
+        """Solve from `t0` to `t1` and return a function for the states at any times between, and statistics."""
         steps: list[StepOutput] = []
         ends = np.array([t0, t1], float)
         _, stats, *_ = self._follow(flow, y0, ends, (), steps)
@@ -221,7 +224,7 @@ class Scipy(AbstractIntegrator):
 
 
 class _FlatOutput(NamedTuple):
-    """The states of an integration of flat vectors at times in any order; NumPy: not for `jit`."""
+    """States of an integration at times in any order; it uses NumPy and does not work under `jit`."""
 
     output: PathOutput
     unravel: Unravel
@@ -231,7 +234,7 @@ class _FlatOutput(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """One accepted step: its ends, its states at times within, the event in it; or how the integration failed."""
+    """One accepted step: its ends, its states in between, and its event; or how the integration failed."""
 
     t0: float
     t1: float
@@ -242,7 +245,7 @@ class _Piece(NamedTuple):
 
 
 class _Walk(NamedTuple):
-    """The solver, restarted at every breakpoint, step by step."""
+    """The solver, step by step, restarted at every breakpoint."""
 
     integrator: Scipy
     flow: AbstractFlow
@@ -252,7 +255,7 @@ class _Walk(NamedTuple):
     jacobian: FlatField | None = None
 
     def pieces(self, ts: np.ndarray, y: np.ndarray) -> Iterator[_Piece]:
-        """Yield the steps from `ts[0]` to `ts[-1]`, or to an event or a failure."""
+        """Yield the steps from `ts[0]` to `ts[-1]`, or up to an event or a failure."""
         import scipy.integrate as si
 
         edges = [ts[0], *self.flow.breakpoints(float(ts[0]), float(ts[-1])), ts[-1]]
@@ -286,19 +289,19 @@ class _Walk(NamedTuple):
             y = solver.y
 
     def differentiated(self, last: float) -> dict[str, FlatField]:
-        """Return the Jacobian up to a time for a method that takes one, nothing for the others."""
+        """The Jacobian up to a time, as a keyword for methods that accept one."""
         jacobian = self.jacobian
         return {} if jacobian is None else {"jac": lambda t, y: jacobian(min(t, last), y)}
 
     def tolerances(self, y: np.ndarray) -> dict[str, float]:
-        """Return the tolerances, for a field in float32 none below its rounding, which steps cannot make smaller."""
+        """Tolerances; for a float32 field at least its rounding error, which shorter steps cannot reduce."""
         rounding = max(float(np.finfo(dtype).eps) for dtype in self.unravel.dtypes)
         least = ROUNDINGS * rounding if rounding > np.finfo(float).eps else 0.0
         size = float(np.max(np.abs(y), initial=0.0))
         return {"rtol": max(self.integrator.rtol, least), "atol": max(self.integrator.atol, least * size)}
 
     def outcome(self, solver: Any, left: int) -> Outcome:
-        """Return why the solver cannot go on; `FINISHED` if it can."""
+        """Why the solver cannot go on; `FINISHED` if it can."""
         if not np.all(np.isfinite(solver.y)):
             return Outcome.NON_FINITE
         if solver.status == "failed":
@@ -307,7 +310,7 @@ class _Walk(NamedTuple):
         return Outcome.MAX_STEPS if left <= 0 and solver.status == "running" else Outcome.FINISHED
 
     def begin(self, t: float, y: np.ndarray) -> Any:
-        """Return the signs of the events at the start; raise `ValueError` unless they are finite there."""
+        """Signs of the events at the start; raise `ValueError` unless they are finite there."""
         if not self.events:
             return ()
         start = self.unravel(y)
@@ -320,12 +323,12 @@ class _Walk(NamedTuple):
         return sides
 
     def signs(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the events at a flat state, and their signs up to rounding."""
+        """Values of the events at a flat state, and their signs up to rounding."""
         state, velocity = self.unravel(y), self.unravel(self.field(t, y))
         return jax.tree.map(np.asarray, _signs(self.events, self.flow.space, jnp.asarray(t), state, velocity))
 
     def look(self, solver: Any, output: StepOutput, sides: Any, end: float) -> tuple[_Piece, Any]:
-        """Return the last step, cut at its first event, and the events' signs at its end."""
+        """The last step, cut at its first event, and the events' signs at its end."""
         whole = _Piece(solver.t_old, solver.t, solver.y, output, -1, Outcome.FINISHED)
         if not self.events:
             return whole, sides
@@ -344,23 +347,23 @@ class _Walk(NamedTuple):
         return _Piece(solver.t_old, t, output(np.array([t]))[0], output, int(found.event), Outcome.FINISHED), sides
 
     def narrowed(self, bracket: Bracket, states: Callable[[np.ndarray], np.ndarray]) -> Bracket:
-        """Return the part of a bracket in which the first event lies."""
+        """Narrow a bracket to the part that contains the first event."""
         ts = bracket.samples(self.events)
         found = _values(self.events, self.flow.space, self.unravel, ts, states(ts))
         return narrowed(self.events, bracket, ts, np.asarray(found))
 
 
 def _no_states(ts: np.ndarray) -> np.ndarray:
-    """Return the states of a step that failed: none."""
+    """No states, for a step that failed."""
     return np.empty((len(ts), 0))
 
 
 def _overflows(solver: Any) -> bool:
-    """Take a step, and return whether SciPy's linear algebra refused a Jacobian that is not finite."""
+    """Take a step; True if SciPy's linear algebra refused a Jacobian that is not finite."""
     try:
         with np.errstate(all="ignore"):
             solver.step()
-    except ValueError:  # of `lu_factor`; the field has been traced by now and raises nothing any more
+    except ValueError:  # from `lu_factor`; the field has been traced already and raises nothing more
         return True
     return False
 
@@ -371,14 +374,15 @@ _first_signs = eqx.filter_jit(first_signs)
 
 @eqx.filter_jit
 def _values(events, space, unravel, ts, ys):
-    """Return the events at flat states, times first."""
+    """Values of the events at flat states, times first."""
     return values(events, space, ts, jax.vmap(unravel)(ys))
 
 
 def _finish(space: AbstractSpace, unravel: Unravel, saved: np.ndarray) -> tuple[State, Array]:
-    """Return the saved states on the space, and the largest defect before, in one program for up to 16, 32, ... times.
+    """Project the saved states to the space, with the largest defect before, padded to 16, 32, ... times.
 
-    The last state is repeated up to such a number, unless more than `FILLED` numbers are saved.
+    The last state is repeated up to such a number, so that few shapes are compiled, unless more than `FILLED` numbers
+    are saved.
     """
     count = len(saved)
     full = room_for(count, least=16) if saved.size <= FILLED else count
@@ -393,5 +397,5 @@ def _on_space(space: AbstractSpace, unravel: Unravel, saved: np.ndarray | Array)
 
 @eqx.filter_jit
 def _unravelled(unravel: Unravel, flat: np.ndarray | Array) -> State:
-    """Return flat states, times first, as states."""
+    """Convert flat states, times first, to states."""
     return jax.vmap(unravel)(flat)

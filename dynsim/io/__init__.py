@@ -1,1 +1,1 @@
-"""Files: arrays in npz archives, objects as data, and checkpoints of long runs."""
+"""Files: arrays in npz archives, serialised objects, and checkpoints of long runs."""

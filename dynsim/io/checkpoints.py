@@ -1,4 +1,4 @@
-"""Checkpoints of a long run: a folder with one file for each finished part, from which the run resumes."""
+"""Checkpoints of a long run: a folder with one file per finished part, from which the run resumes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,13 +14,13 @@ from dynsim.io.npz import read_arrays, writable_folder, write_arrays
 
 
 class Checkpoints:
-    """Numbered parts of one run, each a PyTree of arrays in a file of its own, written completely or not at all.
+    """Numbered parts of one run, each a PyTree of arrays in its own file, written atomically.
 
     Attributes:
         folder: the folder of the files.
-        digest: what identifies the run; every file holds it, and a file with another digest is refused.
-        structure: the tree structure of every part, as `jax.tree.structure` returns it; None for named arrays.
-        of: what makes two runs the same, in words.
+        digest: identifies the run; every file contains it, and a file with another digest is refused.
+        structure: the tree structure of every part, from `jax.tree.structure`; None for named arrays.
+        of: what two runs must share to be the same, in words.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Checkpoints:
         structure: Any,
         of: str = "the same system, starts, times, observable and options",
     ):
-        """Create the folder if it is missing; raise `ValueError` if it cannot be written to."""
+        """Create the folder if it is missing; raise `ValueError` if it is not writable."""
         self.folder = writable_folder("folder", Path(folder))
         self.digest = digest
         self.structure = structure
@@ -40,20 +40,20 @@ class Checkpoints:
         return self.folder / f"part-{index:05d}.npz"
 
     def has(self, index: int) -> bool:
-        """Return whether part `index` has been saved; raise `ValueError` if its file belongs to another run."""
+        """Whether part `index` has been saved; raise `ValueError` if its file belongs to another run."""
         return self._file(index).exists() and bool(self._arrays(index))
 
     def load(self, index: int) -> PyTree:
-        """Return part `index`; raise `ValueError` if it has not been saved, or its file belongs to another run."""
+        """Load part `index`; raise `ValueError` if it has not been saved or belongs to another run."""
         arrays = self.read(index)
         return jax.tree.unflatten(self.structure, [jnp.asarray(arrays[f"leaf-{k}"]) for k in range(len(arrays))])
 
     def save(self, index: int, part: PyTree) -> None:
-        """Write part `index`; raise `ValueError` if the file cannot be written."""
+        """Save part `index`; raise `ValueError` if the file cannot be written."""
         self.write(index, {f"leaf-{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(part))})
 
     def read(self, index: int) -> dict[str, np.ndarray]:
-        """Return part `index` as named arrays; raise `ValueError` as `load` does."""
+        """Read part `index` as named arrays; raise `ValueError` as `load` does."""
         return {name: array for name, array in self._arrays(index).items() if name != "digest"}
 
     def write(self, index: int, arrays: Mapping[str, np.ndarray]) -> None:

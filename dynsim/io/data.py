@@ -1,4 +1,4 @@
-"""Paths of data files, which are not part of the library but in a folder that the user names."""
+"""Paths of data files, which are not part of the library but live in a folder that the user names."""
 
 import os
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from dynsim.errors import ArgumentError, UnavailableError
 
 VARIABLE = "DYNSIM_DATA"
-"""The environment variable that names the folder."""
+"""Environment variable that names the folder of data files."""
 
 
 def use_data(folder: Path | None) -> None:
-    """Let this process, and those that it starts, find data files in `folder`; None leaves all as it is.
+    """Let this process and its child processes find data files in `folder`; None changes nothing.
 
     Raises:
         ValueError: if the folder does not exist.
@@ -18,15 +18,15 @@ def use_data(folder: Path | None) -> None:
     if folder is None:
         return
     if not folder.is_dir():
-        raise ArgumentError("data", "name a folder", f"`{folder}` is none")
+        raise ArgumentError("data", "name a folder", f"`{folder}` is not one")
     os.environ[VARIABLE] = str(folder)
 
 
 def data_file(name: str, folder: str | Path | None = None) -> Path:
-    """Return the path of the data file `name` in `folder`, by default in the folder that `DYNSIM_DATA` names.
+    """Path of the data file `name` in `folder`, by default in the folder named by `DYNSIM_DATA`.
 
     Raises:
-        UnavailableError: if no folder is given, or the file is not in it.
+        UnavailableError: if no folder is given, or it does not contain the file.
     """
     place = os.environ.get(VARIABLE, "") if folder is None else str(folder)
     if not place:

@@ -1,4 +1,4 @@
-"""Locks: one running process for each folder of parts; the lock of a process that was killed does not count."""
+"""Locks that allow one running process per folder of parts; a lock left by a killed process is ignored."""
 
 import contextlib
 import json
@@ -14,10 +14,10 @@ NAME = ".running"
 
 @contextlib.contextmanager
 def held(name: str, folder: Path, file: str = NAME) -> Iterator[None]:
-    """Hold a folder within this context: a `file` in it says which process runs, on which machine, and since when.
+    """Hold a folder within this context: `file` records which process runs, on which machine, and since when.
 
-    A file whose process has ended, by its number and its start, is replaced. One of another machine cannot be judged,
-    and counts as running.
+    A lock whose process has ended, judged by its number and its start, is replaced. A lock from another machine cannot
+    be judged and counts as running.
 
     Raises:
         ValueError: for the argument `name`, if another run holds the folder.
@@ -31,7 +31,7 @@ def held(name: str, folder: Path, file: str = NAME) -> Iterator[None]:
             found = _read(lock)
             if found is not None and _runs(found):
                 where = f"process {found.get('process')} on {found.get('machine')}"
-                must = f"be of no other run (without one, delete `{lock}`)"
+                must = f"not be in use by another run (if none is running, delete `{lock}`)"
                 raise ArgumentError(name, must, f"`{folder}` is held by {where}")
             lock.unlink(missing_ok=True)
     finally:
@@ -44,7 +44,7 @@ def held(name: str, folder: Path, file: str = NAME) -> Iterator[None]:
 
 
 def _linked(mine: Path, lock: Path) -> bool:
-    """Make the lock a second name of a complete file; return False if there is a lock."""
+    """Create the lock as a hard link to a complete file; False if there is a lock already."""
     try:
         lock.hardlink_to(mine)
     except FileExistsError:
@@ -53,7 +53,7 @@ def _linked(mine: Path, lock: Path) -> bool:
 
 
 def _read(lock: Path) -> dict | None:
-    """Return what a lock says, None if it is gone or says nothing."""
+    """Content of a lock; None if the lock is gone or unreadable."""
     try:
         found = json.loads(lock.read_text())
     except (OSError, ValueError):
@@ -62,7 +62,7 @@ def _read(lock: Path) -> dict | None:
 
 
 def _runs(found: dict) -> bool:
-    """Return whether the process of a lock runs, as far as this machine can tell."""
+    """Whether the process of a lock is running, as far as this machine can tell."""
     number = found.get("process")
     if not isinstance(number, int):
         return False
@@ -78,7 +78,7 @@ def _runs(found: dict) -> bool:
 
 
 def _began(process: int) -> str:
-    """Return the start of a process in clock ticks since the machine's, "" where the system does not tell."""
+    """Start of a process in clock ticks since boot; "" if the system does not report it."""
     try:
         text = Path(f"/proc/{process}/stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""The modules beside a Python file that it imports: its sources, when it is run by its path."""
+"""Modules that a Python file imports from its own folder, when it is run by its path."""
 
 import ast
 import contextlib
@@ -15,11 +15,11 @@ INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib"
 
 
 def neighbours(file: str | Path) -> dict[str, Path]:
-    """Return the modules in the folder of a file that it imports at any place, directly or through one another.
+    """Find the modules in a file's folder that it imports, directly or through one another.
 
     Returns:
-        the path of each by its name; that of a package is its `__init__.py`. The file itself is left out, and there are
-        none in a folder of installed packages.
+        path of each module by name; a package is given by its `__init__.py`. The file itself is not included, and
+        folders of installed packages have no neighbours.
     """
     start = Path(file).resolve()
     if start.parent in INSTALLED:
@@ -37,17 +37,17 @@ def neighbours(file: str | Path) -> dict[str, Path]:
 
 
 def modules(path: Path) -> list[Path]:
-    """Return the files of a module: of a package, whose path is its `__init__.py`, all of them."""
+    """Files of a module; for a package, given by its `__init__.py`, all of its files."""
     return sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
 
 
 def sources(file: str | Path) -> list[Path]:
-    """Return a file and the files of its neighbours."""
+    """A file together with the files of its neighbours."""
     return [Path(file).resolve(), *(part for path in neighbours(file).values() for part in modules(path))]
 
 
 def _imported(file: Path) -> set[str]:
-    """Return the first parts of the names of the modules that a file imports; none if it is not Python."""
+    """Top-level names of the modules that a file imports; none if it is not valid Python."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError, RecursionError):
@@ -59,12 +59,12 @@ def _imported(file: Path) -> set[str]:
 
 @contextlib.contextmanager
 def importable(file: str | Path) -> Iterator[None]:
-    """Let imports find the modules beside a file, after all others; checks at the end that they found these.
+    """Let imports find the modules beside a file, after all others; at the end, check that they did.
 
     Raises:
-        ValueError: if another module has the name of one that the file imports.
+        ValueError: if another module has the name of a module that the file imports.
     """
-    path = Path(file).resolve()  # before the file's own code can change the current folder
+    path = Path(file).resolve()  # before the file's own code can change the working directory
     folder = str(path.parent)
     importlib.invalidate_caches()
     sys.path.append(folder)

@@ -1,4 +1,4 @@
-"""Reading and writing npz files: written completely or not at all, the same bytes for the same arrays, no pickles."""
+"""Read and write npz files: written atomically, byte for byte reproducible, and without pickles."""
 
 import math
 import os
@@ -13,15 +13,15 @@ import numpy as np
 from dynsim.errors import ArgumentError, reason
 from dynsim.io.whole_files import whole_file
 
-LIMIT = "DYNSIM_MAX_BYTES"  # the environment variable that overrides `MAX_BYTES`
-MAX_BYTES = 2**31  # limit of the decompressed size of the arrays of one file
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the date of every member, so that a file depends on its arrays alone
-_COUNT_LIMIT = 0xFFFF  # the number in the end record of a zip archive with this many members or more
-_LONGEST_END = 22 + 0xFFFF  # largest size of the end record in bytes, with its comment
+LIMIT = "DYNSIM_MAX_BYTES"  # environment variable that overrides `MAX_BYTES`
+MAX_BYTES = 2**31  # largest decompressed size of the arrays of one file, to refuse archives that would fill the memory
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # date of every member, so that a file depends only on its arrays
+_COUNT_LIMIT = 0xFFFF  # a zip archive with this many members or more stores this number in its end record
+_LONGEST_END = 22 + 0xFFFF  # largest size in bytes of the end record, including its comment
 
 
 def writable_folder(name: str, folder: Path) -> Path:
-    """Return `folder`, created if it is missing; raise `ValueError` for the argument `name` if it is not writable."""
+    """Create a folder if it is missing; raise `ValueError` for the argument `name` if it is not writable."""
     probe = folder / f".{os.getpid()}.probe"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -33,10 +33,10 @@ def writable_folder(name: str, folder: Path) -> Path:
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write `arrays` to `path` as an npz file, atomically: a reader sees the old file or the new one, never a part.
+    """Write `arrays` to an npz file atomically: a reader sees the old or the new file, never a part.
 
     Raises:
-        ValueError: if the folder cannot be written to, or writing fails, for example on a full disk.
+        ValueError: if the folder is not writable, or writing fails, for example on a full disk.
     """
     path = Path(path)
     writable_folder("path", path.parent)
@@ -53,12 +53,12 @@ def write_arrays(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """Return the arrays of an npz file by name.
+    """Read the arrays of an npz file by name.
 
     Sizes are read from the archive's headers before anything is decompressed.
 
     Raises:
-        ValueError: if the file is missing, damaged, holds pickles, or more than `MAX_BYTES` (or `DYNSIM_MAX_BYTES`).
+        ValueError: if the file is missing, damaged, contains pickles, or exceeds `MAX_BYTES` (or `DYNSIM_MAX_BYTES`).
     """
     path = Path(path)
     if not path.is_file():
@@ -66,7 +66,7 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
-            # `zipfile` silently drops members that follow a damaged length in the directory.
+            # `zipfile` silently drops the members that follow a damaged length in the directory.
             if _number_of_members(file) not in (len(members), _COUNT_LIMIT):
                 raise zipfile.BadZipFile("its directory does not have the number of members that its end record states")
             _check_size(path, sum(member.file_size for member in members))
@@ -88,7 +88,7 @@ def _check_size(path: Path, size: int) -> None:
 
 
 def _number_of_members(file: BinaryIO) -> int:
-    """Return the number of members in the end record of a zip archive; `_COUNT_LIMIT` for this many or more."""
+    """Number of members in the end record of a zip archive, at most `_COUNT_LIMIT`."""
     file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_END))
     end = file.read()
     start = end.rfind(b"PK\x05\x06")
@@ -96,7 +96,7 @@ def _number_of_members(file: BinaryIO) -> int:
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    # Opened by its directory entry, not by name: a damaged name may be that of another member.
+    # Opened by its directory entry, not by name, because a damaged name may be that of another member.
     with archive.open(member) as content:
         _check_shape(content, member)
     with archive.open(member) as content:
@@ -107,7 +107,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
 
 
 def _check_shape(content: Any, member: zipfile.ZipInfo) -> None:
-    """Raise `ValueError` unless the array that the header describes is as long as the member: it is allocated first."""
+    """Raise `ValueError` unless the array described by the header fits the member, because it is allocated first."""
     version = np.lib.format.read_magic(content)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(content)

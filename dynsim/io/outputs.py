@@ -1,20 +1,20 @@
-"""Checks of output files, made before anything is computed."""
+"""Checks of output files before anything is computed."""
 
 from pathlib import Path
 
 from dynsim.errors import ArgumentError
 from dynsim.io.npz import writable_folder
 
-# Figures and Markdown name dynsim, run files do so in UTF-32, and the ledger, trials and witnesses begin like this.
+# Figures and Markdown contain "dynsim", run files contain it in UTF-32; ledger, trials and witnesses begin like this.
 MARKS = (b"dynsim", "dynsim".encode("utf-32-le"), b'{"statement": ', b'{"claim": ')
-LOOKED_AT = 2**20  # bytes from the beginning, and as many from the end
+LOOKED_AT = 2**20  # number of bytes searched at the beginning, and as many at the end
 
 
 def check_output(name: str, path: Path, *, force: bool = False) -> None:
     """Raise `ValueError`, naming the argument `name`, unless the file `path` may be written.
 
-    Its folder is created if it is missing. A device, a pipe or a folder is never replaced; another file only if dynsim
-    wrote it, if it is empty, or with `force`.
+    A missing folder is created. A device, a pipe or a folder is never replaced. A file is replaced only if dynsim wrote
+    it, if it is empty, or with `force`.
     """
     writable_folder(name, path.parent)
     if not path.exists():
@@ -23,7 +23,7 @@ def check_output(name: str, path: Path, *, force: bool = False) -> None:
         raise ArgumentError(name, "be a regular file", f"`{path}` is {'a folder' if path.is_dir() else 'a device'}")
     if not (force or _written_by_dynsim(path)):
         must = "be a new file, or one that dynsim wrote (`--force` replaces any file)"
-        raise ArgumentError(name, must, f"`{path}` is another")
+        raise ArgumentError(name, must, f"`{path}` is not")
 
 
 def _written_by_dynsim(path: Path) -> bool:

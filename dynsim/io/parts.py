@@ -1,4 +1,4 @@
-"""The parts of a long run: those that are kept are read, the others run and are kept as they finish."""
+"""Parts of a long run: stored parts are read, and the others are computed and stored as they finish."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -20,17 +20,17 @@ def collected(
     write: Callable[[Checkpoints, int, Part], None],
     shown: bool | None,
 ) -> list[Part]:
-    """Return the results of all parts in their order, with a progress bar.
+    """Collect the results of all parts in order, with a progress bar.
 
     Args:
-        name: what runs, in a word.
-        unit: what a part holds several of, in the plural.
-        sizes: how many each part holds.
-        run: yields the numbers of the parts that it is given, with their results, as they finish. It is also given a
-            function that says what is kept so far, without a period.
-        checkpoints: where parts are kept, if they are.
-        read: how a part is read.
-        write: how one is written.
+        name: the kind of run, in a word.
+        unit: what the parts consist of, in the plural.
+        sizes: the number of units in each part.
+        run: yields the given part numbers with their results as they finish. It also receives a function that describes
+            what is kept so far, without a full stop.
+        checkpoints: where parts are stored, if at all.
+        read: reads a part.
+        write: writes a part.
         shown: whether the bar is shown; see `progress`.
 
     Raises:
@@ -55,8 +55,8 @@ def collected(
 
 
 def interrupted(name: str, unit: str, done: int, total: int, checkpoints: Checkpoints | None) -> str:
-    """Return the sentence on a run that was interrupted: how much of it is kept, and where."""
+    """Describe an interrupted run: how much of it is kept, and where."""
     ended = f"The {name} was interrupted after {done} of {total} {unit}"
     if checkpoints is None:
-        return f"{ended}; none is kept, since no `folder` was given."
+        return f"{ended}; none is kept, because no `folder` was given."
     return f"{ended}; they are kept in `{checkpoints.folder}`, and the same call resumes from there."

@@ -1,6 +1,6 @@
-"""Serialisation of objects to JSON and named arrays, from which another process rebuilds the same object.
+"""Serialise objects to JSON and named arrays, from which another process rebuilds the same object.
 
-The JSON and the arrays are members of the same file. Neither is executed: classes and functions are stored by import
+The JSON and the arrays are members of the same file. Nothing is executed: classes and functions are stored by import
 path, and a path outside the packages of `TRUSTED` is imported only if the reader of the file declares it trusted.
 """
 
@@ -30,16 +30,16 @@ from dynsim.exact import fraction_of, fraction_text
 TRUSTED = ("dynsim", "analysis", "diffrax", "optimistix", "lineax")  # packages whose classes a file may name
 
 KINDS: dict[str, type] = {"tuple": list, "list": list, "dict": dict}
-"""The type of the content of a node by its tag; of all other tags it is a string."""
+"""Type of a node's content, by its tag; the content of all other tags is a string."""
 
 ARRAYS = ("jax", "numpy", "key", "fractions")
-"""The tags of nodes whose content is the name of an array."""
+"""Tags of the nodes whose content is the name of an array."""
 
 Arrays = dict[str, np.ndarray]
 
 
 def describe(name: str, value: Any, arrays: Arrays) -> Any:
-    """Return `value` serialised as JSON, and add its arrays to `arrays` under names that begin with `name`.
+    """Serialise `value` as JSON, adding its arrays to `arrays` under names that begin with `name`.
 
     Raises:
         ValueError: if another process could not import a part of it, for example a lambda.
@@ -68,15 +68,15 @@ def describe(name: str, value: Any, arrays: Arrays) -> Any:
 
 
 def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] = ()) -> Any:
-    """Return the object that `describe` serialised as `node` and `arrays`.
+    """Rebuild the object that `describe` serialised as `node` and `arrays`.
 
     Args:
         node: the JSON.
         arrays: the arrays by name.
-        trust: import paths, or their modules, that may be imported beside the packages of `TRUSTED`.
+        trust: import paths, or their modules, that may be imported in addition to the packages of `TRUSTED`.
 
     Raises:
-        ValueError: if a part is unknown or missing, or names what is not trusted or cannot be imported.
+        ValueError: if a part is unknown or missing, is not trusted, or cannot be imported.
     """
     if not isinstance(node, dict) or not node:
         return node
@@ -100,9 +100,9 @@ def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] 
 
 
 def share(node: Any, arrays: Arrays, names: dict[tuple, str]) -> Any:
-    """Return a description with each array stored once: its equals are left out of `arrays` and named by the first.
+    """Store each array once: remove duplicates from `arrays` and refer to the first equal array by name.
 
-    `names` has the arrays that were met before, by type, shape and content.
+    `names` maps dtype, shape and content of the arrays seen so far to their names.
     """
     if not isinstance(node, dict):
         return node
@@ -122,14 +122,14 @@ def share(node: Any, arrays: Arrays, names: dict[tuple, str]) -> Any:
 
 
 def _fraction(text: str) -> Fraction:
-    """Return the number of "3" or "-1/3", as `describe` writes it; powers of ten could take for ever."""
+    """Read a fraction such as "3" or "-1/3" as written by `describe`; exponents are refused, as they could be huge."""
     if re.fullmatch(r"-?[0-9]+(/[0-9]+)?", text) is None or re.search(r"/0+$", text) is not None:
         raise ArgumentError("path", "hold fractions of integers", f"holds `{text[:40]}`")
     return fraction_of(text)
 
 
 def _field_names(kind: type) -> tuple[str, ...]:
-    """Return the fields of a dataclass (every equinox Module is one) or of a named tuple."""
+    """Names of the fields of a dataclass (every equinox Module is one) or a named tuple."""
     named = getattr(kind, "_fields", None)
     return tuple(named) if named is not None else tuple(f.name for f in dataclasses.fields(kind))
 
@@ -140,7 +140,8 @@ def _describe_array(name: str, value: Any, arrays: Arrays) -> Any:
         return {"key": name, "impl": str(jax.random.key_impl(value))}
     if isinstance(value, jax.Array):
         arrays[name] = np.asarray(value)
-        # A weak type, as that of `jnp.asarray(0.5)`, affects type promotion, and with it the program of a rerun.
+        # A weak type, such as that of `jnp.asarray(0.5)`, affects type promotion and hence the compiled program of a
+        # rerun.
         return {"jax": name, "weak": True} if value.weak_type else {"jax": name}
     value = np.asarray(value)
     if value.dtype != object:
@@ -169,14 +170,14 @@ def _rebuild_array(tag: str, node: Mapping[str, Any], arrays: Mapping[str, np.nd
 
 
 def _weak(value: np.ndarray) -> jax.Array:
-    """Return an array of a weak type, as arithmetic with Python numbers makes them."""
+    """An array of weak type, as produced by arithmetic with Python numbers."""
     if value.ndim == 0:
         return jnp.asarray(value.item())
     return jnp.full(value.shape, value.dtype.type(0).item()).at[...].set(value)
 
 
 def _rebuild_instance(path: str, parts: Mapping[str, Any], arrays: Mapping[str, np.ndarray], trust: Collection[str]):
-    """Return an instance with the stored fields; `__init__` is not called, since it may round or sample."""
+    """Rebuild an instance from its stored fields without calling `__init__`, which may round or sample."""
     kind = resolve(path, trust)
     if not isinstance(kind, type) or not (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")):
         raise ArgumentError("path", "name only classes with fields", f"names `{path}`")
@@ -194,10 +195,10 @@ def _rebuild_instance(path: str, parts: Mapping[str, Any], arrays: Mapping[str, 
 
 
 def import_path(name: str, value: Any) -> str:
-    """Return the import path of a class or function: `module:name`, or `file.py:name` for one in a script.
+    """Import path of a class or function: `module:name`, or `file.py:name` for one in a script.
 
     Raises:
-        ValueError: for a lambda, an inner function, or anything else that has no name in its module.
+        ValueError: for a lambda, an inner function, or anything else that its module does not name.
     """
     module, qualified = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     must = "be named at the top level of a module, so that another process can import it"
@@ -211,7 +212,7 @@ def import_path(name: str, value: Any) -> str:
 
 
 def _module_or_file(module: str) -> str:
-    """Return the module's name if a new process can import it under that name, else the path of its file."""
+    """Name of a module if a new process can import it by that name, otherwise the path of its file."""
     file = getattr(sys.modules[module], "__file__", None)
     top, _, inner = module.partition(".")
     spec = importlib.machinery.PathFinder.find_spec(top)  # `importlib.util.find_spec` would consult `sys.modules`
@@ -222,7 +223,7 @@ def _module_or_file(module: str) -> str:
 
 
 def _constant_path(name: str, value: Any) -> str:
-    """Return the import path of an object that is a module-level constant in the module of its class."""
+    """Import path of an object that is a constant in the module of its class."""
     module = type(value).__module__
     for key, candidate in vars(sys.modules[module]).items():
         if candidate is value:
@@ -231,7 +232,7 @@ def _constant_path(name: str, value: Any) -> str:
 
 
 def _source_digest(value: Any) -> str | None:
-    """Return a digest of the source of a function or class, to detect later changes; None if it has no source."""
+    """Digest of the source of a function or class, to detect later changes; None if it has no source."""
     inner = inspect.unwrap(value)
     if isinstance(inner, BuiltinFunctionType) or not isinstance(inner, FunctionType | type):
         return None
@@ -242,10 +243,10 @@ def _source_digest(value: Any) -> str | None:
 
 
 def resolve(path: str, trust: Collection[str] = ()) -> Any:
-    """Return the object at an import path.
+    """Import the object at an import path.
 
     Raises:
-        ValueError: if the path is neither in the packages of `TRUSTED` nor listed in `trust`, or cannot be imported.
+        ValueError: if the path is neither in a package of `TRUSTED` nor listed in `trust`, or cannot be imported.
     """
     origin, _, qualified = path.rpartition(":")
     own = origin.split(".")[0] in TRUSTED and not origin.endswith(".py")
@@ -253,13 +254,13 @@ def resolve(path: str, trust: Collection[str] = ()) -> Any:
         raise ArgumentError("trust", f"name `{path}` before the file may import it", f"is {tuple(trust)}")
     try:
         module = loaded_file(origin) if origin.endswith(".py") else importlib.import_module(origin)
-    except Exception as error:  # noqa: BLE001  (a file of the user's may raise anything)
+    except Exception as error:  # noqa: BLE001  (a user's file may raise anything)
         but = f"`{path}` fails ({type(error).__name__}: {reason(error)})"
         raise ArgumentError("path", "name only objects that can be imported", but) from None
     found = _look_up(module, qualified)
     if found is None:
         raise ArgumentError("path", "name only objects that exist", f"`{path}` does not")
-    # `diffrax:os.system` would reach another module through a trusted one: the object must be defined in a trusted one.
+    # `diffrax:os.system` would reach another module through a trusted one, so check where the object is defined.
     home = getattr(found, "__module__", None) or type(found).__module__
     if own and home.split(".")[0] not in TRUSTED:
         raise ArgumentError("path", "name objects of trusted packages by their own modules", f"names `{path}`")
@@ -273,7 +274,7 @@ def _look_up(owner: Any, qualified: str) -> Any:
 
 
 def loaded_file(file: str) -> Any:
-    """Return the module of a file, executed at most once in each process."""
+    """Module of a file, executed at most once in each process."""
     path = Path(file).resolve()
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) and Path(str(module.__file__)) == path:
@@ -282,7 +283,7 @@ def loaded_file(file: str) -> Any:
 
 
 def execute_file(file: str) -> Any:
-    """Return the module of a file, executed anew, and registered under a name that `import_path` maps to the file."""
+    """Execute a file as a new module, registered under a name that `import_path` maps back to the file."""
     path = Path(file).resolve()
     name = f"dynsim_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -293,6 +294,6 @@ def execute_file(file: str) -> Any:
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[name]  # a module whose execution failed must not be found by a later import
+        del sys.modules[name]  # a module whose execution failed must not be found by later imports
         raise
     return module

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Write files completely or not at all."""
 
 import contextlib
 import os
@@ -10,9 +10,10 @@ from dynsim._runtime.interrupts import wrote
 
 @contextlib.contextmanager
 def whole_file(path: Path, suffix: str = "") -> Iterator[Path]:
-    """Yield a temporary name beside a file, which what is written there replaces at once when the context ends well.
+    """Yield a temporary path whose file replaces `path` atomically when the context ends without an error.
 
-    `suffix` is that of the temporary name, for writers that take the format from it. What a failure leaves is removed.
+    `suffix` ends the temporary name, for writers that infer the format from it. After a failure the temporary file is
+    removed.
     """
     part = path.with_name(f".{path.stem if suffix else path.name}.{os.getpid()}.part{suffix}")
     try:

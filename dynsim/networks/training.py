@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import optax
 
 Model = Any
-"""An equinox module, or another PyTree with arrays of floats, the parameters."""
+"""An equinox module, or another PyTree, whose floating-point arrays are the parameters."""
 
 Loss = Callable[[Model, PyTree, Key], Scalar]
 """A function of the model, a batch and a random key."""
@@ -33,11 +33,11 @@ Callback = Callable[[int, Model], None]
 """A function of the number of steps done and the model."""
 
 Revision = Callable[[int, Model], Model]
-"""A function of the number of steps done and the model that returns one of the same structure, with other floats."""
+"""A function of the number of steps done and the model that returns a model of the same structure."""
 
 
 class Trained(NamedTuple):
-    """The model after the last step, and the loss of each batch before its step, in the unit of the loss."""
+    """The model after the last step, and the loss of each batch before its step."""
 
     model: Model
     losses: Float[np.ndarray, " steps"]
@@ -57,24 +57,24 @@ def train(
     revise: Revision | None = None,
     shown: bool | None = None,
 ) -> Trained:
-    """Minimise a loss by stochastic gradient descent.
+    """Minimise a loss by stochastic gradient descent, with checkpoints.
 
-    The keys of step k, for its batch and its loss, are derived from `key` and k, so that a resumed run has the same.
+    The keys of step k, for its batch and its loss, are derived from `key` and k, so a resumed run uses the same keys.
 
     Args:
-        model: the model; its arrays of floats are trained, all else is constant.
+        model: the model; its floating-point arrays are trained, everything else is constant.
         loss: a function of the model, the batch and a key, in JAX.
         batches: a function of the step and a key that returns the batch, in JAX.
         key: the random key.
-        num_steps: the total number of steps, including those of a run that is resumed.
-        optimiser: from optax; by default Adam with learning rate 1e-3.
-        every: the number of steps between two checkpoints, which are compiled as one loop.
+        num_steps: the total number of steps, including the steps before a run is resumed.
+        optimiser: an optimiser from optax; by default Adam with learning rate 1e-3.
+        every: the number of steps between two checkpoints, which run in one compiled loop.
         folder: the folder of the checkpoint, if any; the same call with the same folder resumes, bit for bit.
         callback: called with the number of steps done and the model when the run starts or resumes, and after each
-            checkpoint; when a run resumes, the state of the last checkpoint is passed a second time.
-        revise: called with the number of steps done and the model before each checkpoint; training goes on with the
-            model that it returns, and with the state of the optimiser as it was.
-        shown: whether to show a progress bar; None shows it if stderr is a terminal.
+            checkpoint. When a run resumes, it receives the state of the last checkpoint a second time.
+        revise: called with the number of steps done and the model before each checkpoint; training continues with the
+            model that it returns and an unchanged optimiser state.
+        shown: whether to show a progress bar; by default if stderr is a terminal.
 
     Raises:
         ValueError: if optax is not installed, a number is not positive, or the folder has a checkpoint of another run.
@@ -115,7 +115,7 @@ def train(
     return Trained(eqx.combine(state[0], rest), losses)
 
 
-@functools.cache  # another object would compile anew
+@functools.cache  # a new object would trigger a new compilation
 def _adam() -> "optax.GradientTransformation":
     try:
         import optax
@@ -130,7 +130,7 @@ def _adam() -> "optax.GradientTransformation":
 def _steps(
     state: Any, steps: Int[Array, " steps"], key: Key, rest: Model, loss: Loss, batches: Batches, optimiser: Any
 ) -> tuple[Any, Array]:
-    """Return state and losses after `steps`; the same loss, batches and optimiser share one compiled program."""
+    """State and losses after `steps`; equal loss, batches and optimiser share one compiled program."""
 
     def step(state: Any, k: Array) -> tuple[Any, Array]:
         weights, moments = state
@@ -145,7 +145,7 @@ def _steps(
 
 
 def _digest(state: Any, key: Key, every: int) -> str:
-    """Return a digest that identifies a run: initial weights, optimiser state, key, steps between checkpoints."""
+    """Digest that identifies a run: initial weights, optimiser state, key, and steps between checkpoints."""
     found = hashlib.sha256(f"{jax.random.key_impl(key)} {every}".encode())
     found.update(np.asarray(jax.random.key_data(key)).tobytes())
     for leaf in jax.tree.leaves(state):
@@ -162,7 +162,7 @@ def _save(file: Path, state: Any, losses: np.ndarray, digest: str) -> None:
 def _load(file: Path, state: Any, digest: str) -> tuple[Any, np.ndarray]:
     arrays = read_arrays(file)
     if str(arrays.get("digest")) != digest:
-        must = "be empty or hold a checkpoint of this very run (the same first weights, optimiser, key and `every`)"
+        must = "be empty or hold a checkpoint of this very run (same initial weights, optimiser, key and `every`)"
         raise ArgumentError("folder", must, f"`{file.parent}` holds one of another")
     leaves, structure = jax.tree.flatten(state)
     kept = [jnp.asarray(arrays[f"leaf-{k}"]) for k in range(len(leaves))]

@@ -1,1 +1,1 @@
-"""Simulation of flows, maps and hybrid systems, and the trajectories and run files that result."""
+"""Simulation of flows, maps and hybrid systems, with the resulting trajectories and run files."""

@@ -1,4 +1,4 @@
-"""Checks of the arguments of `simulate`, `simulate_until` and `ensemble`, each refusal one sentence."""
+"""Checks of the arguments of `simulate`, `simulate_until` and `ensemble`; each error is one sentence."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, Functio
 from dynsim.systems.named import components
 from dynsim.systems.noisy import without_noise
 
-OFF_SPACE = 1e-6  # the largest defect of a start that is taken for rounding error, of float32 too
+OFF_SPACE = 1e-6  # largest defect of a start that counts as rounding error, also in float32
 
 
 def check_flow(flow: Any) -> None:
@@ -34,7 +34,7 @@ def check_flow(flow: Any) -> None:
 
 
 def check_integrator(integrator: Any) -> None:
-    """Raise `ValueError` unless `integrator` is an integrator, not its name or its class."""
+    """Raise `ValueError` unless `integrator` is an integrator, rather than its name or class."""
     if not isinstance(integrator, AbstractIntegrator):
         must = "be an integrator such as `Diffrax()` or `Scipy()`"
         raise ArgumentError("integrator", must, f"is {shown(integrator)}")
@@ -47,10 +47,10 @@ def check_events(events: Any) -> None:
 
 
 def as_state(name: str, y: Any) -> State:
-    """Return a state of floating-point arrays; numbers and nested sequences become arrays, named tuples stay.
+    """Convert a state to floating-point arrays; named tuples stay named tuples.
 
     Raises:
-        ValueError: for what holds other things than real numbers, naming the argument.
+        ValueError: if it contains anything but real numbers; the argument is named.
     """
     if isinstance(y, dict):
         raise ArgumentError(name, "be an array or a named tuple of arrays", "is a dict")
@@ -62,7 +62,7 @@ def as_state(name: str, y: Any) -> State:
 
 
 def as_times(ts: TimesLike) -> np.ndarray:
-    """Return times as an array; raise `ValueError` unless they are at least two finite, strictly increasing numbers."""
+    """Convert times to an array; raise `ValueError` unless they are finite, strictly increasing, and at least two."""
     try:
         times = np.asarray(ts, float)
     except (TypeError, ValueError) as error:
@@ -78,7 +78,7 @@ def as_times(ts: TimesLike) -> np.ndarray:
 
 
 def check_start(name: str, flow: AbstractFlow | AbstractMap, y0: State) -> State:
-    """Return a state projected to the flow's space; raise `ValueError` unless it is finite and on it up to rounding."""
+    """Project a state to the flow's space; raise `ValueError` unless it is finite and on the space up to rounding."""
     y0 = as_state(name, y0)
     try:
         finite, defect, start = inspected(flow.space, y0)
@@ -95,24 +95,24 @@ def check_start(name: str, flow: AbstractFlow | AbstractMap, y0: State) -> State
 
 
 def check_finite(name: str, state: State) -> None:
-    """Raise `ValueError` unless a state is finite; a traced one is not looked at."""
+    """Raise `ValueError` unless a state is finite; a traced state is not checked."""
     leaves = [leaf for leaf in jax.tree.leaves(state) if not isinstance(leaf, Tracer)]
     if not all(np.all(np.isfinite(leaf)) for leaf in leaves):
         raise ArgumentError(name, "be finite", "has an entry that is not")
 
 
 def check_names(system: AbstractFlow | AbstractMap, state: State) -> None:
-    """Raise `ValueError` unless the names and units that a user gave to a function fit a state."""
+    """Raise `ValueError` unless the names and units that a user gave to a function fit the state."""
     if isinstance(without_noise(system) if isinstance(system, AbstractFlow) else system, FunctionFlow | FunctionMap):
         components(system, state)
 
 
 @contextlib.contextmanager
 def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Iterator[None]:
-    """Turn an error that a start of the wrong shape, or a NumPy function, causes inside a flow into one sentence."""
+    """Explain errors inside a flow that come from a start of the wrong shape or a NumPy function."""
     try:
         yield
-    except jax.errors.JAXTypeError as error:  # what is traced calls NumPy, `float` or `if` on its state
+    except jax.errors.JAXTypeError as error:  # the traced code calls NumPy, `float` or `if` on its state
         if traceable(flow, y0, ts[0]):
             raise
         raise not_traceable() from error
@@ -131,7 +131,7 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
 
 @contextlib.contextmanager
 def step_explained(map: AbstractMap, x0: State) -> Iterator[None]:
-    """Turn an error that a start of the wrong shape, or a NumPy function, causes inside a map into one sentence."""
+    """Explain errors inside a map that come from a start of the wrong shape or a NumPy function."""
     try:
         yield
     except jax.errors.JAXTypeError:
@@ -155,12 +155,12 @@ def step_explained(map: AbstractMap, x0: State) -> Iterator[None]:
 
 
 def _shapes(state: Any) -> str:
-    """Return the types and the shapes of the arrays of a state in words."""
+    """Dtypes and shapes of the arrays of a state, in words."""
     return ", ".join(f"{leaf.dtype.name} of shape {leaf.shape}" for leaf in jax.tree.leaves(state))
 
 
 def check_real(flow: AbstractFlow, y0: State, t0: Any) -> None:
-    """Raise `ValueError` for a field that is complex at a state; not for one that cannot be evaluated there."""
+    """Raise `ValueError` if the vector field is complex at a state; errors of the field itself are ignored."""
     try:
         found = jax.eval_shape(without_noise(flow).vector_field, t0, y0)
     except (TypeError, ValueError, IndexError):
@@ -170,7 +170,7 @@ def check_real(flow: AbstractFlow, y0: State, t0: Any) -> None:
 
 
 def traceable(flow: AbstractFlow, y0: State, t0: Any) -> bool:
-    """Return whether JAX can trace the field: it calls no NumPy and no `float`, and has no `if`, on its state."""
+    """Whether JAX can trace the vector field, which must not call NumPy or `float`, or use `if`, on its state."""
     try:
         jax.eval_shape(without_noise(flow).vector_field, t0, y0)
     except jax.errors.JAXTypeError:
@@ -185,13 +185,13 @@ def not_traceable() -> ArgumentError:
 
 
 def start_on(space: AbstractSpace, y0: State) -> State:
-    """Return `y0` projected to the space, or as it is, to the bit, if its defect is rounding error already."""
+    """Project `y0` to the space, unless its defect is within rounding error already."""
     return inspected(space, y0)[2]
 
 
 @eqx.filter_jit
 def inspected(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
-    """Return whether a start is finite, its defect, and the start projected to the space, by one compiled call."""
+    """Whether a start is finite, its defect, and its projection to the space, in one compiled call."""
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(y0)]))
     defect = space.defect(y0)
     rounding = 16 * jnp.finfo(jax.tree.leaves(y0)[0].dtype).eps

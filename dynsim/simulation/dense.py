@@ -1,4 +1,4 @@
-"""Dense output: the states of a run at any time between its ends, of a flow or of a hybrid system."""
+"""Dense output: the states of a flow's or a hybrid system's run at any time between its ends."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, overload
@@ -27,10 +27,10 @@ from dynsim.systems.base import AbstractFlow
 
 
 class DensePath(eqx.Module):
-    """The states of a flow at any time between two: called with one time, it returns the state there, on the space.
+    """States of a flow at any time in an interval; call it with a time to get the state, on the space.
 
-    Called with several times, in any order, it returns the states with the times on the first axis. With `Diffrax` it
-    can be called under `jit`, `vmap` and `grad`; a time beyond the ends is then NaN.
+    Called with several times, in any order, it returns the states with times as first axis. With `Diffrax` it works
+    under `jit`, `vmap` and `grad`, where a time outside the interval gives NaN.
     """
 
     ends: Times
@@ -42,7 +42,7 @@ class DensePath(eqx.Module):
     __str__ = report
 
     def __call__(self, t: Time | TimesLike) -> State:
-        """Return the state at time `t`, or the states at times (times,); raise `ValueError` for one beyond the ends."""
+        """State at time `t`, or states at times (times,); raise `ValueError` for a time outside the interval."""
         if isinstance(t, Tracer):
             ys = _on(self.flow.space, self.states(jnp.atleast_1d(jnp.asarray(t, float))))
             return ys if t.ndim else jax.tree.map(lambda y: y[0], ys)
@@ -52,10 +52,10 @@ class DensePath(eqx.Module):
         return on_host(lambda xp, y: y[0], self.states_at(time))
 
     def at(self, ts: TimesLike) -> Trajectory:
-        """Return the states at increasing times, as a trajectory of the same flow.
+        """States at increasing times, as a trajectory of the same flow.
 
         Raises:
-            ValueError: unless there are at least two times, increasing and between the ends.
+            ValueError: unless there are at least two times, increasing and within the interval.
         """
         times = as_times(ts)
         for t in (times[0], times[-1]):
@@ -64,14 +64,14 @@ class DensePath(eqx.Module):
         return Trajectory(jnp.asarray(times), self.states_at(times), self.flow, self.stats)
 
     def states_at(self, ts: np.ndarray) -> State:
-        """Return the states on the space at times in any order that are known to be inside."""
+        """States on the space at times, in any order, that are known to be within the interval."""
         times = np.asarray(ts if len(ts) else self.ends[:1], float)
         ys = _on(self.flow.space, self.states(filled(times, room_for(len(times), least=16))))
         return on_host(lambda xp, y: y[: len(ts)], ys)
 
 
 class HybridDensePath(eqx.Module):
-    """The states of a hybrid system at any time: one path for each phase, and the transitions between them."""
+    """States of a hybrid system at any time: one dense path for each phase, and the transitions between them."""
 
     phases: tuple[DensePath, ...]
     jumps: tuple[Jump, ...]
@@ -80,12 +80,12 @@ class HybridDensePath(eqx.Module):
     __str__ = report
 
     def __call__(self, t: Time | TimesLike, *, before: bool = False) -> State:
-        """Return the state at time `t`: at a transition the one after it, or `before` it; not under `jit`.
+        """State at time `t`; at a transition the state after it, or `before` it. Does not work under `jit`.
 
-        At several times, (times,), in any order, the states have them on the first axis.
+        At several times, (times,), in any order, the states have times as first axis.
 
         Raises:
-            ValueError: for a time beyond the ends, and for times between which the shape of the state changes.
+            ValueError: for a time outside the run, and if the shape of the state differs between the times.
         """
         if _several(t):
             rows = [self(float(one), before=before) for one in _all_inside("t", t, self.ends)]
@@ -107,10 +107,10 @@ class HybridDensePath(eqx.Module):
         return np.array([np.min(times), np.max(times)], self.phases[0].ends.dtype if self.phases else float)
 
     def along(self, ts: TimesLike, fn: Callable[[State], PyTree], *, before: bool = False) -> PyTree:
-        """Return `fn(x)` at every time, times first; `fn` returns arrays whose shapes do not depend on the phase.
+        """Evaluate `fn(x)` at every time, times first; its shapes must not depend on the phase.
 
         Raises:
-            ValueError: unless there are at least two times, increasing and between the ends.
+            ValueError: unless there are at least two times, increasing and within the run.
         """
         function("fn", fn, "the state")
         values = [fn(self(float(t), before=before)) for t in as_times(ts)]
@@ -124,15 +124,15 @@ def dense_output(run: HybridTrajectory, *, integrator: AbstractIntegrator | None
 def dense_output(
     run: Trajectory | HybridTrajectory, *, integrator: AbstractIntegrator | None = None
 ) -> DensePath | HybridDensePath:
-    """Integrate a run once more, from each of its starts to the end, and return its states at any time between.
+    """Integrate a run once more from its initial state, and return its states at any time in between.
 
     Args:
-        run: what `simulate`, `simulate_until` (its `path`), `simulate_hybrid` or `crossings` returned.
-        integrator: by default the one that a run of `simulate` came from, else `Diffrax()`. Between its steps a state
-            is as accurate as the integrator's dense output, with which saved times are reached too.
+        run: a result of `simulate`, `simulate_until` (its `path`), `simulate_hybrid` or `crossings`.
+        integrator: by default the integrator of the run, or `Diffrax()`. Between its steps the states are as accurate
+            as the integrator's dense output, which also gives the saved times.
 
     Raises:
-        ValueError: for what is no run of a flow, or an integrator without dense output.
+        ValueError: for anything but a run of a flow, or for an integrator without dense output.
         IntegrationError: if the end is not reached, with the cause and what to try.
     """
     if integrator is not None:
@@ -150,7 +150,7 @@ def _dense(run: Trajectory, integrator: AbstractIntegrator | None) -> DensePath:
 
 
 def dense_path(flow: AbstractFlow, start: State, ends: Times, used: AbstractIntegrator) -> DensePath:
-    """Integrate a flow from its state at the first of two times to the second; for arguments that are checked."""
+    """Integrate a flow between two times with dense output, for arguments that have been checked."""
     if type(used).dense is AbstractIntegrator.dense:
         raise ArgumentError("integrator", "have a dense output", f"is {type(used).__name__}")
     with waiting("dense"), shapes_explained(flow, "run", start, ends):
@@ -160,12 +160,12 @@ def dense_path(flow: AbstractFlow, start: State, ends: Times, used: AbstractInte
 
 
 def _several(t: Any) -> bool:
-    """Return whether these are several times: a sequence of numbers, or an array with axes."""
+    """Whether `t` means several times: a sequence of numbers, or an array with axes."""
     return (isinstance(t, Sequence) and not isinstance(t, str)) or getattr(t, "ndim", 0) > 0
 
 
 def _all_inside(name: str, ts: Any, ends: Times) -> np.ndarray:
-    """Return times, rounded as the ends of a run are; raise `ValueError` unless all lie between these."""
+    """Times rounded like the ends of a run; raise `ValueError` unless all lie between the ends."""
     found = np.asarray(reals(name, ts)).astype(ends.dtype)
     if found.ndim != 1:
         raise ArgumentError(name, "be a time or have shape (times,)", f"has shape {found.shape}")
@@ -175,7 +175,7 @@ def _all_inside(name: str, ts: Any, ends: Times) -> np.ndarray:
 
 
 def _inside(name: str, t: Any, ends: Times) -> float:
-    """Return a time, rounded as the ends of a run are; raise `ValueError` unless it lies between these."""
+    """A time rounded like the ends of a run; raise `ValueError` unless it lies between the ends."""
     try:
         found = float(np.asarray(float(t), ends.dtype))
     except (TypeError, ValueError):
@@ -188,5 +188,5 @@ def _inside(name: str, t: Any, ends: Times) -> float:
 
 @eqx.filter_jit
 def _on(space: AbstractSpace, ys: State) -> State:
-    """Return states, times first, projected to the space."""
+    """Project states, times first, to the space."""
     return jax.vmap(space.project)(ys)

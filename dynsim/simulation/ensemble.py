@@ -1,4 +1,4 @@
-"""Ensembles: many starts of a flow, an observable along each, both end states, and statistics for each member."""
+"""Ensembles: many initial states of a flow, with an observable, both end states and statistics of each."""
 
 import contextlib
 import dataclasses
@@ -52,11 +52,11 @@ from dynsim.systems.noisy import fields
 Observable = Callable[[Time, State], PyTree]
 
 
-Part = tuple[PyTree, State, Stats]  # values, last states and statuses of some members
+Part = tuple[PyTree, State, Stats]  # values, final states and statistics of some members
 
 
 class Work(eqx.Module):
-    """The arguments of an ensemble that determine its numbers."""
+    """The arguments of an ensemble that determine its results."""
 
     flows: tuple[AbstractFlow, ...]
     integrator: AbstractIntegrator
@@ -67,38 +67,38 @@ class Work(eqx.Module):
 
     @property
     def members(self) -> int:
-        """The number of members."""
+        """Number of members."""
         return len(jax.tree.leaves(self.y0s)[0])
 
     def start(self, member: Any) -> State:
-        """Return the start of a member, or those of several, taken on the host, where nothing is compiled."""
+        """Initial state of a member, or of several, selected on the host to avoid compilation."""
         return jax.tree.map(lambda y: np.asarray(y)[member], self.y0s)
 
     def flow(self, member: int) -> AbstractFlow:
-        """Return the flow of a member."""
+        """The flow of a member."""
         return self.flows[member % len(self.flows)]
 
     def part(self, members: np.ndarray) -> "Work":
-        """Return the arguments of some members alone."""
+        """The arguments restricted to some members."""
         flows = self.flows if len(self.flows) == 1 else tuple(self.flows[k] for k in members)
         return Work(flows, self.integrator, self.start(members), self.ts, self.fn, members)
 
     def number(self, member: Any) -> Any:
-        """Return the number of a member, or those of several, in the whole ensemble."""
+        """Number of a member, or numbers of several, within the whole ensemble."""
         return member if self.numbers is None else self.numbers[member]
 
     def solver(self, member: Any) -> AbstractIntegrator:
-        """Return the integrator of one member or several: one for flows with noise holds the keys of their paths."""
+        """The integrator of one member or several; for flows with noise it holds the keys of their paths."""
         return of_members(self.integrator, self.number(member))
 
 
 def kept_values(work: Work) -> Any:
-    """Return the shapes and types of what is kept at each time."""
+    """Shapes and dtypes of the observable at one time."""
     return returned("fn", work.fn, np.asarray(work.ts)[0], work.start(0))
 
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
-    """Solve the members of a part under `vmap`, the last one repeated up to the common width."""
+    """Solve the members of a part under `vmap`, with the last one repeated up to the common width."""
     padded = filled(part, width)
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
     found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn)
@@ -106,7 +106,7 @@ def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
 
 
 def solve_alone(work: Work, part: np.ndarray, width: int) -> Part:
-    """Solve one member by itself; an integrator that raises fails for this member only."""
+    """Solve one member by itself; if the integrator raises, only this member fails."""
     del width
     member = int(part[0])
     flow, y0 = work.flow(member), work.start(member)
@@ -126,7 +126,7 @@ def _watched(fn: Observable, ts: Array, ys: State) -> PyTree:
 
 
 def _lost(work: Work, y0: State) -> tuple[State, Stats]:
-    """Return the states and statistics of a member that was not integrated at all: NaN after its start."""
+    """States and statistics of a member that could not be integrated at all: NaN after its start."""
     ys = jax.tree.map(lambda y: jnp.full((len(work.ts), *y.shape), jnp.nan, y.dtype).at[0].set(y), y0)
     outcome, none = jnp.asarray(Outcome.NON_FINITE), jnp.asarray(0)
     zero = jnp.zeros((), work.ts.dtype)
@@ -134,13 +134,13 @@ def _lost(work: Work, y0: State) -> tuple[State, Stats]:
 
 
 def structure(work: Work) -> Any:
-    """Return the tree structure of a part."""
+    """Tree structure of a part."""
     values = kept_values(work)
     return jax.tree.structure((values, work.start(0), _lost(work, work.start(0))[1]))
 
 
 def work_digest(work: Work, parts: list[np.ndarray]) -> str:
-    """Return a digest of the traced functions, of all numbers, of the division into parts, and of versions."""
+    """Digest of the traced functions, all numbers, the division into parts, and versions."""
     found = hashlib.sha256(f"{jax.__version__} {dfx.__version__} {[part.tolist() for part in parts]}".encode())
     t0, t1 = float(work.ts[0]), float(work.ts[-1])
     if not traceable(work.flow(0), work.start(0), work.ts[0]):
@@ -166,7 +166,7 @@ def _without_addresses(thing: Any) -> str:
 
 
 def _bytes(leaf: Any) -> bytes:
-    """Return type, shape and bits of an array or a random key."""
+    """Dtype, shape and bits of an array or a random key."""
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         leaf = jax.random.key_data(leaf)
     leaf = np.asarray(leaf)
@@ -174,18 +174,19 @@ def _bytes(leaf: Any) -> bytes:
 
 
 class Kept(NamedTuple):
-    """Numbers of an ensemble, or their errors: values of the observable (members, times, ...), last states."""
+    """Results of an ensemble, or their errors: values of the observable (members, times, ...) and final states."""
 
     values: PyTree
     final: State
 
 
 class Ensemble(eqx.Module):
-    """An ensemble: `values` of the observable (members, times, ...), both end states, statistics; no trajectories.
+    """An ensemble of runs: `values` of the observable (members, times, ...), both end states, and statistics.
 
-    A member that failed has NaN from its failure on, and as its end; `stats.succeeded` and `stats.outcome` say which
-    members failed and why. `stats.error`, if it was asked for, is the estimated error of every value and last state, as
-    `Kept`; NaN for members that fail at either tolerance. `flow` is held once, or a tuple with one for each member.
+    Trajectories are not kept. A member that failed is NaN from its failure on, including its final state;
+    `stats.succeeded` and `stats.outcome` say which members failed and why. `stats.error`, if requested, is the
+    estimated error of every value and final state, as `Kept`, and NaN for members that fail at either tolerance. `flow`
+    is one flow, or a tuple with one for each member.
     """
 
     ts: Real[Array | np.ndarray, " times"]
@@ -199,7 +200,7 @@ class Ensemble(eqx.Module):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Say the number of members that finished, what stopped the others, and the estimated error."""
+        """Describe how many members finished, what stopped the others, and the estimated error."""
         if not has_values(self.values, self.stats):
             return report(self)
         outcomes, failed = np.asarray(self.stats.outcome), np.flatnonzero(~np.asarray(self.stats.succeeded))
@@ -208,7 +209,7 @@ class Ensemble(eqx.Module):
         more = f", and so on for {len(failed) - 5} more" if len(failed) > 5 else ""
         twice = ""
         if self.stats.error is not None:
-            twice = f" Solved again at a tenth of the tolerance, they differ by at most {self.stats.max_error:.2g}."
+            twice = f" Solutions with a tenth of the tolerance differ by at most {self.stats.max_error:.2g}."
         return (f"{done}; {named}{more}." if failed.size else f"{done}.") + twice
 
 
@@ -227,33 +228,42 @@ def ensemble(
     shown: bool | None = None,
     error_estimate: bool = False,
 ) -> Ensemble:
-    """Integrate a flow from every start of `y0s` and keep `fn(t, x)` at `ts`, both end states and statistics.
+    """Integrate a flow from many initial states, and keep `fn(t, x)` at `ts`, both end states and statistics.
 
-    Under `Diffrax` one flow, or flows that differ in numbers only, are solved `chunk` members at a time, each member
-    with its own steps; under `Scipy`, or for flows of several kinds, members are looped over. A member that fails
-    leaves the others as they are.
+    With `Diffrax`, one flow, or flows that differ only in numbers, are solved `chunk` members at a time, each member
+    with its own steps. With `Scipy`, or for flows of several kinds, members are solved one by one. A member that fails
+    does not affect the others.
 
     Args:
-        flow: the system of all members, or a sequence of one for each.
-        y0s: starts, members first on every array; float32 stays float32.
-        ts: increasing times, shared by all members.
+        flow: the system of all members, or a sequence with one system for each.
+        y0s: initial states, with members on the first axis of every array; float32 stays float32.
+        ts: increasing times, in the flow's time unit, shared by all members.
         fn: the observable, a function of time and state in JAX.
-        integrator: `Diffrax()`, the default, or `Scipy()`; for flows with noise a fixed-step scheme, see `simulate`.
-        key: for flows with noise; member k is what `simulate` returns for `jax.random.fold_in(key, k)`.
-        chunk: the most members solved together; they take as many steps as the slowest of them. By default 32, or as
-            many as have states of half a megabyte (of 256 on an accelerator); parts are shared among the cores.
-        cost: a prediction of a start's number of steps, up to a factor: members of similar cost are solved together.
+        integrator: `Diffrax()`, the default, or `Scipy()`; a fixed-step scheme for flows with noise, see `simulate`.
+        key: for flows with noise; member k equals what `simulate` returns for `jax.random.fold_in(key, k)`.
+        chunk: the largest number of members solved together; all of them take as many steps as the slowest one. By
+            default 32, or fewer if their states exceed half a megabyte (256 on an accelerator); parts are distributed
+            over the cores.
+        cost: predicts a member's number of steps, up to a factor, from its initial state; members of similar cost are
+            solved together.
         folder: for checkpoints of finished members; the same call with the same folder resumes, with the same bits.
         executor: any `concurrent.futures.Executor`, on whose processes or machines the parts are solved.
-        shown: a progress bar; None shows it on terminals only.
-        error_estimate: solve all members again at a tenth of the tolerance (in the folder `finer` of `folder`), and
-            keep the difference of every value and last state in `stats.error`; see `simulate`.
+        shown: whether to show a progress bar; by default on terminals only.
+        error_estimate: solve all members again with a tenth of the tolerance (in the folder `finer` of `folder`), and
+            store the difference of every value and final state in `stats.error`; see `simulate`.
 
     Raises:
-        ValueError: for a start off the space, unsorted times, a folder that cannot be written or holds another run or
-            is held by one, an executor that ends before its work, and an error estimate of noise without a
-            `path_resolution`.
+        ValueError: for an initial state off the space, unsorted times, a folder that is not writable, in use, or holds
+            another run, an executor that ends too early, and an error estimate for noise without a `path_resolution`.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> flow = ds.FunctionFlow(lambda t, x: -x)
+        >>> runs = ds.ensemble(flow, np.array([[1.0], [2.0]]), [0.0, 1.0], lambda t, x: x[0])
+        >>> runs.values.shape
+        (2, 2)
     """
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     solver = chosen_for_all(flows, integrator, key)
@@ -279,7 +289,7 @@ def _run(
     executor: Executor | None,
     shown: bool | None,
 ) -> Part:
-    """Return values, last states and statistics of all members, solved here or on an executor, in their order."""
+    """Solve all members, here or on an executor; values, final states and statistics in the members' order."""
     with contextlib.ExitStack() as stack:
         checkpoints = None
         if folder is not None:
@@ -290,12 +300,12 @@ def _run(
         else:
             done = _solved_on(as_executor(executor), solve, work, parts, checkpoints, shown)
     back = np.argsort(np.concatenate(parts), kind="stable")
-    # on the host, where nothing is compiled; a checkpoint has no weak types
+    # Joined on the host to avoid compilation; a checkpoint has no weak types.
     return on_host(lambda xp, *pieces: xp.concatenate(pieces)[back], *done)
 
 
 def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: TimesLike, fn: Observable) -> Work:
-    """Return the arguments, starts projected to the space; raise `ValueError` on bad input."""
+    """Check the arguments and project the initial states to the space; raise `ValueError` on bad input."""
     for flow in flows:
         check_flow(flow)
     check_integrator(integrator)
@@ -314,7 +324,7 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
 
 
 def _starts(work: Work) -> State:
-    """Return the starts projected to the space; raise `ValueError` naming the first that is not finite or off it."""
+    """Project the initial states to the space; raise `ValueError` for the first one that is not finite or off it."""
     try:
         if len(work.flows) == 1:
             finite, defects, starts = _inspected_together(work.flows[0].space, work.y0s)
@@ -341,7 +351,7 @@ _inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0
 
 
 def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
-    """Return the members of each part: sorted by cost, nearly equal in number, so that one program serves all."""
+    """Divide the members into parts, sorted by cost and nearly equal in size, so that one program serves all."""
     if chunk is None:
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
         host = jax.default_backend() == "cpu"
@@ -362,11 +372,11 @@ def _solved(
     checkpoints: Checkpoints | None,
     shown: bool | None,
 ) -> list[Part]:
-    """Return the results of all parts; those with a checkpoint are loaded, not solved again."""
+    """Solve all parts; those with a checkpoint are loaded instead."""
     width = max(len(part) for part in parts)
     workers = cores() if solve is solve_together else 1
     done: list[Part] = []
-    compiled = threading.Event()  # a call returns when its program is compiled and has begun, or has failed
+    compiled = threading.Event()  # set when the first call has compiled and started, or failed
     with progress(work.members, "ensemble", unit="members", shown=shown) as bar, ThreadPoolExecutor(workers) as pool:
         running: dict[int, Future[Part]] = {}
 
@@ -378,7 +388,7 @@ def _solved(
             return jax.block_until_ready(found)
 
         def begin(index: int) -> None:
-            """Begin a part without a checkpoint; the first one compiles, and no other begins before it has compiled."""
+            """Start a part that has no checkpoint; the first part compiles while the others wait."""
             if index < len(parts) and not (checkpoints is not None and checkpoints.has(index)):
                 if running:
                     compiled.wait()
@@ -411,7 +421,7 @@ def _solved_on(
     checkpoints: Checkpoints | None,
     shown: bool | None,
 ) -> list[Part]:
-    """Return the results of all parts, solved on an executor; each has a checkpoint as soon as it is known."""
+    """Solve all parts on an executor; each is saved as soon as it is finished."""
     width = max(len(part) for part in parts)
     call = lambda part: (solve, (work.part(part), np.arange(len(part)), width))
     run = lambda todo, kept: finished(executor, {k: call(parts[k]) for k in todo}, kept)
@@ -420,7 +430,7 @@ def _solved_on(
 
 
 def cores() -> int:
-    """Return the number of parts to solve at a time: the cores of this process, or fewer by `OMP_NUM_THREADS`."""
+    """Number of parts to solve at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
     if jax.default_backend() != "cpu":
         return 1
     free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -429,7 +439,7 @@ def cores() -> int:
 
 
 def _alike(flows: tuple[AbstractFlow, ...]) -> bool:
-    """Return whether one program serves all flows: they differ in the numbers of their arrays only."""
+    """Whether one program serves all flows, because only the numbers in their arrays differ."""
     shapes = [jax.tree.map(lambda a: (a.shape, a.dtype), eqx.filter(flow, eqx.is_array)) for flow in flows]
     static = [eqx.filter(flow, eqx.is_array, inverse=True) for flow in flows]
     try:

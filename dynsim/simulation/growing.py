@@ -1,4 +1,4 @@
-"""Runs of the growing system through its events, in continuous time and as the discrete Algorithm."""
+"""Run the growing system through its events, in continuous time and as the discrete Algorithm."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import ClipGuard, GrowthGuard, PruningGuard, clip, grow, prune
 
-RESETS = (clip, prune, grow)  # in the order in which the transitions are looked at
+RESETS = (clip, prune, grow)  # in the order in which the transitions are checked
 
 
 def growing_transitions(flow: AbstractFlow) -> tuple[Transition, ...]:
-    """Return the transitions of a growing flow: `clip`, `prune` and `grow`, looked at in this order."""
+    """Transitions of a growing flow, checked in the order `clip`, `prune`, `grow`."""
     growing = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
     return (
         Transition("clip", Event(ClipGuard(growing), -1), clip, immediate=True),
@@ -45,16 +45,16 @@ def simulate_growing(
     """Integrate the growing system through growth, pruning and clipping of temperatures.
 
     Args:
-        flow: the flow of the first phase, in general one without heads.
-        y0: the start, in general `flow.start(key)`.
+        flow: the flow of the first phase, usually one without heads.
+        y0: the initial state, usually `flow.start(key)`.
         ts: increasing times at which states are saved; the run ends at the last one.
-        max_transitions: the cap on events; a run that reaches it ends there, and says so in `ending`.
+        max_transitions: limit on the number of events; a run that reaches it ends there and reports it in `ending`.
         integrator: solves every phase; one compiled program serves them all.
 
     Source: GROWING, Algorithm of Section 3.4, eq. (45)-(48).
 
     Raises:
-        ValueError: for what `simulate_hybrid` refuses.
+        ValueError: as for `simulate_hybrid`.
         IntegrationError: if a phase is not integrated to its end, with the cause and what to try.
     """
     instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
@@ -71,11 +71,11 @@ def descend(
     clipping: bool = True,
     max_transitions: int = 1000,
 ) -> HybridTrajectory:
-    """Run the Algorithm in discrete time: steps of descent, and after each the checks for growth and pruning.
+    """Run the Algorithm in discrete time: gradient steps, each followed by checks for growth and pruning.
 
-    The dwell time of the rules is N_min, in steps. States are saved every `every` steps and at events; times are
-    numbers of steps. Before the first step a head is added if there is none. A temperature at the least one is no
-    event here, since every step clips it.
+    The dwell time of the rules is N_min, in steps. States are saved every `every` steps and at events, and times are
+    step numbers. If there is no head, one is added before the first step. A temperature at T_min is not an event here,
+    because every step clips it.
 
     Source: GROWING, Algorithm of Section 3.4, eq. (37)-(39).
 
@@ -100,7 +100,7 @@ def descend(
 
 
 def flow_of(phase: Trajectory) -> GrowingFlow:
-    """Return the flow of a phase, in continuous or in discrete time."""
+    """The flow of a phase, in continuous or in discrete time."""
     system = phase.system.flow if isinstance(phase.system, GrowingStep) else phase.system
     return instance("phase", system, GrowingFlow, "a phase of a run of a growing system")
 
@@ -130,7 +130,7 @@ class DescentRecipe(AbstractRecipe):
 
 
 class _Descent:
-    """A run of the Algorithm: the step between events, the state, and what has been saved."""
+    """A run of the Algorithm in progress: the step between events, the state, and what has been saved."""
 
     def __init__(self, step: GrowingStep, x: State):
         self.step, self.x, self.k = step, x, 0
@@ -139,14 +139,14 @@ class _Descent:
         self._kept, self._times = [x], [0]
 
     def advance(self, until: int) -> None:
-        """Go on to step `until` and save the state there, or to the next event."""
+        """Advance to step `until` and save the state there, or stop at the next event."""
         self.x, k = _advanced(self.step, self.x, jnp.asarray(self.k), jnp.asarray(until))
         self.k = int(k)
         if self.k == until:
             self._save()
 
     def check(self) -> bool:
-        """Let the event occur that is due, growth before pruning; return whether there was one."""
+        """Apply the event that is due, growth before pruning; False if there is none."""
         growth, pruning = np.asarray(_margins(self.step, self.x)) > 0
         if not (growth or pruning):
             return False
@@ -159,7 +159,7 @@ class _Descent:
         return True
 
     def close(self) -> None:
-        """End the present phase; one of no length is left out."""
+        """End the current phase; a phase of zero length is omitted."""
         if self.k > self._times[-1]:
             self._save()
         if len(self._times) > 1:
@@ -175,7 +175,7 @@ class _Descent:
 
 @eqx.filter_jit
 def _advanced(step: GrowingStep, x: State, k: Array, until: Array) -> tuple[State, Array]:
-    """Return the state and the step at which an event is due, or at step `until`."""
+    """State and step number at which an event is due, or at step `until`."""
 
     def more(carry: tuple[Array, State, Array]) -> Array:
         now, _, due = carry
@@ -192,6 +192,6 @@ def _advanced(step: GrowingStep, x: State, k: Array, until: Array) -> tuple[Stat
 
 @eqx.filter_jit
 def _margins(step: GrowingStep, x: State) -> Float[Array, "2"]:
-    """Return the margins of pruning and growth; a dwell time of whole steps is over when the clock has reached it."""
+    """Margins of growth and pruning; a dwell time of whole steps is over when the clock has reached it."""
     ready = x._replace(clock=x.clock + 0.5)
     return jnp.stack([guard(jnp.zeros(()), ready) for guard in (GrowthGuard(step.flow), PruningGuard(step.flow))])

@@ -1,4 +1,4 @@
-"""Iteration of a hardmax map, with the gaps between scores and the layers whose follower sets are certain."""
+"""Iterate a hardmax map, with score gaps and the number of layers whose follower sets are certain."""
 
 from fractions import Fraction
 from typing import Any
@@ -19,7 +19,7 @@ from dynsim.systems.hardmax.search.grouping import equal_rows
 from dynsim.systems.hardmax.search.scores import EPSILON
 from dynsim.systems.hardmax.search.ties import binary_extent
 
-MANTISSA = 53  # bits of a float64
+MANTISSA = 53  # bits in the mantissa of a float64
 
 
 class Clustering(eqx.Module):
@@ -27,10 +27,10 @@ class Clustering(eqx.Module):
 
     Attributes:
         path: the trajectory, with the states that `iterate` returns.
-        gaps: for each layer the smallest relative gap over all tokens between the best score and the best one outside
+        gaps: for each layer the smallest relative gap over all tokens between the best score and the best score outside
             the follower set, dimensionless; see `FollowerSets`.
-        certain: the number of first layers whose follower sets are proved to be those of exact arithmetic from the same
-            numbers; all layers for `ExactHardmaxMap`.
+        certain: the number of initial layers whose follower sets are proved to equal those of exact arithmetic from the
+            same numbers; all layers for `ExactHardmaxMap`.
     """
 
     path: Trajectory
@@ -42,19 +42,20 @@ class Clustering(eqx.Module):
 
 
 def iterate_hardmax(
-    map: Any,  # a HardmaxMap or an ExactHardmaxMap; checked below
+    map: Any,  # a HardmaxMap or an ExactHardmaxMap, checked below
     x0: Any,
     num_layers: int,
     *,
     every: int = 1,
 ) -> Clustering:
-    """Apply a hardmax map `num_layers` times to the tokens `x0`, shape (n, d), and keep every `every`-th state.
+    """Apply a hardmax map to the tokens `x0`, shape (n, d), with certified follower sets; keeps some states.
 
-    Follower sets that cannot have changed since the previous layer are not computed again: see `ReusedFollowerSets`.
+    Every `every`-th state is kept. Follower sets that cannot have changed since the previous layer are not recomputed:
+    see `ReusedFollowerSets`.
 
     Raises:
-        ValueError: if `map` is of another kind, if `x0` is not a finite array of shape (n, d), or if `num_layers` is
-            not a positive multiple of `every`.
+        ValueError: if `map` is of another kind, `x0` is not a finite array of shape (n, d), or `num_layers` is not a
+            positive multiple of `every`.
 
     Source: HARDMAX, (1.1).
     """
@@ -83,18 +84,18 @@ def iterate_hardmax(
 
 
 class CertainLayers:
-    """A count of the first layers whose follower sets in floats are certainly those of exact arithmetic.
+    """Count of the initial layers whose floating-point follower sets certainly equal those of exact arithmetic.
 
-    As long as they are, both iterations average the same tokens, so that for alpha > 0 the error of a token grows in
-    each layer by at most the rounding of that layer. A follower set is certain if its gap exceeds what the error can
-    change, and if its members were equal in the first layer, since then they are still equal. Before the first layer
-    that rounds, all sets are certain.
+    While they are equal, both iterations average the same tokens, so for alpha > 0 the error of a token grows in each
+    layer by at most the rounding of that layer. A follower set is certain if its gap exceeds the effect of the error,
+    and if its members were equal in the first layer, because then they are still equal. Before the first layer that
+    rounds, all sets are certain.
     """
 
     def __init__(self, map: HardmaxMap, z: np.ndarray, reused: ReusedFollowerSets):
         self.map, self.reused = map, reused
         self.initial_groups = equal_rows(z).label
-        self.error = 0.0  # a bound of the distance of a token from its exact value, in the unit of `NormBounds`
+        self.error = 0.0  # bound on the distance of a token from its exact value, in the unit of `NormBounds`
         self.certain = 0
         self.ended = False
 
@@ -107,23 +108,23 @@ class CertainLayers:
         if self.error > 0 or not _unrounded(self.map.alpha, z, sets):
             c = self.reused.share
             growth = 1.0 if 0 < c < 1 else (abs(1 - c) + abs(c)) * (1 + 8 * EPSILON)
-            factor = max(1.0, abs(c))  # by which displacements exceed those of a convex combination
+            factor = max(1.0, abs(c))  # factor by which displacements exceed those of a convex combination
             self.error = growth * self.error + factor * self.reused.rounding_error(sets)
 
     def _same_sets(self, z: np.ndarray, sets: FollowerSets) -> bool:
-        """Return whether the follower sets in exact arithmetic are certainly the same."""
+        """Whether the follower sets in exact arithmetic are certainly the same."""
         if self.error == 0:
             return True
         _, lengths, largest = self.reused.norms.of(z)
         norm, e = self.reused.norms.attention, self.error
-        change = (2 * norm * e * (largest + e) + 2 * lengths * e) * (1 + 64 * EPSILON)  # of a difference of two scores
+        change = (2 * norm * e * (largest + e) + 2 * lengths * e) * (1 + 64 * EPSILON)  # of a score difference
         group = self.initial_groups[sets.members]
         one = np.minimum.reduceat(group, sets.starts[:-1]) == np.maximum.reduceat(group, sets.starts[:-1])
         return bool(np.all(one) and np.all(self.reused.bounds > change))
 
 
 def _exponent(z: np.ndarray) -> int:
-    """Return an e such that the largest modulus of an entry lies between $2^{e-2}$ and $2^e$."""
+    """Exponent e such that the largest modulus of an entry lies between $2^{e-2}$ and $2^e$."""
     largest = np.max(np.abs(z))
     if isinstance(largest, Fraction):
         return largest.numerator.bit_length() - largest.denominator.bit_length() + 1
@@ -131,7 +132,7 @@ def _exponent(z: np.ndarray) -> int:
 
 
 def _unrounded(alpha: float, z: np.ndarray, sets: FollowerSets) -> bool:
-    """Return whether the layer certainly rounds nothing: few bits, and means over powers of two."""
+    """Whether the layer is certainly free of rounding, because few bits and only powers of two occur."""
     share = Fraction(alpha) / (1 + Fraction(alpha))
     largest = int(np.max(np.diff(sets.starts)))
     sizes = np.unique(np.diff(sets.starts))

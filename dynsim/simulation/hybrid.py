@@ -1,4 +1,4 @@
-"""Hybrid systems: flows interrupted by transitions, which reset the state and may change the flow and the dimension."""
+"""Hybrid systems: flows interrupted by transitions that reset the state and may change flow and dimension."""
 
 import dataclasses
 import math
@@ -22,30 +22,30 @@ from dynsim.simulation.simulate import Stop, simulate, simulate_until, with_erro
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
 
-SHORTEST = 4  # neighbouring floats of the time between which a transition that occurs twice leaves no motion
+SHORTEST = 4  # a phase of at most this many rounding errors of the time has no motion
 
 
-DECAY = 1000  # by which the intervals between transitions that accumulate must have shrunk
+DECAY = 1000  # the intervals between accumulating transitions must have shrunk by this factor
 
 
-REST = 2**18  # neighbouring floats of the time between the last transition and the limit of those that accumulate
+REST = 2**18  # largest time, in rounding errors, from the last transition to the limit of accumulating ones
 
 
 def rounding_of(time: Any) -> float:
-    """Return the distance of neighbouring floats of a time, in its type."""
+    """Distance of neighbouring floats at a time, in its dtype."""
     return float(np.spacing(np.abs(np.asarray(time))))
 
 
 def is_at_once(length: float, rounding: float) -> bool:
-    """Return whether a phase is as short as its times can tell."""
+    """Whether a phase is too short for the resolution of its times."""
     return length <= SHORTEST * rounding
 
 
 def accumulate(ends: np.ndarray, rounding: float) -> bool:
-    """Return whether the times at which a transition occurs have come to their limit, up to rounding.
+    """Whether the times of a transition have converged to their limit, up to rounding.
 
-    Over the last `count` intervals their length has halved: those that follow take `count / log(2)` times the last one
-    together. Each interval is off by the rounding of the time, so that they shrink no further than this lets them.
+    Over the last `count` intervals their length has halved, so the following ones together take `count / log(2)` times
+    the last one. Each interval is off by the rounding error of the time, which is as far as they can shrink.
     """
     gaps = np.diff(ends)
     grown = np.flatnonzero(np.diff(gaps) > SHORTEST * rounding)
@@ -59,15 +59,15 @@ def accumulate(ends: np.ndarray, rounding: float) -> bool:
 
 
 Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
-"""What a transition does: from the flow, the time and the state before it to the flow and the state after it."""
+"""The effect of a transition: maps flow, time and state before it to the flow and the state after it."""
 
 
 class Transition(eqx.Module):
-    """A transition of a hybrid system: `guard` says when it occurs, `reset` what it does.
+    """A transition of a hybrid system: `guard` determines when it occurs, and `reset` what it does.
 
     It occurs where the guard's function crosses zero in the guard's direction. If `immediate`, it also occurs at the
-    start of a phase, once the dwell time is over, where that function is positive, or of the sign that its direction
-    leads to: as for a condition that may hold already. If `terminal`, the run ends after it.
+    start of a phase, once the dwell time is over, if the function already has the sign that it takes after a crossing
+    (positive for a guard without direction). If `terminal`, the run ends after it.
     """
 
     name: str = eqx.field(static=True)
@@ -85,7 +85,7 @@ class Transition(eqx.Module):
 
 
 def unchanged(flow: AbstractFlow, t: float, x: State) -> tuple[AbstractFlow, State]:
-    """Return flow and state as they are: the reset of a transition that only records its times."""
+    """The identity reset, for a transition that only records its times."""
     del t
     return flow, x
 
@@ -125,26 +125,26 @@ def simulate_hybrid(
     integrator: AbstractIntegrator = Diffrax(),
     error_estimate: bool = False,
 ) -> HybridTrajectory:
-    """Integrate a hybrid system: a flow until a transition occurs, then what the transition leads to, and so on.
+    """Integrate a hybrid system: a flow up to a transition, then the flow and state after it, and so on.
 
-    Where a transition occurs again at once after its reset, the run ends, and says so in `ending`: transitions
-    accumulate there (Zeno behaviour), or the state comes to rest on the guard. Without a `dwell` it also ends where the
-    intervals between transitions have shrunk geometrically until they shrink no faster than the time is rounded.
+    If a transition recurs immediately after its reset, the run ends and reports it in `ending`: transitions accumulate
+    there (Zeno behaviour), or the state comes to rest on the guard. Without a `dwell` time the run also ends where the
+    intervals between transitions have shrunk geometrically down to the rounding error of the time.
 
     Args:
         flow: the flow of the first phase.
-        y0: its start, a point of the space of the flow.
+        y0: the initial state, a point of the space of the flow.
         ts: increasing times at which states are saved; the run ends at the last one.
-        transitions: the transitions of every phase, or a function that returns those of the flow of a phase. Of two
-            that occur at one time the first counts, and the second is looked at in the next phase.
-        dwell: the least time between two transitions; guards are not looked at before it is over.
-        max_transitions: the cap on transitions; a run that reaches it ends there, and says so in `ending`.
+        transitions: the transitions of every phase, or a function that returns those of a phase from its flow. Of two
+            simultaneous transitions the first counts, and the second is checked again in the next phase.
+        dwell: the shortest time between two transitions; guards are ignored until it is over.
+        max_transitions: limit on the number of transitions; a run that reaches it ends and reports it in `ending`.
         integrator: solves every phase.
-        error_estimate: solve again at a tenth of the tolerance, and keep the difference in `stats.error` of every
-            phase: infinite if the two runs do not have the same transitions between the same times of `ts`.
+        error_estimate: solve again with a tenth of the tolerance, and store the difference in `stats.error` of every
+            phase. It is infinite if the two runs do not have the same transitions between the same times of `ts`.
 
     Raises:
-        ValueError: for what `simulate_until` refuses, and for a reset that does not return a flow and a state.
+        ValueError: as for `simulate_until`, and for a reset that does not return a flow and a state.
         IntegrationError: if a phase is not integrated to its end, with the cause and what to try.
     """
     check_flow(flow)
@@ -194,7 +194,7 @@ def simulate_hybrid(
 
 
 def _estimated(run: HybridTrajectory, finer: HybridTrajectory) -> HybridTrajectory:
-    """Return a run whose phases have the difference from those of a finer one as estimates of their errors."""
+    """The run with error estimates: the differences of its phases from those of a finer run."""
     names = [[jump.name for jump in made.jumps] for made in (run, finer)]
     same = names[0] == names[1] and len(run.phases) == len(finer.phases)
     shapes = lambda path: [np.shape(leaf) for leaf in jax.tree.leaves(path.ys)]
@@ -216,23 +216,31 @@ def crossings(
     max_crossings: int = 1000,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> HybridTrajectory:
-    """Integrate a flow to the last time, record every crossing of `events`, and act at each.
+    """Integrate a flow to the final time, recording every crossing of `events` and optionally acting on it.
 
-    The jumps of what is returned are the crossings, named by the index of the event; `Event` says what can be missed.
+    The jumps of the result are the crossings, named by the index of the event. `Event` describes what can be missed.
 
     Args:
-        flow: the flow, the same before and after every crossing.
-        y0: its start.
+        flow: the flow, which crossings do not change.
+        y0: the initial state.
         ts: increasing times at which states are saved.
-        events: what is looked for, in the direction of each.
-        action: called at each crossing with the event's index, the time and the state; a state that it returns is what
-            the run goes on from, with None it goes on as it is.
-        max_crossings: the cap on crossings; a run that reaches it ends there, and says so in `ending`.
+        events: the events to detect, each in its own direction.
+        action: called at each crossing with the event's index, the time and the state. If it returns a state, the run
+            continues from there; if it returns None, the run continues unchanged.
+        max_crossings: limit on the number of crossings; a run that reaches it ends and reports it in `ending`.
         integrator: solves between the crossings.
 
     Raises:
-        ValueError: for what `simulate_until` refuses, and for an action that returns no state.
-        IntegrationError: if the last time is not reached.
+        ValueError: as for `simulate_until`, and for an action that does not return a state.
+        IntegrationError: if the final time is not reached.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> clock = ds.FunctionFlow(lambda t, x: jnp.ones_like(x))
+        >>> run = ds.crossings(clock, [0.0], [0.0, 2.0], [ds.Event(lambda t, x: x[0] - 0.5)])
+        >>> [round(jump.time, 6) for jump in run.jumps]
+        [0.5]
     """
     check_events(events)
     max_crossings = integer("max_crossings", max_crossings, least=1)
@@ -244,7 +252,7 @@ def crossings(
 
 
 class _Acted(eqx.Module):
-    """A reset: the flow, and the state that the action of an event returns, or the state as it was."""
+    """A reset that keeps the flow and takes the state from the action of an event, if it returns one."""
 
     action: Callable[[int, float, State], State | None]
     event: int = eqx.field(static=True)
@@ -270,7 +278,7 @@ def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
 
 
 def _left(rules: Sequence[Transition], jumps: Sequence[Jump], moved: bool, y: State) -> list[Event]:
-    """Return the guards of a phase, told of the reset before it, if that has a state of the same shape before it."""
+    """Guards of a phase that know the reset before it, if the state before the reset has the same shape."""
     shapes = lambda state: [leaf.shape for leaf in jax.tree.leaves(state)]
     told = bool(jumps) and shapes(jumps[-1].before) == shapes(y)
     before = jumps[-1].before if told else y
@@ -293,10 +301,10 @@ def _phase(
     dwell: float,
     integrator: AbstractIntegrator,
 ) -> tuple[Trajectory | None, int]:
-    """Return the path of a phase, None if it has no length, and the index of the transition that ends it, or -1.
+    """Solve one phase: its path, None if it has no length, and the index of the transition that ends it, or -1.
 
-    Every solve gets as many times as `ts` has, so that one program serves all phases of a flow; `_at` takes the extra
-    ones out again.
+    Every solve gets as many times as `ts` has, so that one program serves all phases of a flow. `_at` removes the extra
+    times again.
     """
     begin, wanted = ts[0], np.unique(ts)
     waited = None
@@ -321,15 +329,15 @@ def _phase(
 
 
 def _remaining(times: np.ndarray, t: float) -> np.ndarray:
-    """Return `t` and the times after it, as many as there are `times`: the first is repeated."""
+    """`t` and the times after it, padded at the front with `t` to the length of `times`."""
     later = times[times > t]
     return np.concatenate([np.full(len(times) - len(later), t), later])
 
 
 def _filled(times: np.ndarray, count: int) -> np.ndarray:
-    """Return increasing times with others between the two that are farthest apart, `count` in all.
+    """Insert times into the widest gap of increasing times, up to `count` in all.
 
-    Where floats are not as dense as that, no times are added.
+    Where floats are not dense enough, no times are added.
     """
     widest = int(np.argmax(np.diff(times)))
     extra = np.linspace(times[widest], times[widest + 1], count - len(times) + 2)[1:-1]
@@ -338,7 +346,7 @@ def _filled(times: np.ndarray, count: int) -> np.ndarray:
 
 
 def _at(path: Trajectory, times: np.ndarray) -> Trajectory:
-    """Return a path at those of its times that are among `times`."""
+    """Restrict a path to those of its times that are among `times`."""
     rows = np.flatnonzero(np.isin(np.asarray(path.ts), times))
     whole = path.ts, path.ys
     ts, ys = whole if len(rows) == len(path.ts) else on_host(lambda xp, y: y[rows], whole)
@@ -346,7 +354,7 @@ def _at(path: Trajectory, times: np.ndarray) -> Trajectory:
 
 
 def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
-    """Return two paths of one flow, the second from where the first ends, as one with the sums of their steps."""
+    """Join two paths of one flow, the second starting where the first ends, and add their step counts."""
     ts, ys = on_host(lambda xp, a, b: xp.concatenate([a, b[1:]]), (first.ts, first.ys), (second.ts, second.ys))
     stats = eqx.tree_at(
         lambda s: (s.num_steps, s.num_rejected, s.max_defect),
@@ -361,13 +369,13 @@ def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
 
 
 def _holds(guard: Event, t: float, y: State) -> bool:
-    """Return whether a condition holds: its function has the sign that it has after a crossing."""
+    """Whether a condition holds: its function has the sign that it takes after a crossing."""
     value = float(guard.fn(t, y))
     return value * guard.direction > 0 if guard.direction else value > 0
 
 
 def _after(rule: Transition, flow: AbstractFlow, t: float, y: State) -> tuple[AbstractFlow, State]:
-    """Return what a reset returns; raise `ValueError` unless it is a flow and a state of it."""
+    """Apply a reset; raise `ValueError` unless it returns a flow and a state."""
     found = rule.reset(flow, t, y)
     if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], AbstractFlow)):
         raise ArgumentError("reset", "return a flow and a state", f"`{rule.name}` returns {shown(found)}")

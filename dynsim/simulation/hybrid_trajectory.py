@@ -1,4 +1,4 @@
-"""Runs of hybrid systems: the phases between transitions, the transitions, and what the run was computed from."""
+"""Runs of hybrid systems: phases, the transitions between them, and the recipe for computing them again."""
 
 import enum
 from abc import abstractmethod
@@ -14,11 +14,11 @@ from dynsim._core.types import State
 from dynsim.errors import counted
 from dynsim.simulation.trajectory import Trajectory
 
-SHOWN = 8  # of the last transitions, those that a sentence names
+SHOWN = 8  # number of last transitions that a message names
 
 
 class AbstractRecipe(eqx.Module):
-    """What a run of a hybrid system was computed from: all that another process needs to compute it again."""
+    """The arguments of a hybrid run: everything that another process needs to compute it again."""
 
     @abstractmethod
     def again(self) -> "HybridTrajectory":
@@ -44,14 +44,14 @@ class Ending(enum.Enum):
     FINISHED = "the last time was reached"
     TERMINAL = "a terminal transition occurred"
     CAPPED = "the cap on the number of transitions was reached"
-    ACCUMULATED = "the last transition occurs again at once after its reset, as where transitions accumulate"
+    ACCUMULATED = "the last transition recurs immediately after its reset, as where transitions accumulate"
 
 
 class HybridTrajectory(eqx.Module):
-    """A run of a hybrid system: one trajectory for each phase between transitions, and the transitions in order.
+    """A run of a hybrid system: one trajectory for each phase, and the transitions between them in order.
 
-    Phase k + 1 starts at the time of transition k in the state after it. A phase of no length, between two transitions
-    at one time, is left out. `recipe` is what a rerun needs; None for a run that was put together by hand.
+    Phase k + 1 starts at the time of transition k, in the state after it. Phases of zero length, between two
+    simultaneous transitions, are omitted. `recipe` is what a rerun needs; None for a run assembled by hand.
     """
 
     phases: tuple[Trajectory, ...]
@@ -63,12 +63,12 @@ class HybridTrajectory(eqx.Module):
 
     @property
     def initial(self) -> State:
-        """The first state."""
+        """The initial state."""
         return self.jumps[0].before if self._begins_with_a_jump else self.phases[0].initial
 
     @property
     def final(self) -> State:
-        """The last state."""
+        """The final state."""
         return self.jumps[-1].after if self._ends_in_a_jump else self.phases[-1].final
 
     @property
@@ -80,20 +80,20 @@ class HybridTrajectory(eqx.Module):
         return bool(self.jumps) and (not self.phases or self.jumps[-1].time >= float(self.phases[-1].ts[-1]))
 
     def along(self, fn: Callable[[State], PyTree]) -> tuple[np.ndarray, PyTree]:
-        """Return the times of all phases and `fn(x)` at them; at a transition both sides are there, in this order.
+        """Times of all phases and `fn(x)` at them; a transition contributes the states before and after it.
 
-        `fn` returns arrays whose shapes do not depend on the phase.
+        `fn` must return arrays whose shapes do not depend on the phase.
         """
         ts = np.concatenate([np.asarray(path.ts) for path in self.phases])
         values = [path.along(fn) for path in self.phases]
         return ts, jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts]), *values)
 
     def times(self, name: str) -> np.ndarray:
-        """Return the times of the transitions of one name."""
+        """Times of the transitions of one name."""
         return np.array([jump.time for jump in self.jumps if jump.name == name])
 
     def __str__(self) -> str:
-        """Return one sentence: how the run ended, when, and after which transitions."""
+        """Describe in one sentence how the run ended, when, and after which transitions."""
         end = max([jump.time for jump in self.jumps[-1:]] + [float(path.ts[-1]) for path in self.phases[-1:]])
         count = counted(len(self.jumps), "transition")
         said = f"The run ended at t = {end:.6g} after {count}: {self.ending.value}"
@@ -103,12 +103,12 @@ class HybridTrajectory(eqx.Module):
 
 
 def _cycle(jumps: Sequence[Jump]) -> str:
-    """Return in words what the last transitions were, and whether the times between them shrink."""
+    """Describe the last transitions, and whether the times between them shrink."""
     last = jumps[-SHOWN:]
     names = ", ".join(jump.name for jump in last)
     gaps = np.diff([jump.time for jump in last])
     if len(gaps) and np.all(gaps == 0):
-        return f"the last ones, {names}, occurred at one time: a dwell time separates them"
+        return f"the last ones, {names}, occurred at the same time: a dwell time separates them"
     if len(gaps) > 2 and np.all(gaps[1:] < 0.999 * gaps[:-1]):
         ratio = gaps[-1] / gaps[-2]
         limit = last[-1].time + gaps[-1] * ratio / (1 - ratio)

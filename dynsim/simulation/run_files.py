@@ -1,4 +1,4 @@
-"""Run files: one npz with a JSON header, from which a run is loaded, or computed again with the same bits.
+"""Run files: one npz with a JSON header, from which a run is loaded or reproduced bit for bit.
 
 The arrays are plain members (`numpy.load(path)["ys"]`), the text is the member `header`. No pickle, no code.
 """
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 
 FORMAT = "dynsim run"
 FORMAT_VERSION = 2
-# Environment variables that choose the kernels of linear algebra and so the last bits of a run.
+# Environment variables that select linear-algebra kernels, and hence the last bits of a run.
 KERNELS = ("XLA_FLAGS", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PACKAGES = ("dynsim", "jax", "jaxlib", "diffrax", "equinox", "optimistix", "lineax", "numpy", "scipy")
 
 
 def save(path: str | Path, run: "Run", *, key: Key | None = None, seed: int | None = None) -> None:
-    """Write a trajectory, a run of a hybrid system or an ensemble to `path`, whole or not at all.
+    """Write a trajectory, a run of a hybrid system or an ensemble to a file, atomically.
 
-    A flow whose tokens are distributed over the devices of a mesh is stored without the mesh, as its equal on one
-    device: the states that are loaded have the same bits, a rerun of them differs by rounding.
+    A flow whose tokens are distributed over the devices of a mesh is stored without the mesh, as its equivalent on one
+    device. The states that are loaded have the same bits, but a rerun of them differs by rounding.
 
     Args:
-        path: the file; its folder is made if need be.
-        run: what `simulate`, `iterate`, `simulate_hybrid` or `ensemble` returned.
-        key: the random key from which start and parameters were drawn, if any.
+        path: the file; its folder is created if it is missing.
+        run: a result of `simulate`, `iterate`, `simulate_hybrid` or `ensemble`.
+        key: the random key from which the initial state and parameters were drawn, if any.
         seed: the seed of that key, if it has one.
 
     Raises:
-        ValueError: for anything else, if the folder cannot be written, or if the system has a function that cannot be
-            found again (a lambda).
+        ValueError: for anything else, if the folder is not writable, or if the system contains a function that cannot
+            be imported again (a lambda).
     """
     from dynsim.simulation.ensemble import Ensemble
 
@@ -81,18 +81,18 @@ def save(path: str | Path, run: "Run", *, key: Key | None = None, seed: int | No
 
 
 def _described(run: "Run") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the parts of a run as JSON, and their arrays by name."""
+    """Parts of a run as JSON, and their arrays by name."""
     arrays: dict[str, np.ndarray] = {}
     run = _on_one_device(run)
     parts = {name: describe(name, getattr(run, name), arrays) for name in type(run).__dataclass_fields__}
-    if isinstance(run, HybridTrajectory):  # the flows of its phases have most of their arrays in common
+    if isinstance(run, HybridTrajectory):  # the flows of its phases share most of their arrays
         names: dict[tuple, str] = {}
         parts = {name: share(part, arrays, names) for name, part in parts.items()}
     return parts, arrays
 
 
 def _on_one_device(run: "Run") -> "Run":
-    """Return a run whose flows name no devices, which another process may not have."""
+    """The run with flows that name no devices, which another process may not have."""
     sharded = lambda part: isinstance(part, Sharded)
     if not any(map(sharded, jax.tree.leaves(run, is_leaf=sharded))):
         return run
@@ -100,20 +100,20 @@ def _on_one_device(run: "Run") -> "Run":
 
 
 def header(path: str | Path) -> dict[str, Any]:
-    """Return the header of a run file: format, kind, seed, key, dtype, versions, and the recipe of the run."""
+    """Read the header of a run file: format, kind, seed, key, dtype, versions, and the recipe of the run."""
     return _parsed(path, read_arrays(path))
 
 
 def load(path: str | Path, *, trust: Collection[str] = ()) -> "Run":
-    """Return the run of a file, with its system rebuilt.
+    """Load the run of a file and rebuild its system.
 
     Args:
-        path: a file that `save` wrote.
-        trust: import paths (`module:name`, `file.py:name`, or a module) of functions and classes of yours, which
-            loading imports and so executes; what belongs to dynsim needs no mention.
+        path: a file written by `save`.
+        trust: import paths (`module:name`, `file.py:name`, or a module) of your own functions and classes, which
+            loading imports and hence executes. Anything that belongs to dynsim need not be listed.
 
     Raises:
-        ValueError: if the file is truncated, of another format or version, incomplete, or names what is not trusted.
+        ValueError: if the file is truncated, of another format or version, incomplete, or refers to untrusted code.
     """
     arrays = read_arrays(path)
     recipe = _parsed(path, arrays)["run"]
@@ -121,13 +121,13 @@ def load(path: str | Path, *, trust: Collection[str] = ()) -> "Run":
         run = rebuild(recipe, arrays, trust)
         wrong = _wrong_part(run)
     if wrong:
-        raise ArgumentError("path", "be a complete run file", f"{wrong} of `{path}` cannot be one of a run")
+        raise ArgumentError("path", "be a complete run file", f"{wrong} of `{path}` does not fit a run")
     return run
 
 
 @contextlib.contextmanager
 def _fault_of(path: str | Path, must: str) -> Iterator[None]:
-    """Turn every exception into one sentence that says what the file must be: wrong types can cause any of them."""
+    """Turn any exception into one sentence about the file, because wrong types in it can cause any of them."""
     try:
         yield
     except IntegrationError:
@@ -139,7 +139,7 @@ def _fault_of(path: str | Path, must: str) -> Iterator[None]:
 
 
 def _wrong_part(run: Any) -> str:
-    """Return the name of the first part of a run that has another type or shape than it must have, or ""."""
+    """Name of the first part of a run that has the wrong type or shape, or ""."""
     from dynsim.simulation.ensemble import Ensemble
 
     if isinstance(run, HybridTrajectory):
@@ -164,7 +164,7 @@ def _wrong_part(run: Any) -> str:
 
 
 def _wrong_part_of_hybrid(run: HybridTrajectory) -> str:
-    """Return the same of a run of a hybrid system: of its phases first."""
+    """Name of the first wrong part of a hybrid run, starting with its phases."""
     if not isinstance(run.phases, tuple) or not all(isinstance(path, Trajectory) for path in run.phases):
         return "the part `phases`"
     wrong = next((part for path in run.phases if (part := _wrong_part(path))), "")
@@ -184,33 +184,33 @@ def _is_array(leaf: Any) -> bool:
 
 
 def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory | HybridTrajectory:
-    """Compute the trajectory of a file again, from its system, its first state, its times and its integrator.
+    """Recompute the trajectory of a run file from its system, initial state, times and integrator.
 
-    Of a hybrid system all phases are computed again, from its first flow and its transitions.
+    All phases of a hybrid system are recomputed, from its first flow and its transitions.
 
-    On the machine, with the versions and with the environment that made the file the result is the same to the bit,
-    unless the tokens were distributed over several devices: then it is computed on one, and differs by rounding.
+    On the machine, with the versions and the environment that produced the file, the result is the same bit for bit.
+    Tokens that were distributed over several devices are an exception: they are computed on one, with other rounding.
 
     Raises:
-        ValueError: as `load`, for an ensemble, for a path cut at an event, and if a function has changed since.
+        ValueError: as for `load`, for an ensemble, for a path cut at an event, and if a function has changed since.
     """
     stored, run = header(path), load(path, trust=trust)
     if not isinstance(run, Trajectory | HybridTrajectory):
-        raise ArgumentError("path", "hold a trajectory, to be run again", f"holds an {type(run).__name__}")
+        raise ArgumentError("path", "hold a trajectory, to be recomputed", f"holds an {type(run).__name__}")
     source = "system" if isinstance(run, Trajectory) else "recipe"
     with _fault_of(path, "be a run file whose run can be computed again"):
         if _described(run)[0][source] != stored["run"]["fields"][source]:
-            raise ArgumentError("path", "name functions as they were when it was written", "one has changed since")
+            raise ArgumentError("path", "refer to functions as they were when it was written", "one has changed since")
         return _again(run) if isinstance(run, Trajectory) else _hybrid_again(run)
 
 
 def _again(run: Trajectory) -> Trajectory:
-    """Compute a trajectory again; times and tolerances are checked, since a file can hold any."""
+    """Recompute a trajectory; times and tolerances are checked, because a file can contain any."""
     times = as_times(run.ts)
     if isinstance(run.system, AbstractMap):
         every = round(times[1] - times[0])
         if not np.array_equal(times, np.arange(0, times[-1] + 1, every)):
-            raise ArgumentError("ts", "be the evenly spaced layers of a map", "are not")
+            raise ArgumentError("ts", "be the evenly spaced step numbers of a map", "are not")
         return iterate(run.system, run.initial, int(times[-1]), every=every)
     if run.integrator is None:
         raise ArgumentError("path", "hold the integrator of its trajectory", "does not, as for a path cut at an event")
@@ -221,24 +221,24 @@ def _again(run: Trajectory) -> Trajectory:
 
 
 def _hybrid_again(run: HybridTrajectory) -> HybridTrajectory:
-    """Compute a run of a hybrid system again; what it is computed from checks its arguments."""
+    """Recompute a run of a hybrid system; its recipe checks its own arguments."""
     if run.recipe is None:
-        raise ArgumentError("path", "hold what its run was computed from", "does not, as for a part of a run")
+        raise ArgumentError("path", "hold the recipe of its run", "does not, like any part of a run")
     _check_settings(getattr(run.recipe, "integrator", None))
     return run.recipe.again()
 
 
 def _check_settings(integrator: AbstractIntegrator | None) -> None:
-    """Make the checks of an integrator, which rebuilding does not make."""
+    """Check the settings of an integrator, which rebuilding skips."""
     if isinstance(integrator, Diffrax | Scipy):
         fields = {name: getattr(integrator, name) for name in type(integrator).__dataclass_fields__}
         type(integrator)(**fields)
 
 
-def to_xarray(run: Any) -> "xarray.Dataset":  # checked here, in one sentence
-    """Return a trajectory as an xarray Dataset with named dimensions: time (or layer), token, coordinate.
+def to_xarray(run: Any) -> "xarray.Dataset":  # the type is checked here, with one sentence
+    """Convert a trajectory to an xarray Dataset with the dimensions time (or layer), token and coordinate.
 
-    Where the system declares names and units, they are the labels of the coordinate, with its coordinate `unit`.
+    If the system declares names and units, they become labels of the coordinate and its `unit`.
 
     Raises:
         ValueError: if xarray is not installed.
@@ -269,7 +269,7 @@ def to_xarray(run: Any) -> "xarray.Dataset":  # checked here, in one sentence
 
 
 def _labels(system: AbstractFlow | AbstractMap, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Return the labels of the last axis, and their units, as coordinates, if the system declares them."""
+    """Labels of the last axis and their units, as coordinates, if the system declares them."""
     if len(shape) not in (2, 3) or not (system.names or system.units):
         return {}
     known = components(system, np.zeros(shape[-1:]))
@@ -278,13 +278,13 @@ def _labels(system: AbstractFlow | AbstractMap, shape: tuple[int, ...]) -> dict[
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that decide a run's bits."""
+    """Versions of Python and of the packages that determine the bits of a run."""
     found = {name: importlib.metadata.version(name) for name in PACKAGES}
     return {**found, "python": platform.python_version(), "device": jax.devices()[0].device_kind}
 
 
 def _axes(name: str, ndim: int) -> tuple[str, ...]:
-    """Return the names of a state's axes: tokens are rows, the last axis is a coordinate, parts do not share axes."""
+    """Names of a state's axes: tokens are rows, the last axis is a coordinate, and parts do not share axes."""
     names = {0: (), 1: ("coordinate",), 2: ("token", "coordinate")}.get(ndim)
     names = tuple(f"axis_{k}" for k in range(ndim)) if names is None else names
     return names if name == "state" else tuple(f"{name}_{axis}" for axis in names)
@@ -299,7 +299,7 @@ def _dtype(run: "Run") -> np.dtype:
 
 
 def _parsed(path: str | Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return the header among `arrays`; raise `ValueError` unless it is that of a complete run file of this version."""
+    """Parse the header among `arrays`; raise `ValueError` unless it belongs to a complete run file of this version."""
     try:
         parsed = json.loads(str(arrays["header"]))
     except (KeyError, ValueError, RecursionError):

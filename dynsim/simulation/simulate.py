@@ -1,4 +1,4 @@
-"""Simulation: `simulate` and `simulate_until` integrate flows, `iterate` applies maps."""
+"""Simulation: `simulate` and `simulate_until` integrate flows, and `iterate` applies maps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +35,7 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 
 
 class Stop(eqx.Module):
-    """A trajectory up to an event: `path` ends at it; `event` is its index, -1 if none occurred."""
+    """A trajectory up to an event: `path` ends at it, and `event` is its index, or -1 if none occurred."""
 
     path: Trajectory
     event: int = eqx.field(static=True)
@@ -57,22 +57,30 @@ def simulate(
     throw: bool = True,
     error_estimate: bool = False,
 ) -> Trajectory:
-    """Integrate a flow from `y0` and return its trajectory at the times `ts`.
+    """Integrate a flow from an initial state, and return its trajectory at the given times.
 
     Args:
-        flow: the system; `velocity` is made tangent and evaluated at the projected point.
-        y0: a point of the space (an array, nested sequences of numbers, or a named tuple of these); float32 stays.
+        flow: the system; `velocity` is evaluated at the projected point and made tangent.
+        y0: the initial state, a point of the space (an array, nested sequences of numbers, or a named tuple of these);
+            float32 stays float32.
         ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
-        integrator: `Diffrax()`, the default, or `Scipy()`; for a `NoisyFlow` a fixed-step scheme, by default
-            `EulerMaruyama()` for Ito's sense and `EulerHeun()` for Stratonovich's.
+        integrator: `Diffrax()`, the default, or `Scipy()`. For a `NoisyFlow` a fixed-step scheme, by default
+            `EulerMaruyama()` for Ito noise and `EulerHeun()` for Stratonovich noise.
         key: for a `NoisyFlow`, the random key of the Brownian path; the trajectory's integrator keeps it.
-        throw: raise on failure; else the states are NaN from there on and `stats.succeeded` is False.
-        error_estimate: solve again at a tenth of the tolerance, and keep the difference of every number in
-            `stats.error`. Where both solutions are wrong in the same way, as in a chaotic flow after long, it is none.
+        throw: raise on failure; otherwise the states after it are NaN, and `stats.succeeded` is False.
+        error_estimate: solve again with a tenth of the tolerance, and store the difference of every number in
+            `stats.error`. Meaningless where both solutions share the error, for example in chaotic flows over long
+            times.
 
     Raises:
-        ValueError: for a start off the space, unsorted times, or a schedule shorter than the horizon.
-        IntegrationError: if the last time is not reached, with the cause and what to try.
+        ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span.
+        IntegrationError: if the final time is not reached, with the cause and what to try.
+
+    Example:
+        >>> import dynsim as ds
+        >>> decay = ds.simulate(ds.FunctionFlow(lambda t, x: -x), [1.0], [0.0, 1.0])
+        >>> round(float(decay.final[0]), 6)
+        0.367879
     """
     solver = chosen(flow, integrator, key)
     y0, times = _checked(flow, y0, ts, solver)
@@ -86,7 +94,7 @@ def simulate(
 
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
-    """Return statistics with the distance of every saved number from that of a finer solution."""
+    """Statistics that include the distance of every saved number from that of a finer solution."""
     gap = jax.tree.map(lambda a, b: jnp.abs(a - b), ys, finer)
     return eqx.tree_at(lambda s: s.error, stats, gap, is_leaf=lambda part: part is None)
 
@@ -99,16 +107,16 @@ def simulate_until(
     *,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> Stop:
-    """Integrate a flow up to the first of `events`, or to `ts[-1]`.
+    """Integrate a flow up to the first of several events, or up to the final time.
 
-    The path holds the times of `ts` before the event and then the event itself: the first float, on the solution as
-    the integrator knows it between its steps, at which the event has occurred. Of two at the same time the first in
-    `events` counts. `Event` says what can be missed. A start at an event does not count: it is left first, so that the
-    end of a path can be the start of the next one.
+    The path holds the times of `ts` before the event and then the event itself: the first float at which it has
+    occurred, on the integrator's dense output. Of two simultaneous events the first in `events` counts. `Event`
+    describes what can be missed. A start on an event does not count, so that the end of one path can be the start of
+    the next.
 
     Raises:
-        ValueError: for what `simulate` refuses, and for an event that is not a real number, or not finite at the start.
-        IntegrationError: if neither an event nor the last time is reached, with the cause and what to try.
+        ValueError: as for `simulate`, and for an event that is not a real number, or not finite at the start.
+        IntegrationError: if neither an event nor the final time is reached, with the cause and what to try.
     """
     check_events(events)
     if not events:
@@ -124,13 +132,19 @@ def simulate_until(
 
 
 def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> Trajectory:
-    """Apply a map `num_steps` times and return every `every`-th state; `ts` are layer numbers, the start is layer 0.
+    """Apply a map repeatedly and return every `every`-th state; `ts` are step numbers, and the start is step 0.
 
-    A map in JAX is scanned, also under `jit`, `vmap` and `grad`; one on the host (`on_host`) is looped over, in
-    whatever arithmetic it has.
+    A map in JAX is scanned and works under `jit`, `vmap` and `grad`. A map on the host (`on_host`) is applied in a
+    Python loop, in its own arithmetic.
 
     Raises:
-        ValueError: for a start that is not finite or that the map does not take, or a step that is complex.
+        ValueError: for an initial state that is not finite or that the map does not accept, or a complex step.
+
+    Example:
+        >>> import dynsim as ds
+        >>> path = ds.iterate(ds.FunctionMap(lambda k, x: 4.0 * x * (1 - x)), [0.75], 3)
+        >>> path.ys[:, 0].tolist()
+        [0.75, 0.75, 0.75, 0.75]
     """
     if not isinstance(map, AbstractMap):
         raise ArgumentError("map", "be a map", f"is {shown(map)}")
@@ -152,7 +166,7 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
 
 @eqx.filter_jit
 def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State, Any, Any]:
-    """Return the states, the largest defect, and whether all are finite."""
+    """The states, the largest defect, and whether all are finite."""
 
     def inner(x: State, k: Any) -> tuple[State, None]:
         return map.step(k, x), None
@@ -169,7 +183,7 @@ def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State
 
 def _looped(map: AbstractMap, x0: State, ts: np.ndarray, every: int) -> Trajectory:
     if isinstance(x0, list) or isinstance(x0, tuple) and not hasattr(x0, "_fields"):
-        x0 = np.array(x0, dtype=object)  # of fractions as they are written, or floats; the map checks them
+        x0 = np.array(x0, dtype=object)  # fractions in writing, or floats, which the map checks
     x, kept = x0, [x0]
     for k in range(int(ts[-1])):
         x = map.step(k, x)
@@ -181,13 +195,13 @@ def _looped(map: AbstractMap, x0: State, ts: np.ndarray, every: int) -> Trajecto
 
 
 def path_on_host(map: AbstractMap, kept: Sequence[State], ts: np.ndarray) -> Trajectory:
-    """Return the trajectory of a map on the host from its states at the layers `ts`."""
+    """Trajectory of a map on the host from its states at the steps `ts`."""
     ys = jax.tree.map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *kept)
     return Trajectory(jnp.asarray(ts), ys, map, map_stats(True, int(ts[-1]), jnp.zeros(())))
 
 
 def map_stats(ok: Any, steps: int, defect: Any) -> Stats:
-    """Return the statistics of a map that was applied some times, `ok` if every state is finite."""
+    """Statistics of a map that was applied `steps` times; `ok` says whether every state is finite."""
     ends = int(Outcome.FINISHED), int(Outcome.NON_FINITE)
     return Stats(
         succeeded=jnp.asarray(ok),
@@ -200,13 +214,13 @@ def map_stats(ok: Any, steps: int, defect: Any) -> Stats:
 
 
 def raise_if_failed(stats: Stats, ts: Any) -> None:
-    """Raise `IntegrationError` if the last of `ts` was not reached; nothing can be raised about traced values."""
+    """Raise `IntegrationError` if the last of `ts` was not reached; traced values cannot be checked."""
     if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
         raise IntegrationError(stats.since(float(ts[0])), outcome=Outcome(int(stats.outcome)))
 
 
 def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractIntegrator) -> tuple[State, Any]:
-    """Return start and times as arrays of one type; raise `ValueError` on bad input."""
+    """Check start and times and return them as arrays of one dtype; raise `ValueError` on bad input."""
     check_flow(flow)
     check_integrator(integrator)
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):

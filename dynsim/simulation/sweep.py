@@ -1,4 +1,4 @@
-"""Sweeps: a function at every point of a grid of parameters and for several seeds, resumable, as one Dataset."""
+"""Sweeps: evaluate a function on a grid of parameters and for several seeds, resumably, as an xarray Dataset."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ TAKEN = ("key", "seed", "point", "status", "cause")  # names that parameters can
 
 @dataclass(frozen=True)
 class Points:
-    """The points: their parameters and seeds, the names and lengths of the dimensions, the coordinates on them."""
+    """Points of a sweep: their parameters and seeds, the lengths of the dimensions, and the coordinates on them."""
 
     values: tuple[dict[str, Any], ...]
     seeds: tuple[int | None, ...]
@@ -46,7 +46,7 @@ class Points:
 
 
 def points_of(parameters: Any, seeds: Any) -> Points:
-    """Return the points of a grid or a list, the seeds innermost; raise `ValueError` for anything else, or for none."""
+    """Make the points of a grid or a list, with seeds varying fastest; raise `ValueError` for anything else."""
     if isinstance(parameters, Mapping):
         axes = {_name(name): _sequence(name, values) for name, values in parameters.items()}
         values = [dict(zip(axes, combined, strict=True)) for combined in itertools.product(*axes.values())]
@@ -78,18 +78,18 @@ def _name(name: Any) -> str:
 
 
 def _sequence(name: str, values: Any) -> list[Any]:
-    """Return the values of a parameter as plain numbers and texts."""
+    """Values of a parameter as plain numbers and strings."""
     if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise ArgumentError("parameters", f"give `{name}` as a sequence of values", f"gives {shown(values)}")
     return [_plain(value) for value in values]
 
 
 def _plain(value: Any) -> Any:
-    """Return a number or a text, of NumPy or JAX too, as one of Python; raise `ValueError` for anything else."""
+    """Convert a number or string, also of NumPy or JAX, to Python; raise `ValueError` for anything else."""
     if isinstance(value, np.generic | np.ndarray | jax.Array) and np.ndim(value) == 0:
         value = value.item()
     if not isinstance(value, bool | int | float | str):
-        raise ArgumentError("parameters", "have numbers or texts as values", f"has {shown(value)}")
+        raise ArgumentError("parameters", "have numbers or strings as values", f"has {shown(value)}")
     return value
 
 
@@ -102,7 +102,7 @@ def _seeds(seeds: Any) -> tuple[int | None, ...]:
 
 
 def digest(function: Callable[..., Any], points: Points, size: int, vectorised: bool) -> str:
-    """Return a digest of the function, the points, their division into parts, and versions."""
+    """Digest of the function, the points, their division into parts, and versions."""
     given = (versions(), points.values, points.seeds, list(points.dims.items()), size, vectorised)
     found = hashlib.sha256(repr(given).encode())
     for leaf in _identity(function):
@@ -113,10 +113,10 @@ def digest(function: Callable[..., Any], points: Points, size: int, vectorised: 
 
 
 def _identity(thing: Any, inside: tuple[int, ...] = ()) -> Iterator[Any]:
-    """Yield what a function is made of: its source, its defaults, what it closes over, and fields of an object.
+    """Yield what a function consists of: its source, defaults, closure, and the fields of objects.
 
-    A function that wraps another without being one of Python's, as those of `jax.jit` do, is what it wraps. `inside`
-    are the objects that hold this one: of one that holds itself nothing is said twice.
+    A wrapper that is not a Python function, such as those of `jax.jit`, counts as what it wraps. `inside` holds the
+    objects that contain this one, so that an object that contains itself is visited once.
     """
     if isinstance(thing, jax.Array | np.ndarray | np.generic):
         if isinstance(thing, jax.Array) and jnp.issubdtype(thing.dtype, jax.dtypes.prng_key):
@@ -132,7 +132,7 @@ def _identity(thing: Any, inside: tuple[int, ...] = ()) -> Iterator[Any]:
 
 
 def _parts(thing: Any) -> tuple[list[Any], list[Any]]:
-    """Return what is said of an object itself, and the parts on which it depends."""
+    """Description of an object itself, and the parts on which it depends."""
     if inspect.isfunction(thing):
         try:
             source = inspect.getsource(thing)
@@ -145,7 +145,7 @@ def _parts(thing: Any) -> tuple[list[Any], list[Any]]:
         return [], [thing.__func__, *_fields(thing.__self__)]
     if callable(thing) and hasattr(thing, "__wrapped__"):
         return [], [thing.__wrapped__]
-    if hasattr(thing, "func") and hasattr(thing, "keywords"):  # of functools
+    if hasattr(thing, "func") and hasattr(thing, "keywords"):  # `functools.partial`
         return [], [thing.func, *thing.args, *itertools.chain(*sorted(thing.keywords.items()))]
     own = [f"{type(thing).__module__}.{type(thing).__qualname__}"]
     if isinstance(thing, type):
@@ -162,12 +162,12 @@ def _parts(thing: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _fields(thing: Any) -> list[Any]:
-    """Return the names and values of the fields of an object."""
+    """Names and values of the fields of an object."""
     return list(itertools.chain(*sorted(getattr(thing, "__dict__", {}).items())))
 
 
-PARTS = 64  # at least as many as this, if there are as many points
-MOST = 256  # points of a part, by default
+PARTS = 64  # least number of parts, if there are as many points
+MOST = 256  # largest default number of points in a part
 NOT_FINITE = "a value is not finite"
 SAME = "the same function, parameters, seeds and options"
 Arrays = dict[str, np.ndarray]
@@ -185,28 +185,35 @@ def sweep(
     executor: Executor | None = None,
     shown: bool | None = None,
 ) -> "xarray.Dataset":
-    """Evaluate a function at every point of a grid, or of a list, and return an xarray Dataset.
+    """Evaluate a function on a grid or a list of parameter points, and return an xarray Dataset.
 
-    A point at which the function raises has NaN, the status "failed" and its cause; so has one at which a value is not
-    finite, with the value as it is. The other points are what they would be without it.
+    A point at which the function raises gets NaN, the status "failed" and the cause. A point with a value that is not
+    finite gets the same status, but keeps the value. Other points are not affected.
 
     Args:
-        function: takes the parameters by name, and with `seeds` a random key as `key`; returns a number, an array, or a
-            mapping or a named tuple of these, of the same shapes at all points.
+        function: takes the parameters by name, and with `seeds` also a random key as `key`. It returns a number, an
+            array, or a mapping or named tuple of these, with the same shapes at all points.
         parameters: the values of each parameter, whose product is the grid; or a list of points.
-        seeds: the number of seeds, or the seeds. The key of a seed is `random_key(seed, "sweep")` at every point.
-        units: the units of parameters and results by name.
-        vectorised: evaluate a part as one program by `vmap`; the function must be one of JAX, and of numbers.
-        chunk: the number of points of a part, by default up to 256, so that there are 64 parts.
-        folder: for finished parts; the same call with the same folder resumes, with the same bits. The function is
-            compared by its source, its defaults and what it closes over, not by the functions that it calls.
-        executor: any `concurrent.futures.Executor` on which parts are evaluated, several at a time.
-        shown: a progress bar; None shows it on terminals only.
+        seeds: the number of seeds, or the seeds themselves. The key of a seed is `random_key(seed, "sweep")`
+            everywhere.
+        units: the units of parameters and results, by name.
+        vectorised: evaluate each chunk in one compiled call under `vmap`; requires a JAX function of numbers.
+        chunk: the number of points evaluated together; by default at most 256, such that there are 64 chunks.
+        folder: for finished chunks; the same call with the same folder resumes, with the same bits. The function is
+            identified by its source, its defaults and its closure, but not by the functions that it calls.
+        executor: any `concurrent.futures.Executor`, on which chunks are evaluated, several at a time.
+        shown: whether to show a progress bar; by default on terminals only.
 
     Raises:
-        ValueError: for a grid without points, a function that returns something else, a folder that another run holds
-            or that has parts of another sweep, and without xarray.
+        ValueError: for a grid without points, a function that returns something else, a folder that is in use or holds
+            chunks of another sweep, and if xarray is not installed.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which points are kept.
+
+    Example:
+        >>> import dynsim as ds
+        >>> table = ds.sweep(lambda a, b: a * b, {"a": [1.0, 2.0], "b": [3.0, 4.0, 5.0]})
+        >>> table["value"].values.tolist()
+        [[3.0, 4.0, 5.0], [6.0, 8.0, 10.0]]
     """
     _check_xarray()
     points = points_of(parameters, seeds)
@@ -235,7 +242,7 @@ def sweep(
 
 @dataclass(frozen=True)
 class _Part:
-    """The evaluation of some points: all that a process which does it needs."""
+    """The evaluation of some points, with everything that another process needs for it."""
 
     evaluate: Callable[..., Arrays]
     function: Callable[..., Any]
@@ -260,24 +267,24 @@ def _check_xarray() -> None:
 
 
 def _size(points: int, chunk: int | None) -> int:
-    """Return the number of points of a part."""
+    """Number of points in a part."""
     return max(1, min(points // PARTS, MOST)) if chunk is None else min(integer("chunk", chunk, least=1), points)
 
 
 def _columns(points: Points, part: np.ndarray, vectorised: bool) -> Any:
-    """Return the parameters of some points: point by point, or as an array for each name."""
+    """Parameters of some points: point by point, or as one array per name if vectorised."""
     rows = [points.values[k] for k in part]
     if not vectorised:
         return rows
     columns = {name: np.asarray([row[name] for row in rows]) for name in rows[0]}
     for name, column in columns.items():
         if column.dtype.kind not in "biuf":
-            raise ArgumentError("vectorised", "be left out for parameters that are texts", f"`{name}` has texts")
+            raise ArgumentError("vectorised", "be left out for parameters that are strings", f"`{name}` has strings")
     return columns
 
 
 def _one_by_one(function: Callable[..., Any], rows: list[dict], seeds: list[int | None], size: int) -> Arrays:
-    """Return the values at some points, with their failures."""
+    """Evaluate some points one by one, with the causes of failures."""
     del size
     found, causes = [], []
     for row, seed in zip(rows, seeds, strict=True):
@@ -295,7 +302,7 @@ def _one_by_one(function: Callable[..., Any], rows: list[dict], seeds: list[int 
 
 
 def _together(function: Callable[..., Any], columns: Arrays, seeds: list[int | None], size: int) -> Arrays:
-    """Return the values at some points by one program, the last point repeated up to the common size."""
+    """Evaluate some points in one program, with the last point repeated up to the common size."""
     keys = None
     if seeds[0] is not None:
         keys = jnp.stack([random_key(int(seed), "sweep") for seed in filled(np.asarray(seeds), size)])
@@ -308,7 +315,7 @@ def _together(function: Callable[..., Any], columns: Arrays, seeds: list[int | N
     except Exception as error:
         if isinstance(error, ArgumentError):
             raise
-        must, but = "take its parameters as arrays of JAX where it is `vectorised`", type(error).__name__
+        must, but = "accept its parameters as JAX arrays where it is `vectorised`", type(error).__name__
         raise ArgumentError("function", must, f"raises {but}: {reason(error)}") from error
     found = jax.tree.map(lambda a: np.asarray(a)[: len(seeds)], made)
     return _with_causes(found, [""] * len(seeds))
@@ -323,7 +330,7 @@ def _program(function: Callable[..., Any], columns: Any, keys: Any) -> Any:
 
 
 def _outputs(found: Any, numpy: Any = np) -> dict[str, Any]:
-    """Return what the function returned as arrays of floats by name; raise `ValueError` for anything else."""
+    """Convert what the function returned to arrays of floats by name; raise `ValueError` for anything else."""
     if hasattr(found, "_asdict"):
         found = found._asdict()
     named = found if isinstance(found, Mapping) else {"value": found}
@@ -339,7 +346,7 @@ def _outputs(found: Any, numpy: Any = np) -> dict[str, Any]:
 
 
 def _joined(found: list[dict[str, np.ndarray] | None], causes: list[str]) -> Arrays:
-    """Return the values of some points in arrays, NaN where there is none; raise `ValueError` for unequal shapes."""
+    """Stack the values of some points, with NaN where there are none; raise `ValueError` for unequal shapes."""
     good = [outputs for outputs in found if outputs is not None]
     values: Arrays = {}
     for outputs in good[:1]:
@@ -360,7 +367,7 @@ def _check_alike(name: str, first: tuple[int, ...], other: tuple[int, ...] | Non
 
 
 def _with_causes(values: Arrays, causes: list[str]) -> Arrays:
-    """Return the values by name, and the causes of failure, also of points with a value that is not finite."""
+    """Values by name, with the causes of failure, including values that are not finite."""
     said = list(causes)
     for array in values.values():
         for k in np.flatnonzero(~np.isfinite(array.reshape(len(said), -1)).all(axis=1)):
@@ -371,7 +378,7 @@ def _with_causes(values: Arrays, causes: list[str]) -> Arrays:
 def _evaluated(
     work: list[_Part], checkpoints: Checkpoints | None, executor: Executor | None, shown: bool | None
 ) -> list[Arrays]:
-    """Return the values of all parts; those that are saved are read."""
+    """Values of all parts; stored parts are read."""
     sizes = [len(one.part) for one in work]
     run = lambda todo, kept: _finished({k: work[k] for k in todo}, executor, kept)
     return collected("sweep", "points", sizes, run, checkpoints, Checkpoints.read, Checkpoints.write, shown)
@@ -380,7 +387,7 @@ def _evaluated(
 def _finished(
     work: dict[int, _Part], executor: Executor | None, kept: Callable[[], str]
 ) -> Iterator[tuple[int, Arrays]]:
-    """Yield the parts as they finish, with their numbers."""
+    """Yield the parts with their numbers as they finish."""
     if executor is None:
         yield from ((index, one.done()) for index, one in work.items())
         return
@@ -394,7 +401,7 @@ def _dataset(
     found: list[Arrays],
     units: Mapping[str, str],
 ) -> "xarray.Dataset":
-    """Return the values of all parts as a Dataset."""
+    """Assemble the values of all parts into a Dataset."""
     import xarray
 
     lengths, names = tuple(points.dims.values()), tuple(points.dims)

@@ -1,4 +1,4 @@
-"""Trajectories: times, states, the system that made them, and statistics of the integration."""
+"""Trajectories: times, states, the system that produced them, and statistics of the integration."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,12 +19,12 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 
 
 class Trajectory(eqx.Module, Pictured):
-    """States `ys` (times first) at the times `ts`, the system that made them, and statistics of the integration.
+    """States `ys` (times first) at the times `ts`, with the system that produced them and integration statistics.
 
     `integrator` is the one that a rerun needs; None for a map, and for a path cut at an event.
 
-    A measure is a function of one state; `along` applies it at every time. In a notebook a trajectory of numbers or
-    vectors, or of named tuples of these, draws itself.
+    `along` evaluates a function of one state at every time. In a notebook a trajectory of numbers, vectors, or named
+    tuples of these is shown as a picture.
     """
 
     ts: Real[Array | np.ndarray, " times"]
@@ -37,12 +37,12 @@ class Trajectory(eqx.Module, Pictured):
 
     @property
     def initial(self) -> State:
-        """The first state."""
+        """The initial state."""
         return _at(self.ys, 0)
 
     @property
     def final(self) -> State:
-        """The last state."""
+        """The final state."""
         return _at(self.ys, len(jax.tree.leaves(self.ys)[0]) - 1)
 
     def __str__(self) -> str:
@@ -55,12 +55,12 @@ class Trajectory(eqx.Module, Pictured):
         return f"Trajectory of {type(self.system).__name__}, {len(self.ts)} times from {ends}, states {shapes}.{how}"
 
     def along(self, fn: Callable[[State], PyTree]) -> PyTree:
-        """Return `fn(x)` at every time, times first."""
+        """Evaluate `fn(x)` at every time, times first."""
         function("fn", fn, "the state")
         return self.along_time(lambda t, x: fn(x))
 
     def along_time(self, fn: Callable[[Time, State], PyTree]) -> PyTree:
-        """Return `fn(t, x)` at every time, times first; states on the host (exact fractions) are looped over."""
+        """Evaluate `fn(t, x)` at every time, times first; states on the host (exact fractions) in a Python loop."""
         function("fn", fn, "(t, x)", 2)
         if any(isinstance(y, np.ndarray) for y in jax.tree.leaves(self.ys)):
             values: list[Any] = [
@@ -71,7 +71,7 @@ class Trajectory(eqx.Module, Pictured):
 
 
 def _at(ys: PyTree, k: int) -> State:
-    """Return the states with the number k, in one program for all k; states on the host stay there."""
+    """The k-th state, by one program for all k; states on the host stay there."""
     if any(isinstance(y, np.ndarray) for y in jax.tree.leaves(ys)):
         return jax.tree.map(lambda y: y[k], ys)
     return _indexed(ys, k)

@@ -1,4 +1,4 @@
-"""Ellipsoids, and the sphere among them."""
+"""Ellipsoids and spheres."""
 
 import jax
 import jax.numpy as jnp
@@ -20,27 +20,27 @@ class Sphere(AbstractSpace):
     """
 
     def project(self, y: State) -> State:
-        """Return y / |y|."""
+        """Divide by the norm: y / |y|."""
         return y / jnp.linalg.norm(y, axis=-1, keepdims=True)
 
     def tangent(self, x: State, v: State) -> State:
-        """Return v - (x . v) x."""
+        """Tangent component of a vector: v - (x . v) x."""
         return v - jnp.sum(x * v, axis=-1, keepdims=True) * x
 
     def defect(self, y: State) -> Scalar:
-        """Return the largest | |y| - 1 |."""
+        """Largest deviation of a norm from one, | |y| - 1 |."""
         return jnp.max(jnp.abs(jnp.linalg.norm(y, axis=-1) - 1))
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
-        """Return points of the uniform distribution."""
+        """Uniformly distributed points of the sphere."""
         return self.project(jax.random.normal(random_key("key", key), sizes("shape", shape)))
 
 
 class Ellipsoid(AbstractSpace):
     r"""The ellipsoid $\mathcal E_W = \{y : y^\top W y = 1\}$ of a symmetric positive definite matrix.
 
-    The retraction $y / |y|_W$ is not the nearest point; its derivative at a point $x$ of the ellipsoid,
-    $v - (x^\top W v)\, x$, is the orthogonal projection for $\langle\cdot, W \cdot\rangle$.
+    The retraction $y / |y|_W$ is not the nearest point. Its derivative at a point $x$ of the ellipsoid,
+    $v - (x^\top W v)\, x$, is the orthogonal projection in the inner product $\langle\cdot, W \cdot\rangle$.
 
     Source: CONSENSUS, eq. (2), (3).
     """
@@ -48,26 +48,26 @@ class Ellipsoid(AbstractSpace):
     matrix: Float[Array, "d d"]
 
     def __init__(self, matrix: ArrayLike):
-        """Store `matrix`; raise `ValueError` unless it is finite, symmetric and positive definite."""
+        """Store W, of shape (d, d); raise `ValueError` unless it is finite, symmetric and positive definite."""
         self.matrix = definite("matrix", matrix)
 
     def _dual(self, x: State) -> State:
         return x @ self.matrix.astype(x.dtype)
 
     def project(self, y: State) -> State:
-        """Return y / |y|_W."""
+        """Divide by the W-norm: y / |y|_W."""
         return y / jnp.sqrt(jnp.sum(self._dual(y) * y, axis=-1, keepdims=True))
 
     def tangent(self, x: State, v: State) -> State:
-        """Return v - (x^T W v) x."""
+        """Tangent component of a vector: v - (x^T W v) x."""
         return v - jnp.sum(self._dual(x) * v, axis=-1, keepdims=True) * x
 
     def defect(self, y: State) -> Scalar:
-        """Return the largest | |y|_W - 1 |."""
+        """Largest deviation of a W-norm from one, | |y|_W - 1 |."""
         return jnp.max(jnp.abs(jnp.sqrt(jnp.sum(self._dual(y) * y, axis=-1)) - 1))
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
-        """Return the images under W^{-1/2} of uniformly distributed points of the sphere."""
+        """Images under W^{-1/2} of uniformly distributed points of the sphere."""
         shape = sizes("shape", shape, dimension=len(self.matrix))
         u = Sphere().sample(key, shape)
         lower = jnp.linalg.cholesky(self.matrix)
@@ -76,7 +76,7 @@ class Ellipsoid(AbstractSpace):
 
 
 def definite(name: str, matrix: ArrayLike) -> Float[Array, "d d"]:
-    """Return `matrix` as an array; raise `ValueError` unless it is finite, symmetric and positive definite."""
+    """Check that a matrix is finite, symmetric and positive definite, and return it as an array."""
     if isinstance(matrix, Tracer):
         return jnp.asarray(matrix)
     W = np.asarray(reals(name, matrix))

@@ -9,21 +9,21 @@ from dynsim.spaces.base import AbstractSpace
 
 
 class Euclidean(AbstractSpace):
-    """All of R^d: nothing to project."""
+    """Euclidean space R^d, where projections are the identity."""
 
     def project(self, y: State) -> State:
-        """Return `y`."""
+        """The point itself."""
         return y
 
     def tangent(self, x: State, v: State) -> State:
-        """Return `v`."""
+        """The vector itself."""
         del x
         return v
 
     def defect(self, y: State) -> Scalar:
-        """Return zero."""
+        """Zero, because every point is on the space."""
         return jnp.zeros((), jax.tree.leaves(y)[0].dtype)
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
-        """Return standard normal entries."""
+        """Standard normal entries."""
         return jax.random.normal(random_key("key", key), sizes("shape", shape, axes=0))

@@ -12,7 +12,7 @@ from dynsim.spaces.base import AbstractSpace
 
 
 class Product(AbstractSpace):
-    """A product: a named tuple of spaces for a named tuple of arrays, part by part."""
+    """A product of spaces: a named tuple of spaces for a named tuple of arrays, part by part."""
 
     parts: Any
 
@@ -27,19 +27,19 @@ class Product(AbstractSpace):
         return make(values)
 
     def project(self, y: State) -> State:
-        """Project each part."""
+        """Project each part to its space."""
         return self._build([space.project(part) for space, part in zip(self.parts, y, strict=True)])
 
     def tangent(self, x: State, v: State) -> State:
-        """Take the tangent part of each part."""
+        """Project each part of `v` to the tangent space of its part of `x`."""
         return self._build([space.tangent(*pair) for space, *pair in zip(self.parts, x, v, strict=True)])
 
     def defect(self, y: State) -> Scalar:
-        """Return the largest defect of a part."""
+        """Largest defect of a part."""
         return jnp.max(jnp.stack([space.defect(part) for space, part in zip(self.parts, y, strict=True)]))
 
     def sample(self, key: Key, shape: Any) -> State:
-        """Sample each part; `shape` is a tuple of shapes."""
+        """Sample a random point of each part; `shape` is a tuple of shapes."""
         if not isinstance(shape, tuple | list) or len(shape) != len(self.parts):
             must = f"have one shape for each of {len(self.parts)} parts"
             raise ArgumentError("shape", must, f"is {shown(shape)}")

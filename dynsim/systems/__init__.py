@@ -1,1 +1,1 @@
-"""The dynamical systems, filed by mechanism."""
+"""The dynamical systems, grouped by mechanism."""

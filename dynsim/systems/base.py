@@ -1,4 +1,4 @@
-"""Base classes of flows and maps, and flows and maps made of a user's own function."""
+"""Base classes of flows and maps, and flows and maps from a user's own function."""
 
 import abc
 import inspect
@@ -19,14 +19,14 @@ from dynsim.systems.named import declared, declared_parameters
 
 
 def as_space(space: AbstractSpace | None) -> AbstractSpace:
-    """Return a space, by default the Euclidean one; raise `ValueError` for anything else."""
+    """The given space, or Euclidean space for None; raise `ValueError` for anything else."""
     return Euclidean() if space is None else instance("space", space, AbstractSpace, "a space such as `Sphere()`")
 
 
 class AbstractFlow(eqx.Module):
-    """A system in continuous time, x' = velocity(t, x) on `space`.
+    """A system in continuous time, x' = velocity(t, x), on `space`.
 
-    `names` and `units` are those of the components of its state, or of a matrix' columns, for axes and tables.
+    `names` and `units` label the components of the state, or the columns of a matrix, in axes and tables.
     """
 
     space: eqx.AbstractVar[AbstractSpace]
@@ -36,52 +36,56 @@ class AbstractFlow(eqx.Module):
 
     @abc.abstractmethod
     def velocity(self, t: Time, x: State) -> State:
-        """Return the paper's right-hand side at the point `x` of the space, tangent or not."""
+        """The right-hand side as printed in the paper at a point `x` of the space, not necessarily tangent."""
 
     def vector_field(self, t: Time, y: State, args: Any = None) -> State:
-        """Return `velocity`, made tangent and extended to the ambient space along `project`."""
+        """The tangent component of `velocity` at the projected point, defined on the whole ambient space."""
         del args
         x = self.space.project(y)
         return self.space.tangent(x, self.velocity(t, x))
 
     def pulls(self, t: Time, x: State) -> np.ndarray:
-        """Return the part of particle i's velocity that is due to particle j, shape (n, n, d), in NumPy.
+        """Contribution of particle j to the velocity of particle i, shape (n, n, d), as a NumPy array.
 
-        Empty, shape (0, 0, 0), for a flow that is no such sum of pairwise interactions, or whose particles move without
-        others. `settle` finds in it how fast clusters merge that rounding lets appear at rest.
+        Empty, with shape (0, 0, 0), unless the flow is a sum of pairwise interactions in which a particle does not act
+        on itself. `settle` uses it to measure how fast clusters merge when rounding makes them appear at rest.
         """
         del t, x
         return np.empty((0, 0, 0))
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the times strictly between `t0` and `t1` at which the field jumps."""
+        """Times strictly between `t0` and `t1` at which the vector field jumps."""
         del t0, t1
         return np.empty(0)
 
     def step_limit(self) -> float:
-        """Return the longest step that cannot miss an oscillation of the field, in the flow's time unit."""
+        """Longest step that cannot miss an oscillation of the vector field, in the flow's time unit."""
         return math.inf
 
     def check_horizon(self, t0: float, t1: float) -> None:
-        """Raise `ValueError` if the field is not defined on all of [t0, t1]."""
+        """Raise `ValueError` if the vector field is not defined on all of [t0, t1]."""
 
 
 class AbstractMap(eqx.Module):
-    """A system in discrete time, x <- step(k, x); `names` and `units` are those of the components of its state."""
+    """A system in discrete time, x <- step(k, x).
+
+    `names` and `units` label the components of the state in axes and tables.
+    """
 
     space: eqx.AbstractVar[AbstractSpace]
     names: ClassVar[Sequence[str]] = ()
     units: ClassVar[Sequence[str]] = ()
-    on_host: ClassVar[bool] = False  # True: `step` is NumPy or exact arithmetic, and `iterate` loops over it
+    # True if `step` uses NumPy or exact arithmetic, not JAX; `iterate` then loops in Python
+    on_host: ClassVar[bool] = False
 
     @abc.abstractmethod
     def step(self, k: Step, x: State) -> State:
-        """Return the state after layer `k`, exactly as the map gives it."""
+        """State after step `k`, evaluated without a solver."""
 
 
 def _like(x: State, v: Any, name: str) -> State:
-    """Return what a user's function returned, in the types of the state; raise `ValueError` for another shape."""
-    if isinstance(v, list) and not isinstance(x, list):  # as SciPy takes it
+    """The result of a user's function in the dtypes of the state; raise `ValueError` for another shape."""
+    if isinstance(v, list) and not isinstance(x, list):  # SciPy accepts lists, so users return them
         v = jnp.stack([jnp.asarray(part) for part in v])
     shapes = [jax.tree.map(jnp.shape, s) for s in (x, v)]
     if shapes[0] != shapes[1]:
@@ -90,17 +94,17 @@ def _like(x: State, v: Any, name: str) -> State:
 
 
 def _in_type(x: Any, v: Any) -> Any:
-    """Return real numbers in the type of a state: parameters are of double precision."""
+    """Real numbers cast to the dtype of a state, because parameters are in double precision."""
     if not hasattr(v, "dtype"):
         return jnp.asarray(v, x.dtype)
     return v if v.dtype == x.dtype or jnp.iscomplexobj(v) else v.astype(x.dtype)
 
 
 def _taking(name: str, fn: Any, parameters: dict[str, jax.Array]) -> dict[str, jax.Array]:
-    """Return parameters; raise `ValueError` unless a function takes them by name, after time and state."""
+    """Check that a function takes its parameters by name, after time and state, and return them."""
     try:
         taken = inspect.signature(fn)
-    except (TypeError, ValueError):  # what is written in C may have no signature
+    except (TypeError, ValueError):  # functions written in C may have no signature
         return parameters
     try:
         taken.bind(None, None, **parameters)
@@ -117,27 +121,32 @@ def _taking(name: str, fn: Any, parameters: dict[str, jax.Array]) -> dict[str, j
 
 
 class Switched(eqx.Module):
-    """A function with some of its arguments turned on or off, which are no parameters: `if` may ask for them."""
+    """A function with some boolean arguments fixed, so that it may branch on them with `if`."""
 
     function: Callable[..., Any]
     arguments: tuple[tuple[str, bool], ...] = eqx.field(static=True)
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
-        """The function itself, in which its signature and its line are looked for."""
+        """The function itself, for its signature and source line."""
         return self.function
 
     def __call__(self, *args: Any, **parameters: Any) -> Any:
-        """Return what the function returns."""
+        """The value of the function with the fixed arguments filled in."""
         return self.function(*args, **dict(self.arguments), **parameters)
 
 
 class FunctionFlow(AbstractFlow):
-    r"""A flow from a right-hand side of your own, $\dot x = f(t, x)$ on a space.
+    r"""A flow from your own right-hand side, $\dot x = f(t, x)$ on a space.
 
-    `rhs` may be a plain function or a callable PyTree (its arrays are parameters). It need not be tangent. `breaks` are
-    the times at which it jumps, `fastest_period` its fastest period, both in its own time unit. `names` and `units` are
-    those of the components of the state, `time_unit` that of time. `parameters` are handed to `rhs` by name.
+    `rhs` may be a plain function or a callable PyTree, whose arrays are parameters. It need not be tangent.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> flow = ds.FunctionFlow(lambda t, x, rate: -rate * x, parameters={"rate": 2.0})
+        >>> flow.vector_field(0.0, jnp.array([1.0, 3.0])).tolist()
+        [-2.0, -6.0]
     """
 
     rhs: Callable[..., State]
@@ -151,7 +160,7 @@ class FunctionFlow(AbstractFlow):
 
     def __init__(
         self,
-        rhs: Any,  # checked here, in one sentence
+        rhs: Any,  # the type is checked here, with one sentence
         space: AbstractSpace | None = None,
         *,
         breaks: Sequence[float] = (),
@@ -161,7 +170,18 @@ class FunctionFlow(AbstractFlow):
         time_unit: str = "",
         parameters: Mapping[str, Any] | None = None,
     ):
-        """Store the function, its space, names and parameters, and what a solver must know of its time dependence."""
+        """Store the function, its space and parameters, and what a solver must know of its time dependence.
+
+        Args:
+            rhs: the right-hand side, called as `rhs(t, x, **parameters)`.
+            space: the state space; Euclidean by default.
+            breaks: times at which the right-hand side jumps, in its time unit.
+            fastest_period: shortest period of its time dependence, in its time unit; steps are limited to half of it.
+            names: names of the components of the state.
+            units: units of the components of the state.
+            time_unit: the unit of time.
+            parameters: numbers or arrays that are passed to `rhs` by name.
+        """
         self.rhs = function("rhs", rhs, "(t, x)", None)
         self.space = as_space(space)
         self.breaks = times("breaks", breaks)
@@ -171,20 +191,28 @@ class FunctionFlow(AbstractFlow):
         self.parameters = _taking("rhs", rhs, declared_parameters({} if parameters is None else parameters))
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return `rhs(t, x)`, with the parameters if there are any."""
+        """The value of `rhs(t, x)`, with the parameters filled in."""
         return _like(x, self.rhs(t, x, **self.parameters), "rhs")
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the given `breaks` inside (t0, t1)."""
+        """The given `breaks` strictly between `t0` and `t1`."""
         return np.array([b for b in self.breaks if t0 < b < t1])
 
     def step_limit(self) -> float:
-        """Return half of the fastest period."""
+        """Longest step for a solver: half of the fastest period."""
         return self.fastest_period / 2
 
 
 class FunctionMap(AbstractMap):
-    """A map from a function of your own, x <- step_function(k, x)."""
+    """A map from your own function, x <- step_function(k, x).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> logistic = ds.FunctionMap(lambda k, x, r: r * x * (1 - x), parameters={"r": 4.0})
+        >>> logistic.step(0, jnp.array([0.5])).tolist()
+        [1.0]
+    """
 
     step_function: Callable[..., State]
     space: AbstractSpace
@@ -201,7 +229,7 @@ class FunctionMap(AbstractMap):
         units: Sequence[str] = (),
         parameters: Mapping[str, Any] | None = None,
     ):
-        """Store the function, its space, the names and units of components, and parameters, which it takes by name."""
+        """Store the function, its space, names and units of the components, and parameters passed to it by name."""
         self.step_function = function("step_function", step_function, "(k, x)", None)
         self.space = as_space(space)
         self.names, self.units = declared("names", names), declared("units", units)
@@ -210,5 +238,5 @@ class FunctionMap(AbstractMap):
         )
 
     def step(self, k: Step, x: State) -> State:
-        """Return `step_function(k, x)`, with the parameters if there are any."""
+        """The value of `step_function(k, x)`, with the parameters filled in."""
         return _like(x, self.step_function(k, x, **self.parameters), "step_function")

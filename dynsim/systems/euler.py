@@ -28,7 +28,7 @@ class EulerMap(AbstractMap):
         return self.flow.space
 
     def step(self, k: Step, x: State) -> State:
-        """Return the state after Euler step `k`, retracted to the space."""
+        """State after Euler step `k`, retracted to the space."""
         h = self.step_size
         v = self.flow.space.tangent(x, self.flow.velocity(jnp.asarray(k, h.dtype) * h, x))
         return self.flow.space.project(jax.tree.map(lambda a, b: a + h.astype(a.dtype) * b, x, v))

@@ -1,4 +1,4 @@
-"""Names: of the components of a state, with their units, and of the parameters of a system."""
+"""Names and units of the components of a state, and parameters of a system by name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,18 +14,18 @@ from dynsim.errors import ArgumentError, nearest, shown
 
 
 class Components(NamedTuple):
-    """Names and units of the components of a flat state, in the order of `ravel_pytree`; a unit is "" for none."""
+    """Names and units of the components of a flat state, in the order of `ravel_pytree`; "" means no unit."""
 
     names: tuple[str, ...]
     units: tuple[str, ...]
     time_unit: str = ""
 
     def headings(self) -> tuple[str, ...]:
-        """Return the names with their units in brackets, as headings of a table."""
+        """Column headings of a table: the names, with units in brackets."""
         return tuple(heading(name, unit) for name, unit in zip(self.names, self.units, strict=True))
 
     def index(self, name: str, argument: str = "component") -> int:
-        """Return the index of a component; raise `ValueError`, naming the argument and the nearest name, for no one."""
+        """Index of a component by name; raise `ValueError` with the nearest name if there is none."""
         if name not in self.names:
             must = f"name a component of the state, {listed(self.names)}"
             raise ArgumentError(argument, must, f"is `{name}`{nearest(name, self.names)}")
@@ -33,23 +33,23 @@ class Components(NamedTuple):
 
 
 def heading(name: str, unit: str) -> str:
-    """Return a name with its unit in brackets, if it has one."""
+    """A name with its unit in brackets, if it has one."""
     return f"{name} ({unit})" if unit else name
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Return names in a row, of many the first."""
+    """Names separated by commas; of many names only the first `most`."""
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 def components(system: Any, state: State) -> Components:
-    """Return the names and units of the components of a state, as the system declares them.
+    """Names and units of the components of a state, as the system declares them.
 
-    A system declares one name for each component of a vector, or for each column of a matrix. Without a declaration
-    they are x_1, x_2, ...; entries of a matrix are x_1,1, x_1,2, ..., and those of a named tuple begin with its fields.
+    A system declares one name for each component of a vector, or for each column of a matrix. Undeclared components are
+    called x_1, x_2, ..., and entries of a matrix x_1,1, x_1,2, .... In a named tuple the field replaces x.
 
     Raises:
-        ValueError: if the numbers of names or units do not fit the state.
+        ValueError: if the number of names or units does not match the state.
     """
     given: tuple[str, ...] = tuple(getattr(system, "names", ()))
     units: tuple[str, ...] = tuple(getattr(system, "units", ()))
@@ -68,7 +68,7 @@ def components(system: Any, state: State) -> Components:
 
 
 def _leaves(state: State) -> list[tuple[str, Any]]:
-    """Return the arrays of a state with the names of its parts, x for a state that is one array."""
+    """The arrays of a state with the names of its parts, or x for a state that is one array."""
     paths = jax.tree_util.tree_flatten_with_path(state)[0]
     word: Any = lambda path: ".".join(str(getattr(key, "name", getattr(key, "idx", key))) for key in path)
     return [(word(path) or "x", leaf) for path, leaf in paths]
@@ -80,7 +80,7 @@ def _numbered(name: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def declared(name: str, values: Any) -> tuple[str, ...]:
-    """Return names or units as a tuple of words; raise `ValueError` for anything else, or a name given twice."""
+    """Check names or units and return them as a tuple; raise `ValueError` for another type or a repeated name."""
     if isinstance(values, str) or not isinstance(values, Sequence) or not all(isinstance(v, str) for v in values):
         raise ArgumentError(name, "be a sequence of words", f"is {shown(values)}")
     if name == "names" and len(set(values)) < len(values):
@@ -90,49 +90,54 @@ def declared(name: str, values: Any) -> tuple[str, ...]:
 
 
 def declared_parameters(values: Any) -> dict[str, jax.Array]:
-    """Return parameters of a user's function as arrays by name; raise `ValueError` for anything else."""
+    """Check the parameters of a user's function and return them as arrays by name."""
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         raise ArgumentError("parameters", "be a mapping of names to numbers", f"is {shown(values)}")
     return {name: jnp.asarray(reals(f"parameters[{name!r}]", value), float) for name, value in values.items()}
 
 
 def parameters(system: Any) -> dict[str, jax.Array]:
-    """Return the parameters of a system by name: its arrays of real numbers, and those of its parts.
+    """Parameters of a system by name: all its floating-point arrays, including those of its parts.
 
-    A part's parameter has its own name if no other has the same, else the path to it, such as `rhs.rate`.
+    A parameter is called by its own name if this is unique, otherwise by its path, such as `rhs.rate`.
+
+    Example:
+        >>> from dynsim.systems.catalogue.chaotic import Lorenz
+        >>> sorted(parameters(Lorenz()))
+        ['beta', 'rho', 'sigma']
     """
     found = _located(system)
     return {name: leaf for name, (_, leaf) in found.items()}
 
 
 class Leaf(eqx.Module):
-    """The leaf at a path of attributes and keys; equal paths are equal functions, so that nothing is compiled twice."""
+    """The leaf at a path of attributes and keys; leaves of equal paths compare equal, which avoids recompilation."""
 
     path: tuple[str | int, ...] = eqx.field(static=True)
 
     def __call__(self, system: Any) -> Any:
-        """Return the leaf."""
+        """The leaf of the given system."""
         for key in self.path:
             system = system[key] if isinstance(key, int) or isinstance(system, Mapping) else getattr(system, key)
         return system
 
 
 class InUnit(eqx.Module):
-    """A leaf, taken by a function, whose values are multiples of a unit where it varies; see `real_parameter`."""
+    """A parameter that varies in multiples of a unit, as in continuation; see `real_parameter`."""
 
     take: Callable[[Any], Any] = eqx.field(static=True)
     unit: float = eqx.field(static=True)
 
     def __call__(self, system: Any) -> Any:
-        """Return the leaf itself."""
+        """The leaf itself, in its original unit."""
         return self.take(system)
 
 
 def where(system: Any, name: str, argument: str = "parameter") -> Leaf:
-    """Return the function that takes a parameter out of such a system, as `eqx.tree_at` and continuation use it.
+    """Function that selects a parameter of a system by name, for `eqx.tree_at` and continuation.
 
     Raises:
-        ValueError: for no such parameter, naming the nearest one.
+        ValueError: if there is no such parameter; the sentence names the nearest one.
     """
     found = _located(system)
     if name not in found:
@@ -143,10 +148,15 @@ def where(system: Any, name: str, argument: str = "parameter") -> Leaf:
 
 
 def changed(system: Any, values: Mapping[str, Any]) -> Any:
-    """Return the system with other values of some parameters.
+    """The system with new values of some parameters.
 
     Raises:
-        ValueError: for a parameter that does not exist, or a value of another shape.
+        ValueError: for a parameter that does not exist, or a value of the wrong shape.
+
+    Example:
+        >>> from dynsim.systems.catalogue.chaotic import Lorenz
+        >>> float(changed(Lorenz(), {"rho": 0.5}).rho)
+        0.5
     """
     for name, value in values.items():
         take = where(system, name, name)
@@ -158,13 +168,13 @@ def changed(system: Any, values: Mapping[str, Any]) -> Any:
 
 
 def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], Any], float]:
-    """Return a function that takes a real number of a system, and the number, in its unit if it has one.
+    """Function that selects a real parameter of a system, and its value, in its unit if it has one.
 
-    If `where` takes a leaf, the function has its path, and equals others that have it: `where=lambda flow: flow.mu`, a
-    new function at every call, compiles nothing twice.
+    If `where` selects a leaf, the returned function compares equal to every other one with the same path. A new lambda
+    at every call, such as `where=lambda flow: flow.mu`, therefore causes no recompilation.
 
     Raises:
-        ValueError: if it finds none, with the nearest name of a field; `name` is that of the argument.
+        ValueError: if `where` finds no real number; the sentence names the argument `name` and the nearest field.
     """
     if isinstance(where, InUnit):
         take, value = real_parameter(name, where.take, system)
@@ -194,14 +204,14 @@ def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], 
 
 
 def with_parameter(where: Any, system: Any, value: Any) -> Any:
-    """Return a system with another value of a real parameter, in its unit if it has one; see `real_parameter`."""
+    """The system with a new value of a real parameter, in its unit if it has one; see `real_parameter`."""
     if isinstance(where, InUnit):
         where, value = where.take, where.unit * value
     return eqx.tree_at(where, system, jnp.reshape(value, jnp.shape(where(system))))
 
 
 def _places(system: Any) -> list[tuple[tuple[str | int, ...], Any]]:
-    """Return the path and the value of each leaf that attributes and keys lead to."""
+    """Path and value of each leaf that can be reached by attributes and keys."""
     found = []
     for path, leaf in jax.tree_util.tree_flatten_with_path(system)[0]:
         keys = tuple(getattr(key, "name", getattr(key, "key", getattr(key, "idx", None))) for key in path)
@@ -211,7 +221,7 @@ def _places(system: Any) -> list[tuple[tuple[str | int, ...], Any]]:
 
 
 def _located(system: Any) -> dict[str, tuple[tuple[str | int, ...], Any]]:
-    """Return the path and the value of each parameter by name."""
+    """Path and value of each parameter, by name."""
     places = [
         (keys, leaf)
         for keys, leaf in _places(system)

@@ -1,4 +1,4 @@
-"""Flows with noise: stochastic differential equations on any space, in the sense of Ito or of Stratonovich."""
+"""Stochastic differential equations on any space, with Ito or Stratonovich noise."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,25 +19,33 @@ CALCULI = ("ito", "stratonovich")
 
 
 class NoisyFlow(AbstractFlow):
-    r"""A stochastic differential equation on a space: a flow, and noise of which the tangent part acts.
+    r"""A stochastic differential equation on a space; only the tangential component of the noise is applied.
 
     $$ dx = T_x f(t, x)\, dt + T_x \sigma(t, x) \circ dB $$
 
     for `calculus="stratonovich"`, whose solutions stay on the space by the chain rule. With `calculus="ito"` it is the
-    limit of x <- project(x + T_x f dt + T_x sigma dB) for short steps: in Euclidean space Ito's equation, and elsewhere
-    that equation with the term $\tfrac12 D^2\mathrm{project}(x)[T_x\sigma, T_x\sigma]\,dt$ that keeps it on the space;
-    on a sphere or an ellipsoid this is Ito's equation in geodesic normal coordinates of the metric of `tangent`. For
-    noise of one amplitude in all directions of a sphere, both are the same Brownian motion.
+    limit of x <- project(x + T_x f dt + T_x sigma dB) for short steps. In Euclidean space this is Ito's equation.
+    Elsewhere it is Ito's equation with the additional drift
+    $\tfrac12 D^2\mathrm{project}(x)[T_x\sigma, T_x\sigma]\,dt$ that keeps the solution on the space. On a sphere or
+    an ellipsoid this is Ito's equation in geodesic normal coordinates of the metric of `tangent`. If the noise has the
+    same amplitude in all directions of a sphere, both calculi give the same Brownian motion.
 
     The noise is one of
 
     - a number, or arrays of the shape of the state: the amplitude of independent Brownian motions of the entries;
     - a function of (t, x) that returns such an amplitude: diagonal noise;
-    - a function of (t, x) that returns arrays with one more axis, of length m, the last: m Brownian motions that act on
-      all entries, `sigma[..., k]` being the direction of the k-th.
+    - a function of (t, x) that returns arrays with one more axis of length m at the end: m Brownian motions that act
+      on all entries, where `sigma[..., k]` is the direction of the k-th.
 
     `domain`, if given, is a function of the state that is negative outside the domain of the equation, such as
-    `jnp.min` for the positive orthant; a run that leaves it ends there, as one that leaves the simplex does.
+    `jnp.min` for the positive orthant. A run that leaves the domain ends there, like a run that leaves the simplex.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> noisy = ds.NoisyFlow(ds.FunctionFlow(lambda t, x: -x), 0.1, calculus="ito")
+        >>> noisy.drift(0.0, jnp.array([1.0])).tolist()
+        [-1.0]
     """
 
     flow: AbstractFlow
@@ -53,7 +61,7 @@ class NoisyFlow(AbstractFlow):
         calculus: str,
         domain: Callable[[State], Scalar] | None = None,
     ):
-        """Store the flow, the noise and the sense of its integral."""
+        """Store the flow, the noise, and whether its integral is Ito's or Stratonovich's."""
         self.flow = instance("flow", flow, AbstractFlow, "a flow")
         if isinstance(flow, NoisyFlow):
             raise ArgumentError("flow", "be a flow without noise", "is a NoisyFlow")
@@ -66,7 +74,7 @@ class NoisyFlow(AbstractFlow):
         self.domain = None if domain is None else function("domain", domain, "the state")
 
     def outside(self, x: State) -> jax.Array:
-        """Return whether a state is outside the `domain`; raise `ValueError` if that returns no number."""
+        """Whether a state is outside `domain`; raise `ValueError` if `domain` does not return one number."""
         if self.domain is None:
             return jnp.zeros((), bool)
         value = jnp.asarray(reals("domain", self.domain(x)))
@@ -81,31 +89,31 @@ class NoisyFlow(AbstractFlow):
 
     @property
     def names(self) -> Sequence[str]:
-        """The names of the components of the flow."""
+        """Names of the components of the state."""
         return self.flow.names
 
     @property
     def units(self) -> Sequence[str]:
-        """The units of the components of the flow."""
+        """Units of the components of the state."""
         return self.flow.units
 
     @property
     def time_unit(self) -> str:
-        """The unit of time of the flow."""
+        """Unit of time of the flow."""
         return self.flow.time_unit
 
     def velocity(self, t: Time, x: State) -> State:
-        """Raise `ValueError`: what takes a velocity would leave the noise out."""
+        """Raise `ValueError`, because code that uses only a velocity would ignore the noise."""
         del t, x
         must = "be without noise here (its field `flow` is; `simulate` and `ensemble` take noise)"
         raise ArgumentError("flow", must, "is a NoisyFlow")
 
     def drift(self, t: Time, y: State) -> State:
-        """Return the tangent velocity of the flow without noise, at the projected point."""
+        """Tangent velocity of the flow without noise, at the projected point."""
         return self.flow.vector_field(t, y)
 
     def kick(self, t: Time, y: State, increment: PyTree) -> State:
-        """Return the tangent part of the noise at the projected point, times an increment of the Brownian motions."""
+        """Tangential noise at the projected point, times an increment of the Brownian motions."""
         x = self.space.project(y)
         sigma = self._sigma(t, x)
         if self._diagonal(x, sigma):
@@ -117,7 +125,7 @@ class NoisyFlow(AbstractFlow):
         return self.space.tangent(x, pushed)
 
     def increment_shapes(self, t: Time, x: State) -> PyTree:
-        """Return the shapes and types of an increment of the Brownian motions; raise `ValueError` for other noise."""
+        """Shapes and dtypes of an increment of the Brownian motions; raise `ValueError` if the noise does not fit."""
         shapes = jax.eval_shape(lambda: (x, self._sigma(t, x)))
         like, sigma = shapes
         if self._diagonal(like, sigma):
@@ -131,11 +139,11 @@ class NoisyFlow(AbstractFlow):
         return jax.ShapeDtypeStruct((counts.pop(),), leaves[0][1].dtype)
 
     def breakpoints(self, t0: float, t1: float) -> Any:
-        """Return the breakpoints of the flow."""
+        """Times strictly between `t0` and `t1` at which the flow's vector field jumps."""
         return self.flow.breakpoints(t0, t1)
 
     def step_limit(self) -> float:
-        """Return the longest step of the flow."""
+        """Longest step of the flow."""
         return self.flow.step_limit()
 
     def check_horizon(self, t0: float, t1: float) -> None:
@@ -143,7 +151,7 @@ class NoisyFlow(AbstractFlow):
         self.flow.check_horizon(t0, t1)
 
     def _sigma(self, t: Time, x: State) -> State:
-        """Return the amplitude, or the directions, with the structure of the state."""
+        """Amplitude or directions of the noise, with the structure of the state."""
         found = self.noise(t, x) if callable(self.noise) else self.noise
         found = jnp.stack([jnp.asarray(part) for part in found]) if isinstance(found, list) else found
         if jax.tree.structure(found) == jax.tree.structure(x):
@@ -154,18 +162,18 @@ class NoisyFlow(AbstractFlow):
 
     @staticmethod
     def _diagonal(x: PyTree, sigma: PyTree) -> bool:
-        """Return whether each entry has a Brownian motion of its own, by the shapes of both."""
+        """Whether each entry has its own Brownian motion, judged by the shapes."""
         pairs = zip(jax.tree.leaves(sigma), jax.tree.leaves(x), strict=True)
         return all(s.shape in ((), a.shape) for s, a in pairs)
 
 
 def without_noise(flow: AbstractFlow) -> AbstractFlow:
-    """Return the flow of the drift of a flow with noise, and any other flow as it is."""
+    """The flow without its noise; a flow without noise is returned unchanged."""
     return flow.flow if isinstance(flow, NoisyFlow) else flow
 
 
 def fields(flow: AbstractFlow, t: Time, x: State) -> tuple[PyTree, ...]:
-    """Return all that a solver evaluates of a flow: its field, and the noise if it has any."""
+    """Everything that a solver evaluates: the vector field, and the noise if it depends on time or state."""
     field = without_noise(flow).vector_field(t, x)
     return (field, flow.noise(t, x)) if isinstance(flow, NoisyFlow) and callable(flow.noise) else (field,)
 

@@ -1,4 +1,4 @@
-"""A flow in other units of its state, its time and its parameters, in which all of them are of order one."""
+"""A flow with state, time and parameters rescaled so that all of them are of order one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,17 +19,18 @@ from dynsim.systems.noisy import NoisyFlow
 
 
 class RescaledFlow(AbstractFlow):
-    r"""A flow with its time and parameters divided by given units, and on Euclidean space its state too.
+    r"""A flow with time and parameters divided by given units, and on Euclidean space the state too.
 
     With x = s z, t = T \tau and p = u q the equation $\dot x = f(t, x; p)$ becomes
 
     $$ \frac{dz}{d\tau} = \frac{T}{s}\, f(T \tau,\, s z;\, u q). $$
 
-    Absolute tolerances of solvers suppose a state and a time of order one, which concentrations of 1e-9 are not. What
-    searches for equilibria, orbits and attractors, follows branches or finds exponents chooses such units itself.
+    Absolute tolerances of solvers assume a state and a time of order one, which fails for concentrations of 1e-9.
+    Searches for equilibria, orbits and attractors, continuation, and Lyapunov exponents choose such units by
+    themselves.
 
-    `flow` is the flow in its own units; `restored` returns its states, and `rescaled` those of this one. Units that the
-    flow declares are declared as multiples of them.
+    `flow` is the flow in its original units. `restored` converts states to these units, and `rescaled` converts them
+    back. Declared units become multiples of themselves.
     """
 
     scale: State
@@ -43,7 +44,7 @@ class RescaledFlow(AbstractFlow):
 
     def __init__(
         self,
-        flow: Any,  # these are checked here, in one sentence each
+        flow: Any,  # the types are checked here, with one sentence for each
         *,
         state: Any = 1.0,
         time: Any = 1.0,
@@ -53,14 +54,14 @@ class RescaledFlow(AbstractFlow):
 
         Args:
             flow: the flow, without noise.
-            state: the unit s of the state, 1 on a curved space: a positive number, one for each component (the last
-                axis of a matrix), or a named tuple of these for a state that is one.
-            time: the unit T of time, in that of the flow.
-            parameters: the units u of parameters, by name. Here `flow.parameters[name]` is p / u.
+            state: the unit s of the state: a positive number, one number for each component (the last axis of a
+                matrix), or a named tuple of these if the state is one. It must be 1 on a curved space.
+            time: the unit T of time, in the flow's time unit.
+            parameters: the units u of parameters, by name. `self.parameters[name]` is then p / u.
 
         Raises:
-            ValueError: for units that are not positive, a parameter that does not exist, a unit of states of a curved
-                space, or noise.
+            ValueError: if a unit is not positive, a parameter does not exist, the state of a curved space has a unit,
+                or the flow has noise.
         """
         if isinstance(instance("flow", flow, AbstractFlow, "a flow"), NoisyFlow):
             raise ArgumentError("flow", "be a flow without noise", "is a NoisyFlow")
@@ -78,7 +79,7 @@ class RescaledFlow(AbstractFlow):
         self.names, self.units = tuple(flow.names), _multiples(self.scale, flow)
         self.time_unit = _multiple(self.time, flow.time_unit)
         for take in taken.values():
-            flow = eqx.tree_at(take, flow, None)  # it is held here, in its new unit
+            flow = eqx.tree_at(take, flow, None)  # the parameter is held by this object, in its new unit
         self.rest = flow
 
     @property
@@ -88,50 +89,50 @@ class RescaledFlow(AbstractFlow):
 
     @property
     def flow(self) -> AbstractFlow:
-        """The flow in its own units."""
+        """The flow in its original units."""
         flow = self.rest
         for name, path, size in self.moved:
             flow = eqx.tree_at(Leaf(path), flow, self.parameters[name] * size, is_leaf=lambda leaf: leaf is None)
         return flow
 
     def restored(self, z: State) -> State:
-        """Return states of this flow, with any leading axes, in the units of the flow."""
+        """Convert states of this flow, with any leading axes, to the original units."""
         return times(z, self.scale)
 
     def rescaled(self, x: State) -> State:
-        """Return states of the flow, with any leading axes, in the units of this one."""
+        """Convert states in original units, with any leading axes, to the units of this flow."""
         return times(x, self.scale, -1)
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the velocity in the new units."""
+        """Velocity in the new units."""
         found = self.rescaled(self.flow.velocity(self.time * t, self.restored(x)))
         return jax.tree.map(lambda v: self.time * v, found)
 
     def pulls(self, t: Time, x: State) -> np.ndarray:
-        """Return the pulls of the flow's particles in the new units."""
+        """Contributions of particles to each other's velocities, in the new units."""
         found = self.flow.pulls(self.time * t, self.restored(x))
         return np.asarray(self.rescaled(self.time * found)) if found.size else found
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the times in (t0, t1) at which the flow's field jumps."""
+        """Times strictly between `t0` and `t1` at which the vector field jumps."""
         return self.flow.breakpoints(self.time * t0, self.time * t1) / self.time
 
     def step_limit(self) -> float:
-        """Return the step limit of the flow in the new unit of time."""
+        """Longest step of the flow, in the new time unit."""
         return self.flow.step_limit() / self.time
 
     def check_horizon(self, t0: float, t1: float) -> None:
-        """Raise `ValueError` if the flow is not defined on the interval."""
+        """Raise `ValueError` if the flow is not defined on all of [t0, t1]."""
         self.flow.check_horizon(self.time * t0, self.time * t1)
 
 
 def times(x: State, scale: State, power: int = 1) -> State:
-    """Return states, with any leading axes, multiplied by units, or, with the power -1, divided by them.
+    """Multiply states, with any leading axes, by units; divide by them if `power` is -1.
 
-    `scale` is a number, or has the structure of the state, with a number for each component of a vector.
+    `scale` is a number, or has the structure of the state, with one number for each component of a vector.
 
     Raises:
-        ValueError: for units of other parts, or of another number of components.
+        ValueError: if the structure or the number of components of `scale` differs from the state's.
     """
     parts, leaves, tree = jax.tree.leaves(scale), *jax.tree.flatten(x)
     if len(parts) == 1:
@@ -142,7 +143,7 @@ def times(x: State, scale: State, power: int = 1) -> State:
 
 
 def _times(x: Any, units: Any, power: int) -> Any:
-    """Return an array multiplied or divided by units; raise `ValueError` unless there is one for each component."""
+    """Multiply or divide an array by units; raise `ValueError` unless there is one for each component."""
     if units.ndim and units.shape != x.shape[-1:]:
         raise ArgumentError("state", f"have a unit for each of {x.shape[-1]} components", f"has {len(units)}")
 
@@ -155,7 +156,7 @@ def _times(x: Any, units: Any, power: int) -> Any:
 
 
 def is_flat(space: AbstractSpace) -> bool:
-    """Return whether a space is Euclidean, or a product of such."""
+    """Whether a space is Euclidean or a product of Euclidean spaces."""
     return isinstance(space, Euclidean) or (isinstance(space, Product) and all(map(is_flat, space.parts)))
 
 
@@ -164,7 +165,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _unit(value: Any) -> jax.Array:
-    """Return units as an array of shape () or (d,); raise `ValueError` unless all are positive."""
+    """Check that units are positive and return them as an array of shape () or (d,)."""
     units = np.asarray(reals("state", value), float)
     if units.ndim > 1 or not units.size or not np.all((units > 0) & np.isfinite(units)):
         raise ArgumentError("state", "be a positive number, or one for each component", f"is {shown(value)}")
@@ -172,7 +173,7 @@ def _unit(value: Any) -> jax.Array:
 
 
 def _multiples(scale: State, flow: AbstractFlow) -> tuple[str, ...]:
-    """Return the units of the components as multiples of those of a flow, if it declares names or units."""
+    """Units of the components as multiples of the flow's units, if it declares names or units."""
     count = max(len(flow.names), len(flow.units))
     sizes = np.concatenate([np.ravel(np.asarray(part)) for part in jax.tree.leaves(scale)])
     if not count or len(sizes) not in (1, count):
@@ -182,5 +183,5 @@ def _multiples(scale: State, flow: AbstractFlow) -> tuple[str, ...]:
 
 
 def _multiple(size: float, unit: str) -> str:
-    """Return a multiple of a unit in words, such as `1e-09 M`."""
+    """A multiple of a unit in words, such as `1e-09 M`."""
     return unit if size == 1 else f"{size:g} {unit}".rstrip()

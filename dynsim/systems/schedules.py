@@ -22,11 +22,11 @@ Matrices = Float[Array, "heads d d"]
 
 
 class AbstractSchedule(eqx.Module):
-    """A function of time with values (heads, d, d), which states its jumps and its shortest period for integrators."""
+    """Time-dependent matrices (heads, d, d) that report their jumps and shortest period to integrators."""
 
     @abc.abstractmethod
     def __call__(self, t: Time) -> Matrices:
-        """Return the matrices at time `t`."""
+        """Matrices at time `t`, (heads, d, d)."""
 
     @property
     @abc.abstractmethod
@@ -34,45 +34,45 @@ class AbstractSchedule(eqx.Module):
         """The shape (heads, d, d)."""
 
     def bilinear(self, t: Time, x: Tokens, y: Float[Array | np.ndarray, "m d"]) -> Float[Array, "heads n m"]:
-        """Return the bilinear forms x_i^T P_h(t) y_j for every head, shape (heads, n, m), in the type of `x`."""
+        """Bilinear forms x_i^T P_h(t) y_j of every head, shape (heads, n, m), in the dtype of `x`."""
         return per_head(form, self(t).astype(x.dtype), jnp.asarray(x), y)
 
     def mix(
         self, t: Time, weights: Float[Array, "heads n m"], x: Float[Array | np.ndarray, "m d"]
     ) -> Float[Array, "n d"]:
-        """Return for each i the sum over h and j of `weights[h, i, j]` U_h(t) x_j, shape (n, d)."""
+        """Weighted sums over h and j of `weights[h, i, j]` U_h(t) x_j, shape (n, d)."""
         return jnp.sum(per_head(mixed, (weights, self(t).astype(x.dtype)), jnp.asarray(x)), axis=0)
 
     def queries(self, t: Time, x: Tokens) -> Float[Array, "heads n d"]:
-        """Return P_h(t)^T x_i for every head, whose products with x_j are the bilinear forms."""
+        """Queries P_h(t)^T x_i of every head, whose products with x_j are the bilinear forms."""
         return per_head(transposed, self(t).astype(x.dtype), jnp.asarray(x))
 
     def applied(self, t: Time, means: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
-        """Return the sum over h of U_h(t) `means[h, i]`; one matrix for all heads is applied to their sum."""
+        """Sum over h of U_h(t) `means[h, i]`; a matrix shared by all heads is applied once, to their sum."""
         U = self(t).astype(means.dtype)
         if U.shape[0] == 1:
             return jnp.sum(means, axis=0) @ U[0].T
         return jnp.einsum("hed,hid->ie", U, means)
 
     def norm_bound(self) -> float:
-        """Return a bound on the spectral norms of the matrices at all times; infinite if none is known."""
+        """Bound on the spectral norms of the matrices at all times; infinite if none is known."""
         return math.inf
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the times in (t0, t1) at which a matrix jumps."""
+        """Times strictly between `t0` and `t1` at which a matrix jumps."""
         del t0, t1
         return np.empty(0)
 
     def fastest_period(self) -> float:
-        """Return the shortest period of an entry, in the time unit of the flow; infinite if no entry is periodic."""
+        """Shortest period of an entry, in the time unit of the flow; infinite if no entry is periodic."""
         return math.inf
 
     def end(self) -> float:
-        """Return the time up to which the schedule is defined."""
+        """Time up to which the schedule is defined."""
         return math.inf
 
     def without_period(self) -> "AbstractSchedule":
-        """Return the same matrices without a static period: schedules that differ in it alone compile once."""
+        """The same matrices without their static period, so that schedules that differ only in it compile once."""
         return self
 
 
@@ -86,7 +86,7 @@ class Constant(AbstractSchedule):
         self.value = stack(name, value)
 
     def __call__(self, t: Time) -> Matrices:
-        """Return the matrices."""
+        """The constant matrices."""
         del t
         return self.value
 
@@ -96,12 +96,12 @@ class Constant(AbstractSchedule):
         return _matrices(self.value)
 
     def norm_bound(self) -> float:
-        """Return the largest spectral norm."""
+        """Largest spectral norm of the matrices."""
         return _largest_norm(self.value)
 
 
 class ScaledIdentity(AbstractSchedule):
-    """The constant matrices c_h I, for which the span of the tokens is invariant.
+    """Constant multiples of the identity, c_h I, which leave the span of the tokens invariant.
 
     Source: CONSENSUS, Sections 3 to 5 (value matrices).
     """
@@ -110,7 +110,7 @@ class ScaledIdentity(AbstractSchedule):
     dimension: int = eqx.field(static=True)
 
     def __init__(self, factor: ArrayLike, dimension: int):
-        """Store one factor for each head, and the dimension."""
+        """Store one factor for each head, and the dimension d."""
         self.factor = jnp.atleast_1d(jnp.asarray(reals("factor", factor), float))
         self.dimension = int(dimension)
         traced = isinstance(self.factor, Tracer)
@@ -118,7 +118,7 @@ class ScaledIdentity(AbstractSchedule):
             raise ArgumentError("factor", "be one finite number for each head", f"is {factor}")
 
     def __call__(self, t: Time) -> Matrices:
-        """Return the matrices c_h I."""
+        """The matrices c_h I."""
         del t
         return self.factor[:, None, None] * jnp.eye(self.dimension)[None]
 
@@ -130,24 +130,24 @@ class ScaledIdentity(AbstractSchedule):
     def mix(
         self, t: Time, weights: Float[Array, "heads n m"], x: Float[Array | np.ndarray, "m d"]
     ) -> Float[Array, "n d"]:
-        """Return the sum over h of c_h `weights[h]` x, shape (n, d)."""
+        """Weighted sums over h of c_h `weights[h]` x, shape (n, d)."""
         del t
         return jnp.einsum("h,hij->ij", self.factor.astype(x.dtype), weights) @ x
 
     def applied(self, t: Time, means: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
-        """Return the sum over h of c_h `means[h, i]`."""
+        """Sum over h of c_h `means[h, i]`."""
         del t
         return jnp.einsum("h,hid->id", self.factor.astype(means.dtype), means)
 
     def norm_bound(self) -> float:
-        """Return the largest |c_h|."""
+        """The largest |c_h|."""
         return _largest_norm(self.factor[:, None, None])
 
 
 class Modulated(AbstractSchedule):
-    r"""D_h(t) P_h' with a diagonal D_h(t) of sinusoids, $a \sin(\omega t + \varphi)$ or its modulus.
+    r"""Matrices D_h(t) P_h' with a diagonal D_h(t) of sinusoids $a \sin(\omega t + \varphi)$, or of their moduli.
 
-    `frequency` is angular, in radians per time unit. `bilinear` scales the tokens and does not form the product.
+    `frequency` is angular, in radians per time unit. `bilinear` scales the tokens instead of forming the product.
 
     Source: CONSENSUS, Sections 7.2 to 7.4.
     """
@@ -162,10 +162,10 @@ class Modulated(AbstractSchedule):
     def __init__(
         self, base: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike, *, rectified: bool = False
     ):
-        """Store P', (heads, d, d), and the amplitudes, frequencies and phases of D, broadcast to (heads, d).
+        """Store P', (heads, d, d), and amplitudes, frequencies and phases of D, broadcast to (heads, d).
 
         Raises:
-            ValueError: if an entry is not finite, or a shape does not fit.
+            ValueError: if an entry is not finite, or a shape does not match.
         """
         self.base = stack("base", base)
         rows = self.base.shape[:2]
@@ -186,13 +186,13 @@ class Modulated(AbstractSchedule):
         self.period = math.inf if fastest == 0 else (1 if rectified else 2) * math.pi / fastest
 
     def diagonal(self, t: Time) -> Float[Array, "heads d"]:
-        """Return the diagonal of D_h(t)."""
+        """The diagonal of D_h(t), (heads, d)."""
         t = jnp.asarray(t, self.base.dtype)
         wave = self.amplitude * jnp.sin(self.frequency * t + self.phase)
         return jnp.abs(wave) if self.rectified else wave
 
     def __call__(self, t: Time) -> Matrices:
-        """Return the products D_h(t) P_h'."""
+        """The products D_h(t) P_h'."""
         return self.diagonal(t)[..., None] * self.base
 
     @property
@@ -201,25 +201,25 @@ class Modulated(AbstractSchedule):
         return _matrices(self.base)
 
     def bilinear(self, t: Time, x: Tokens, y: Float[Array | np.ndarray, "m d"]) -> Float[Array, "heads n m"]:
-        """Return (x D_h) P_h' y^T without forming D_h P_h'."""
+        """Bilinear forms (x D_h) P_h' y^T without forming D_h P_h'."""
         return per_head(scaled_form, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)), x, y)
 
     def queries(self, t: Time, x: Tokens) -> Float[Array, "heads n d"]:
-        """Return P_h'^T D_h x_i without forming D_h P_h'."""
+        """Queries P_h'^T D_h x_i without forming D_h P_h'."""
         return per_head(scaled_transposed, (self.diagonal(t).astype(x.dtype), self.base.astype(x.dtype)), x)
 
     def norm_bound(self) -> float:
-        """Return the largest norm of |a_h| P_h', which bounds those of D_h(t) P_h' since |D_h(t)| <= |a_h|."""
+        """Largest norm of |a_h| P_h', which bounds the norms of D_h(t) P_h' because |D_h(t)| <= |a_h|."""
         return _largest_norm(self.amplitude[..., None] * self.base)
 
     def fastest_period(self) -> float:
-        """Return the shortest period of an entry of D."""
+        """Shortest period of an entry of D."""
         return self.period
 
     def without_period(self) -> "Modulated":
-        """Return the same matrices with an infinite period; `fastest_period` is then no longer that of D."""
+        """The same matrices with an infinite period; `fastest_period` then ignores the oscillations of D."""
         same = copy.copy(self)
-        object.__setattr__(same, "period", math.inf)  # its `__init__` would draw the period from the frequencies
+        object.__setattr__(same, "period", math.inf)  # `__init__` would compute the period again
         return same
 
 
@@ -231,7 +231,7 @@ class PiecewiseConstant(AbstractSchedule):
     periodic: bool = eqx.field(static=True)
 
     def __init__(self, values: ArrayLike, durations: ArrayLike = 1.0, *, periodic: bool = True):
-        """Store `values` (layers, heads, d, d), and a positive duration for all layers, or one for each."""
+        """Store `values` (layers, heads, d, d), and one positive duration for all layers or one for each."""
         values = np.asarray(reals("values", values))
         if values.ndim != 4 or values.size == 0 or values.shape[2] != values.shape[3]:
             raise ArgumentError("values", "have shape (layers, heads, d, d)", f"has shape {values.shape}")
@@ -239,18 +239,18 @@ class PiecewiseConstant(AbstractSchedule):
         spans = np.asarray(reals("durations", durations), float)
         fits = spans.ndim == 0 or spans.shape == (len(values),)
         if not (fits and np.all(spans > 0) and np.all(np.isfinite(spans))):
-            raise ArgumentError("durations", f"be positive, one or {len(values)}", f"is {shown(durations)}")
+            raise ArgumentError("durations", f"be one or {len(values)} positive numbers", f"is {shown(durations)}")
         self.edges = tuple(float(e) for e in np.cumsum(np.broadcast_to(spans, (len(values),))))
         self.periodic = bool(periodic)
 
     def layer(self, t: Time) -> Array:
-        """Return the index of the layer at time `t`; at a jump, that of the layer that begins."""
+        """Index of the layer at time `t`; at a jump, the layer that begins there."""
         t = jnp.asarray(t, float)
         t = jnp.mod(t, self.edges[-1]) if self.periodic else t
         return jnp.clip(jnp.searchsorted(jnp.asarray(self.edges), t, side="right"), 0, len(self.edges) - 1)
 
     def __call__(self, t: Time) -> Matrices:
-        """Return the matrices of the layer at time `t`."""
+        """Matrices of the layer at time `t`."""
         return self.values[self.layer(t)]
 
     @property
@@ -259,11 +259,11 @@ class PiecewiseConstant(AbstractSchedule):
         return _matrices(self.values[0])
 
     def norm_bound(self) -> float:
-        """Return the largest spectral norm in any layer."""
+        """Largest spectral norm in any layer."""
         return _largest_norm(self.values)
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the times in (t0, t1) at which a layer ends."""
+        """Times strictly between `t0` and `t1` at which a layer ends."""
         edges = np.array((0.0, *self.edges))
         if self.periodic:
             turns = np.arange(math.floor(t0 / edges[-1]), math.floor(t1 / edges[-1]) + 1)
@@ -271,7 +271,7 @@ class PiecewiseConstant(AbstractSchedule):
         return edges[(edges > t0) & (edges < t1)]
 
     def end(self) -> float:
-        """Return the end of the last layer; infinite if periodic."""
+        """End of the last layer; infinite for a periodic schedule."""
         return math.inf if self.periodic else self.edges[-1]
 
 
@@ -297,7 +297,7 @@ class Resampled(AbstractSchedule):
         self.duration = number("duration", duration)
 
     def __call__(self, t: Time) -> Matrices:
-        """Return the matrices of layer floor(t / duration)."""
+        """Matrices of layer floor(t / duration)."""
         layer = jnp.floor(jnp.asarray(t, float) / self.duration).astype(jnp.uint32)
         return self.deviation * jax.random.normal(jax.random.fold_in(self.key, layer), self.shape)
 
@@ -307,7 +307,7 @@ class Resampled(AbstractSchedule):
         return (self.heads, self.dimension, self.dimension)
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the multiples of `duration` in (t0, t1)."""
+        """Multiples of `duration` strictly between `t0` and `t1`."""
         edges = np.arange(math.floor(t0 / self.duration), math.ceil(t1 / self.duration) + 1) * self.duration
         return edges[(edges > t0) & (edges < t1)]
 
@@ -318,17 +318,17 @@ def _matrices(value: Matrices) -> tuple[int, int, int]:
 
 
 def _largest_norm(matrices: Array) -> float:
-    """Return the largest spectral norm of a stack of matrices; infinite if they are traced."""
+    """Largest spectral norm of a stack of matrices; infinite if they are traced."""
     if isinstance(matrices, Tracer):
         return math.inf
     return float(np.max(np.linalg.norm(np.asarray(matrices, float), 2, axis=(-2, -1))))
 
 
 def stack(name: str, value: ArrayLike) -> Matrices:
-    """Return `value` as (heads, d, d), a single (d, d) matrix as one head; float32 is kept, else float64.
+    """Convert to an array (heads, d, d), where a (d, d) matrix is one head; float32 is kept, else float64.
 
     Raises:
-        ValueError: for the argument `name`, if the shape is another or an entry is not finite, unless it is traced.
+        ValueError: if the shape is wrong or an entry is not finite, unless it is traced; names the argument `name`.
     """
     if isinstance(value, Tracer):
         return jnp.asarray(value) if np.ndim(value) == 3 else jnp.asarray(value)[None]
@@ -342,5 +342,5 @@ def stack(name: str, value: ArrayLike) -> Matrices:
 
 
 def as_schedule(name: str, value: AbstractSchedule | ArrayLike) -> AbstractSchedule:
-    """Return `value` if it is a schedule, else the `Constant` schedule of the array."""
+    """Convert an array to a `Constant` schedule; a schedule is returned unchanged."""
     return value if isinstance(value, AbstractSchedule) else Constant(value, name=name)

@@ -13,14 +13,14 @@ from figures.figure import Numbers, figure
 from figures.run_size import run_size, write_run_size
 from figures.style import PAGE, SERIES, canvas, colour, letter
 
-FINE = 121  # values of beta on the curves of the mean field
+FINE = 121  # number of values of beta on the mean-field curves
 QUARTERS = (0.25, 0.5, 0.75)
 MARKERS = ("o", "s", "^", "D", "v")
-APART = 1.1  # ratio of the places of neighbouring numbers of tokens, so that their bars do not cover each other
+APART = 1.1  # ratio between the positions of neighbouring token numbers, so that their bars do not overlap
 
 
 def _numbers(size: Size) -> Numbers:
-    """Return the quartiles of what the record holds, and the growth rates of the mean field."""
+    """Quartiles of the recorded quantities, and the mean-field growth rates."""
     found = record(DENSITIES, size)
     arrays = {name: np.asarray(array) for name, array in found.arrays.items()}
     betas, end = arrays["beta"], arrays["ts"][-1]
@@ -44,7 +44,7 @@ def _numbers(size: Size) -> Numbers:
 
 
 def _quartiles(values: np.ndarray) -> np.ndarray:
-    """Return the quartiles over the last axis, without NaN, on a new first axis; NaN where there is no number."""
+    """Quartiles over the last axis, ignoring NaN, on a new first axis; NaN where all values are NaN."""
     known = np.isfinite(values).any(axis=-1)
     found = np.full((3, *known.shape), np.nan)
     found[:, known] = np.nanquantile(values[known], QUARTERS, axis=-1)
@@ -53,14 +53,14 @@ def _quartiles(values: np.ndarray) -> np.ndarray:
 
 @figure("consensus/density", CONSENSUS.at("Section 3, eq. (8)"))
 def density_figure(key: Key) -> Numbers:
-    r"""Many tokens on the circle from independent uniform starts, P = beta I and U = I: clusters against beta.
+    r"""Clusters of many tokens on the circle, from independent uniform starts with P = beta I and U = I, against beta.
 
-    Marks are medians, bars the middle half of the starts. (a) The rate at which the Fourier coefficient that grows
-    fastest in the mean field grows first; the line is the mean field, of the uniform density in the limit of many
-    tokens, and the pale lines are its degrees 1, 2, ... one by one. (b) The time at which nine tenths of the tokens are
-    in one cluster. Starts with several clusters at the last time, the dotted line, count with it, and marks are open
-    where those are half of the starts or more. (c) The longest time for which the number of clusters, two or more,
-    stays the same, up to the last time.
+    Marks are medians, and bars the middle half of the starts. (a) The initial growth rate of the Fourier coefficient
+    that grows fastest in the mean-field limit. The line is the mean field, the limit of many tokens from the uniform
+    density, and the pale lines are its degrees 1, 2, ... one by one. (b) The time at which nine tenths of the tokens
+    are in one cluster. Starts that still have several clusters at the final time (dotted line) are counted with that
+    time, and marks are open where these are at least half of the starts. (c) The longest time for which the number of
+    clusters stays constant at two or more, up to the final time.
     """
     del key
     return _numbers("quick")
@@ -96,7 +96,7 @@ def density_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _marks(ax: Axes, data: Numbers, name: str) -> None:
-    """Draw medians and middle halves for every number of tokens, beside each other."""
+    """Draw medians and middle halves for every number of tokens, side by side."""
     low, middle, high = data[name]
     counts = data["tokens"]
     for k, (count, role, marker) in enumerate(zip(counts, SERIES, MARKERS, strict=False)):

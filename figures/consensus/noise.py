@@ -14,12 +14,12 @@ from figures.figure import Numbers, figure
 from figures.run_size import run_size, write_run_size
 from figures.style import PAGE, SERIES, canvas, colour, letter
 
-FINE = 121  # amplitudes on the curves of the mean field
-SHOWN = 4  # values of beta with a curve
+FINE = 121  # number of amplitudes on the mean-field curves
+SHOWN = 4  # number of values of beta with a curve
 
 
 def _numbers(size: Size) -> Numbers:
-    """Return the order parameters on the circle, and the curves of the mean field."""
+    """Order parameters on the circle, and mean-field curves."""
     found = record(NOISE, size)
     arrays = {name: np.asarray(array) for name, array in found.arrays.items()}
     betas, amplitudes = arrays["betas"], arrays["amplitudes"]
@@ -42,10 +42,10 @@ def _numbers(size: Size) -> Numbers:
 def noise_figure(key: Key) -> Numbers:
     """Tokens on the circle with noise: the norm of their mean, averaged over late times, against beta and sigma.
 
-    Self-attention with P = beta I and U = I, weights that sum to one, and Brownian motion of the amplitude sigma.
-    (a) From independent uniform starts, mean over the seeds; the line is the noise beyond which the uniform density is
-    stable in the limit of many tokens. Below it, at large beta, several clusters last beyond the run. (b) From one
-    cluster: mean over the seeds, band from the least to the largest; dashed, the stationary density of the mean field.
+    Self-attention with P = beta I and U = I, weights that sum to one, and Brownian motion of amplitude sigma. (a) From
+    independent uniform starts, averaged over the seeds. The line is the noise above which the uniform density is stable
+    in the limit of many tokens. Below it, at large beta, several clusters outlast the run. (b) From one cluster: mean
+    over the seeds, with a band from minimum to maximum; dashed, the stationary density of the mean field.
     """
     del key
     return _numbers("quick")
@@ -56,7 +56,7 @@ noise_figure = noise_figure.with_paper_size(lambda key: _numbers("paper"))
 
 @noise_figure.with_drawing
 def noise_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the map from uniform starts, and the curves from one cluster."""
+    """Draw the map for uniform starts, and the curves from one cluster."""
     drawn, (left, right) = canvas(PAGE, 0.42, columns=2)
     _map(left, data)
     for role, row, k in zip(SERIES, data["mean_field"], data["shown"], strict=False):
@@ -74,7 +74,7 @@ def noise_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _map(ax: Axes, data: Numbers) -> None:
-    """Draw the order parameter in cells around the points of the grid, and the threshold."""
+    """Draw the order parameter in cells around the grid points, and the stability threshold."""
     x, y = _edges(np.log(data["betas"])), _edges(data["amplitudes"])
     shade = data["order"][..., 0].mean(axis=2).T
     image = ax.pcolormesh(np.exp(x), y, shade, cmap="cividis", vmin=0.0, vmax=1.0, rasterized=True)
@@ -91,6 +91,6 @@ def _map(ax: Axes, data: Numbers) -> None:
 
 
 def _edges(values: np.ndarray) -> np.ndarray:
-    """Return the edges of cells around increasing values."""
+    """Edges of cells around increasing values."""
     between = (values[1:] + values[:-1]) / 2
     return np.concatenate([[2 * values[0] - between[0]], between, [2 * values[-1] - between[-1]]])

@@ -1,7 +1,7 @@
-"""Figures of `consensus`: those of Section 7 from simulations, spectra of two equilibria, and two phase portraits.
+"""Figures of `consensus`: simulations of Section 7, spectra of two equilibria, and two phase portraits.
 
-The paper gives neither initial tokens nor final times. Initial tokens are drawn from the figure's key; final times are
-long enough to see convergence.
+The paper states neither initial tokens nor final times. Initial tokens are drawn from the figure's key, and final times
+are long enough to show convergence.
 """
 
 import math
@@ -40,7 +40,7 @@ from figures.run_size import run_size, write_run_size
 from figures.style import COLUMN, canvas, colour, letter
 
 TOKENS = 10
-ARROWS = 260  # of the field on the sphere
+ARROWS = 260  # number of arrows of the vector field on the sphere
 TS_GRADIENT = np.linspace(0.0, 15.0, 301)
 TS_HEMISPHERE = np.linspace(0.0, 5.0, 501)
 TS_SYMMETRIC = np.linspace(0.0, 20.0, 1001)
@@ -51,7 +51,7 @@ def _arrays(path: Trajectory) -> Numbers:
 
 
 def _view(data: Numbers) -> panels.View:
-    """Return a view in which the final positions of the tokens are visible."""
+    """A view in which the final positions of the tokens are visible."""
     return panels.View.facing(np.mean(data["paths"][-1], axis=0))
 
 
@@ -59,8 +59,8 @@ def _view(data: Numbers) -> panels.View:
 def gradient_figure(key: Key) -> Numbers:
     """Ten tokens under the gradient flow (8) on the ellipsoid of the printed P.
 
-    (a) Trajectories from random initial points (open) to final points (filled), paler on the hidden side; dotted: the
-    principal axes of the ellipsoid. (b) The potential (10) along the same solution, and its minimum, attained at
+    (a) Trajectories from random initial points (open) to final points (filled), paler on the hidden side; the principal
+    axes of the ellipsoid are dotted. (b) The potential (10) along the same solution, and its minimum, attained at
     consensus.
     """
     flow = published_gradient_flow()
@@ -136,7 +136,7 @@ def hemisphere_figure(data: Numbers, phase: float) -> matplotlib.figure.Figure:
     drawn, (ax,) = canvas(COLUMN, 1.0)
     start = _view(data)
     panels.token_paths(ax, data["paths"], view=panels.View(start.elevation, start.azimuth + 360 * phase))
-    drawn.set_layout_engine("none")  # the same frame in every phase, regardless of labels
+    drawn.set_layout_engine("none")  # keeps the frame fixed in every phase, whatever the labels
     ax.set(position=(0.0, 0.0, 1.0, 1.0), xlim=(-1.3, 1.1), ylim=(-1.3, 1.1))
     return drawn
 
@@ -145,12 +145,12 @@ def hemisphere_figure(data: Numbers, phase: float) -> matplotlib.figure.Figure:
 def symmetric_figure(key: Key) -> Numbers:
     """Ten tokens under the causal flow (21) with the printed U and P(t), initially in the hemisphere of v.
 
-    Here v is the eigenvector of U for its largest eigenvalue. (a) Trajectories; in red the first token, which evolves
+    Here v is the eigenvector of U for its largest eigenvalue. (a) Trajectories; the first token, in red, evolves
     independently of the others. (b) V_i = 1 - v^T y_i for the first two tokens; V_2 need not decrease.
     """
     flow, v = published_symmetric_flow(), oriented(np.linalg.eigh(SYMMETRIC_VALUE)[1][:, -1])
     x0 = initial_tokens("uniform", key, (TOKENS, 3))
-    x0 = jnp.where(x0 @ v[:, None] < 0, -x0, x0)  # reflected into the hemisphere of v
+    x0 = jnp.where(x0 @ v[:, None] < 0, -x0, x0)  # reflects tokens into the hemisphere of v
     path = simulate(flow, x0, TS_SYMMETRIC, integrator=Scipy())
     return {**_arrays(path), "axis": v, "distances": np.asarray(path.along(lambda x: 1 - x[:2] @ v)).T}
 
@@ -174,7 +174,7 @@ def symmetric_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _misalignment(size: Size) -> Numbers:
-    """Return E of (25) along the solutions in the record of experiment 7.4, (members, times)."""
+    """E of (25) along the solutions in the record of experiment 7.4, (members, times)."""
     found = record(ENSEMBLE, size)
     tokens = np.array([found.config["tokens"], found.config["dimension"]])
     run = run_size(found, (found.config["members"], "solutions"), (found.config["dimension"], "dimensions"))
@@ -190,8 +190,8 @@ def _misalignment(size: Size) -> Numbers:
 def ensemble_figure(key: Key) -> Numbers:
     """E of (25) along solutions of (15), causal with two heads, from random initial tokens (experiment 7.4).
 
-    Entries of initial tokens are uniform in ]-0.5, 0.5[ before projection to the sphere. Size `quick`: 24 solutions of
-    50 tokens in dimension 50, to t = 63; size `paper`: 100 solutions of 50 tokens in dimension 500, to t = 200. The
+    The entries of initial tokens are uniform in ]-0.5, 0.5[ before projection to the sphere. Size `quick`: 24 solutions
+    of 50 tokens in dimension 50, to t = 63. Size `paper`: 100 solutions of 50 tokens in dimension 500, to t = 200. The
     final times are proportional to sqrt(d), because of the factor 1/sqrt(d) in (15).
     """
     del key
@@ -217,10 +217,10 @@ def ensemble_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("consensus/spectrum", CONSENSUS.at("Section 3"))
 def spectrum_figure(key: Key) -> Numbers:
-    """Eigenvalues of the linearisation of (8) with P = I, in the tangent space at two equilibria of six tokens on S^2.
+    """Eigenvalues of the linearisation of (8) with P = I, in the tangent space, at two equilibria of six tokens on S^2.
 
-    (a) Consensus: two zero eigenvalues, of the rotations of the consensus point; all others are negative. (b) The
-    regular hexagon on a great circle: three zero eigenvalues, of the rotations, and positive ones (filled): unstable.
+    (a) Consensus: two zero eigenvalues, from rotations of the consensus point; all others are negative. (b) The regular
+    hexagon on a great circle: three zero eigenvalues, from rotations, and positive ones (filled), so it is unstable.
     """
     del key
     flow = gradient_token_flow(np.eye(3))
@@ -251,8 +251,9 @@ def spectrum_figure(data: Numbers) -> matplotlib.figure.Figure:
 def circle_figure(key: Key) -> Numbers:
     """The flow (21) of the second token on the circle, with the first at the top eigenvector (1, 0) of U.
 
-    P = 0 and U = diag(1, -1.5). The curve shows the angular velocity, outside the circle where it is positive; arcs
-    have the colour of the limit. Two equilibria lie at y_1 = -0.4; between them the antipode (-1, 0) is attracting.
+    P = 0 and U = diag(1, -1.5). The curve shows the angular velocity, and lies outside the circle where this is
+    positive. Arcs have the colour of the limit. Two equilibria lie at y_1 = -0.4; between them the antipode (-1, 0) is
+    attracting.
     """
     del key
     U, rest = jnp.diag(jnp.array([1.0, -1.5])), jnp.array([1.0, 0.0])
@@ -281,7 +282,7 @@ def circle_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("consensus/portrait-sphere", CONSENSUS.at("Section 7.3", "(22)"))
 def sphere_figure(key: Key) -> Numbers:
-    """The flow (22) of the first token of (21) on the sphere, with the U of Section 7.3: field, equilibria and basins.
+    """The flow (22) of the first token of (21) on the sphere, with U of Section 7.3: field, equilibria and basins.
 
     The equilibria are the unit eigenvectors of U and their negatives. The basins of the two top eigenvectors v and -v
     are the hemispheres of v and -v.
@@ -313,7 +314,7 @@ def sphere_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _spread(points: np.ndarray, count: int) -> np.ndarray:
-    """Return the indices of `count` points, each the farthest from those before it."""
+    """Indices of `count` well-spread points, each the farthest from those chosen before it."""
     chosen = [0]
     gaps = np.full(len(points), np.inf)
     while len(chosen) < count:

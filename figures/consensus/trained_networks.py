@@ -1,7 +1,7 @@
-"""Figures 6 to 8 of `consensus`, from the record of experiment 7.5, and two on the weights of the trained network.
+"""Figures 6 to 8 of `consensus`, from the record of experiment 7.5, and two on a trained network's weights.
 
-The paper's network is GPT-2 XL; here it is the one named in the experiment. Besides E, which ignores signs, the figures
-show the least cosine of two tokens.
+The paper's network is GPT-2 XL; here it is the one named in the experiment. In addition to E, which ignores signs, the
+figures show the smallest cosine between two tokens.
 """
 
 from pathlib import Path
@@ -32,7 +32,7 @@ PROMPTED = tuple(f"prompt {k}" for k in range(1, 6))
 
 
 def _variants(names: tuple[str, ...], size: Size) -> Numbers:
-    """Return E and the least cosine of the named variants, (variants, passes + 1), and the numbers of passes."""
+    """E and the smallest cosine for the named variants, (variants, passes + 1), and the numbers of passes."""
     found = record(PASSES, size)
     arrays = found.arrays
     columns = (MEASURES.index("E"), MEASURES.index("least cosine"))
@@ -58,7 +58,7 @@ def _drawn(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("consensus/figure-6", CONSENSUS.at("Figure 6"))
 def passes_figure(key: Key) -> Numbers:
-    """(a) E of (25) and (b) the least cosine of two tokens after each pass, with trained and with random weights.
+    """(a) E of (25) and (b) the smallest cosine between two tokens after each pass, for trained and random weights.
 
     With feed-forward sublayers. Size `quick`: 100 passes; `paper`: 2000.
     """
@@ -97,7 +97,7 @@ def attention_figure(key: Key) -> Numbers:
     """Attention weights of the trained network, averaged over heads, at passes 1, 10 and 100 (first prompt).
 
     One column of panels for each layer. In each matrix rows are query tokens and columns are key tokens: entry (i, j)
-    is the weight that token i places on token j. Hatched: entries j > i, which the causal mask excludes. The colour
+    is the weight that token i places on token j. Hatched entries, j > i, are excluded by the causal mask. The colour
     scale is the square root of the weight, from 0 to 1.
     """
     del key
@@ -121,7 +121,7 @@ def attention_figure(key: Key) -> Numbers:
 
 @attention_figure.with_drawing
 def attention_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the matrices."""
+    """Draw the attention matrices."""
     rows, columns = data["weights"].shape[:2]
     drawn, axes = canvas(PAGE, 0.56, rows=rows, columns=columns)
     masked = np.all(data["weights"] == 0, axis=(0, 1))  # softmax weights are positive where the mask allows
@@ -141,12 +141,13 @@ def attention_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @figure("consensus/trained-spectra", CONSENSUS.at("Sections 3 to 6"))
 def spectra_figure(key: Key) -> Numbers:
-    """Hypotheses of the theorems for the matrices of a trained network: one marker for each head, in columns by layer.
+    """Hypotheses of the theorems for the matrices of a trained network: one marker for each head, by layer.
 
-    (a), (c) P: Theorem 3.2 assumes that it is symmetric (asymmetry 0) and positive definite (positive least eigenvalue
-    of the symmetric part). (b), (d) U: Theorem 6.1 assumes that it is symmetric with a simple positive top eigenvalue,
-    Sections 3 to 5 that it is the identity. Eigenvalues are those of the symmetric part divided by its spectral norm;
-    the asymmetry is |M - M^T| / |M + M^T| in the Frobenius norm. Dashed: zero; bars: medians over heads.
+    (a), (c) P: Theorem 3.2 assumes that it is symmetric (asymmetry 0) and positive definite (positive smallest
+    eigenvalue of the symmetric part). (b), (d) U: Theorem 6.1 assumes that it is symmetric with a simple positive top
+    eigenvalue, and Sections 3 to 5 assume that it is the identity. Eigenvalues are those of the symmetric part divided
+    by its spectral norm. The asymmetry is |M - M^T| / |M + M^T| in the Frobenius norm. Dashed: zero; bars: medians over
+    heads.
     """
     del key
     path = data_file(PASSES.quick.network)
@@ -157,13 +158,13 @@ def spectra_figure(key: Key) -> Numbers:
 
 
 def _network_size(shape: tuple[int, ...], name: str) -> Numbers:
-    """Return the numbers of layers and heads of the network as the text `run`; the paper has another network."""
+    """The numbers of layers and heads of the network as the text `run`; the paper uses another network."""
     layers, heads = shape
     return {"run": np.array(f"network {name}: {layers} layers of {heads} heads; the paper's is GPT-2 XL")}
 
 
 def _conditions(M: np.ndarray) -> Numbers:
-    """Return the asymmetry and the extreme eigenvalues of the symmetric part over its norm, each (layers, heads)."""
+    """Asymmetry, and extreme eigenvalues of the symmetric part over its norm, each (layers, heads)."""
     transposed = np.swapaxes(M, -1, -2)
     values = np.linalg.eigvalsh((M + transposed) / 2)
     size = np.max(np.abs(values), axis=-1)
@@ -177,7 +178,7 @@ def _conditions(M: np.ndarray) -> Numbers:
 
 @spectra_figure.with_drawing
 def spectra_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw one strip of heads for each layer, of four quantities."""
+    """Draw four quantities as strips of heads, one strip for each layer."""
     drawn, axes = canvas(COLUMN, 0.95, rows=2, columns=2)
     for ax, (name, kind) in zip(axes, (("P", "asymmetry"), ("U", "asymmetry"), ("P", "least"), ("U", "greatest")),
                                 strict=True):  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figures of `growing` along runs: lives of heads, temperatures and the functional; residual spectra; expansions."""
+"""Figures of `growing` along runs: lifetimes of heads, temperatures and the functional; spectra; expansions."""
 
 import equinox as eqx
 import jax
@@ -19,9 +19,9 @@ from figures import panels
 from figures.figure import Numbers, figure
 from figures.style import COLUMN, WIDTHS, canvas, colour, letter
 
-COMPILED_SOON = Scipy(rtol=1e-8, atol=1e-10)  # for small single runs
+COMPILED_SOON = Scipy(rtol=1e-8, atol=1e-10)  # compiles fast, for small single runs
 SMALL = Setting(tokens=40, dimension=8, decay=0.55, capacity=4, prototypes=2, temperature_rate=0.03)
-PRUNING = 0.02  # phi_g, below which S removes a head
+PRUNING = 0.02  # phi_g: a head is removed if S is below it
 PROJECTED = Choices(law="aligned", exact=True, head_input="projected", dwell=4.0)
 END = 200.0
 POTENTIALS = ("printed", "repaired")
@@ -34,13 +34,13 @@ PANELS = {
 
 @figure("growing/timeline", GROWING.at("Definition 2", equation="(42)-(43)"))
 def timeline_figure(key: Key) -> Numbers:
-    """A run of the growing system: lives of its heads, their temperatures, and the functional W with its jumps.
+    """A run of the growing system: lifetimes of its heads, their temperatures, and the functional W with its jumps.
 
-    Heads of two prototypes see 40 tokens projected on their own plane, whose variance there is proportional to its
-    eigenvalue. (a) Each head from its birth; diamonds: its temperature has reached T_min. The last head collapses, and
-    is removed when the squared distance S of its prototypes is below .02. (b) Temperatures, first head dark. (c) W with
-    the printed potential of the temperatures, and with the repaired one: each growth adds the terms of the new head, so
-    that both jump up; between events only the repaired one falls. Mode full, mean over tokens.
+    Heads with two prototypes see 40 tokens projected on their own plane, whose variance there is proportional to its
+    eigenvalue. (a) Each head from its birth on; diamonds: its temperature has reached T_min. The last head collapses,
+    and is removed when the squared distance S of its prototypes is below .02. (b) Temperatures, first head dark. (c) W
+    with the printed potential of the temperatures, and with the repaired one. Each growth adds the terms of the new
+    head, so both jump up; between events only the repaired one decreases. Mode full, mean over tokens.
     """
     flow = growing_flow(key, SMALL, PROJECTED)
     flow = eqx.tree_at(lambda f: f.rules.pruning, flow, jnp.asarray(PRUNING))
@@ -55,7 +55,7 @@ def timeline_figure(key: Key) -> Numbers:
 
 
 def _times(path: HybridTrajectory, name: str) -> np.ndarray:
-    """Return when an event occurred to each head, twice the end of the run if it did not."""
+    """Time at which an event occurred to each head; twice the end of the run if it did not occur."""
     found = np.full(SMALL.capacity, 2 * END)
     for jump in path.jumps:
         if jump.name == name:
@@ -67,7 +67,7 @@ def _times(path: HybridTrajectory, name: str) -> np.ndarray:
 
 @timeline_figure.with_drawing
 def timeline_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the three panels above each other."""
+    """Draw the three panels, stacked."""
     drawn, axes = canvas(COLUMN, 1.35, rows=3)
     lives, fan, energy = axes
     panels.head_lives(lives, data["births"], np.minimum(data["prune"], END), data["clip"], xlabel="")
@@ -87,9 +87,9 @@ def timeline_figure(data: Numbers) -> matplotlib.figure.Figure:
 def spectra_figure(key: Key) -> Numbers:
     """The singular values of the residual matrix as heads are added, for the printed spectrum of Experiment 1.
 
-    They come in equal pairs, of which one point is drawn; each head takes the largest pair, whether it captures a
-    direction or a plane, until the largest value left is below theta_w (line). In the reading `features` (circles) the
-    values that stay do not move; weighted by 500 normal tokens (crosses) they are others.
+    They come in equal pairs, of which one point is drawn. Each head takes the largest pair, whether it captures a
+    direction or a plane, until the largest remaining value is below theta_w (line). In the reading `features` (circles)
+    the remaining values do not change; weighted by 500 normal tokens (crosses) they do.
     """
     found: dict[str, np.ndarray] = {"threshold": np.array(Setting().threshold)}
     for reading in ("features", "data"):
@@ -106,7 +106,7 @@ def spectra_figure(key: Key) -> Numbers:
 
 @spectra_figure.with_drawing
 def spectra_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the values over the number of heads."""
+    """Draw the singular values against the number of heads."""
     drawn, (ax,) = canvas(COLUMN, 0.75)
     least = 1e-2
     for reading, mark, shift, role in (("features", "o", -0.12, "first"), ("data", "x", 0.12, "second")):
@@ -125,9 +125,9 @@ def expansion_figure(key: Key) -> Numbers:
     r"""The separation force along an expansion, phi(epsilon) / phi(0), at four temperatures.
 
     Tokens move away from 0 along the line of the prototypes, z(epsilon) = (1 + epsilon) z. (a) Prototypes at -1 and 1,
-    tokens at -1 and 1: assignments harden, and the force falls at every temperature. (b) Prototypes at -1, 0 and 1.5,
-    tokens at -.4, .3 and 1.2: it falls as well, but at T = .5 rises in between above its start, convex in one part and
-    concave in another.
+    tokens at -1 and 1: assignments harden, and the force decreases at every temperature. (b) Prototypes at -1, 0 and
+    1.5, tokens at -.4, .3 and 1.2: it decreases as well, but at T = .5 it exceeds its initial value in between, and is
+    convex in one part and concave in another.
     """
     del key
     found: dict[str, np.ndarray] = {"steps": STEPS}

@@ -1,4 +1,4 @@
-"""Figures 2 and 3 of `growing`: heads removed from a frozen encoder, and a classifier trained while its heads grow."""
+"""Figures 2 and 3 of `growing`: heads removed from a frozen encoder, and a classifier trained as its heads grow."""
 
 import matplotlib.figure
 import numpy as np
@@ -17,8 +17,8 @@ from figures.run_size import run_size, write_run_size
 from figures.style import PAGE, SERIES, canvas, colour, letter
 
 MARKS = ("o", "s", "^", "D")
-LEAST_FORCE = 1e-12  # forces below it are drawn at it
-LEAST_CHANGE = 1e-16  # a change of 0 is drawn at it
+LEAST_FORCE = 1e-12  # smaller forces are drawn at this value
+LEAST_CHANGE = 1e-16  # a change of zero is drawn at this value
 
 
 def _removals(size: Size) -> Numbers:
@@ -38,11 +38,11 @@ def _removals(size: Size) -> Numbers:
 
 @figure("growing/figure-2", GROWING.at("Figure 2"))
 def removals_figure(key: Key) -> Numbers:
-    """Heads grown on the frozen features of SST-2, and removed one by one, for an encoder trained here or a random one.
+    """Heads grown on the frozen features of SST-2 and removed one by one, for a trained or a random encoder.
 
-    (a) The directional energy of each head; (b) at each removal, the largest change of the separation S of a survivor,
-    0 being drawn at 1e-16; (c) the fall of F_sep (circles) and F_sep of the removed head (crosses). Size `quick`: an
-    encoder trained on 640 sentences for one epoch.
+    (a) The directional energy of each head. (b) At each removal, the largest change of the separation S of a remaining
+    head, where 0 is drawn at 1e-16. (c) The decrease of F_sep (circles) and F_sep of the removed head (crosses). Size
+    `quick`: an encoder trained on 640 sentences for one epoch.
     """
     del key
     return _removals("quick")
@@ -100,11 +100,11 @@ def training_figure(key: Key) -> Numbers:
     """A classifier of sentences trained while its heads grow, with seeds as in the paper and choices made here.
 
     (a) The loss, and (b) the validation accuracy with that of a constant answer (dotted); lines: means over seeds;
-    bands: from the minimum to the maximum. (c) The dominant value of the residual after each epoch (lines) and at the
-    growth events (marks, before the head is added), with theta_w (dashed), in the reading `features`; (d) in the
-    reading `data`, with the condition on the order (full) and without (open marks, dotted). (e) The separation S and
+    bands: from minimum to maximum. (c) The dominant value of the residual after each epoch (lines) and at the growth
+    events (marks, before the head is added), with theta_w (dashed), in the reading `features`. (d) The same in the
+    reading `data`, with the condition on the order (full) and without it (open marks, dotted). (e) The separation S and
     (f) the separation force of each head at the end, in the order of growth; head 1 is the random one. Forces below
-    1e-12 are drawn there. Size `quick`: 1,600 sentences, three epochs, one seed, reading `features` alone.
+    1e-12 are drawn there. Size `quick`: 1,600 sentences, three epochs, one seed, only the reading `features`.
     """
     del key
     return _training("quick")

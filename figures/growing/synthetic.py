@@ -1,4 +1,4 @@
-"""Figure 1 of `growing`: Experiments 1 to 3 on synthetic tokens, for two readings of what the paper leaves open."""
+"""Figure 1 of `growing`: Experiments 1 to 3 on synthetic tokens, for two readings of the paper's open choices."""
 
 import matplotlib.figure
 import numpy as np
@@ -37,12 +37,13 @@ def _numbers(size: Size) -> Numbers:
 def synthetic_figure(key: Key) -> Numbers:
     """Experiments 1 to 3 at the printed numbers (N = 500, d = 64, K = 4), one seed, for two sets of open choices.
 
-    Above: tokens drawn without regard to M_a, banks of one size, prototypes that descend the mean loss. Below: the
-    tokens' variance in each plane of M_a is proportional to its eigenvalue, and small banks, .01 of the tokens'
-    deviation, stay where they are born. (a, d) The levels of the heads are the eigenvalues of M_a (circles); the lines
-    are coverages by 2 lambda^2 (solid) and by lambda as printed (dashed) over |M_a|_F^2, with the printed bound .899
-    (dotted). (b, e) Temperatures, first head dark; all reach T_min. (c, f) Shares of the forces when all have arrived
-    (bars), and shares with the ratios of the bound (66) (circles).
+    Above: tokens drawn independently of M_a, banks of one size, prototypes that descend the mean loss. Below: the
+        tokens'
+    variance in each plane of M_a is proportional to its eigenvalue, and small banks, .01 of the tokens' deviation, keep
+    their initial positions. (a, d) The levels of the heads are the eigenvalues of M_a (circles). The lines are
+    coverages by 2 lambda^2 (solid) and by lambda as printed (dashed) over |M_a|_F^2, with the printed bound .899
+    (dotted). (b, e) Temperatures, first head dark; all reach T_min. (c, f) Shares of the forces when all heads have
+    reached T_min (bars), and shares with the ratios of the bound (66) (circles).
     """
     del key
     return _numbers("quick")

@@ -1,7 +1,7 @@
 """Figures of `hardmax`: the geometry of follower sets, leaders and limits, from exact trajectories.
 
 The paper gives no coordinates for Figures 1 and 2; those in `dynsim.systems.hardmax.examples` were chosen here. Limits
-and leaders are certified, so that the last column of Figure 2 is the limit and not a late layer.
+and leaders are certified, so the last column of Figure 2 is the true limit and not a late layer.
 """
 
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ MOVIE_LAYERS, MOVIE_TOKENS = 12, 40
 
 
 def floats(values: Any) -> np.ndarray:
-    """Return an array of fractions as floats, for drawing."""
+    """Convert an array of fractions to floats for drawing."""
     return np.asarray(values, dtype=float)
 
 
 def followed_pairs(sets: FollowerSets) -> np.ndarray:
-    """Return the one or two tokens that each token follows, (n, 2), in the form that `panels.followed_tokens` takes."""
+    """The one or two tokens that each token follows, (n, 2), in the format of `panels.followed_tokens`."""
     rows = (sets.of(i) for i in range(len(sets.which)))
     return np.array(
         [[*c] if len(c) == 2 else [c[0], NO_SECOND] if len(c) == 1 else [c[0], MORE_THAN_TWO] for c in rows]
@@ -46,7 +46,7 @@ def followed_pairs(sets: FollowerSets) -> np.ndarray:
 
 
 def colour_numbers(followed: np.ndarray) -> dict[int, int]:
-    """Return a colour number for every token that is followed in some layer of `followed`, (layers, n, 2)."""
+    """Assign a colour number to every token followed in some layer of `followed`, (layers, n, 2)."""
     return {int(j): k for k, j in enumerate(np.unique(followed[followed >= 0]))}
 
 
@@ -54,8 +54,8 @@ def colour_numbers(followed: np.ndarray) -> dict[int, int]:
 def geometry_figure(key: Key) -> Numbers:
     """The tokens that attract token 1, for (a) A = I and (b) A = ((2, 1), (1, 1)).
 
-    They are those with the largest orthogonal projection on the direction of A z_1 (arrow); the dashed line through
-    them is normal to it. They lie in the half-plane <A z_1, z - z_1> >= 0 (shaded). Filled: the tokens of C_1.
+    They have the largest orthogonal projection on the direction of A z_1 (arrow). The dashed line through them is
+    normal to it. They lie in the half-plane <A z_1, z - z_1> >= 0 (shaded). Tokens of C_1 are filled.
     """
     del key
     found = {"points": floats(rationals("x", FIGURE_1))}
@@ -93,12 +93,12 @@ def geometry_figure(data: Numbers) -> matplotlib.figure.Figure:
 def clouds_figure(key: Key) -> Numbers:
     """Four sets of tokens under (1.1) with A = I and alpha = 1/2, at layers 0, 1, 4 and in the limit.
 
-    Stars are leaders, which follow only themselves. The fill colour shows which token is followed; a token in two
-    halves follows two tokens; the edge of a token that is followed has the fill colour of its followers. Shaded, in the
-    last column: K, the convex hull of the limits of the leaders; crosses: points of the set S of (4.1) that are not
-    limits of tokens. The limits are certified.
+    Stars are leaders, which follow only themselves. The fill colour shows which token is followed; a two-coloured token
+    follows two tokens. The edge of a followed token has the fill colour of its followers. The last column shows the
+    convex hull K of the limits of the leaders (shaded), and the points of the set S of (4.1) that are not limits of
+    tokens (crosses). The limits are certified.
 
-    (A) Three leaders, all from layer 0 on. (B) The leader nearest to the origin is one from layer 1 on. (C) Four
+    (A) Three leaders, all from layer 0 on. (B) The leader nearest to the origin becomes one at layer 1. (C) Four
     leaders attract all other tokens. (D) The same leaders and the same K, and two tokens in ties, whose limits lie on
     edges of K.
     """
@@ -146,7 +146,7 @@ def clouds_figure(data: Numbers) -> matplotlib.figure.Figure:
 def separation_figure(key: Key) -> Numbers:
     """The geometry of Lemma 4.5, for the limit points of row (A) of Figure 2.
 
-    The radius of the balls is that of the proof. For every x in the ball around s_0 the line through x with normal x
+    The balls have the radius used in the proof. For every x in the ball around s_0, the line through x with normal x
     (green, for four points x) has the other balls and the origin on the same side.
     """
     del key
@@ -177,8 +177,9 @@ def separation_figure(data: Numbers) -> matplotlib.figure.Figure:
 def levels_figure(key: Key) -> Numbers:
     """Tokens near points of S in the proof of Proposition 4.6, with the leaders of row (D) of Figure 2.
 
-    Token z_i stays near a vertex, of the largest norm in S; z_a, in an exact tie, stays near a point of the second
-    largest norm; z_b starts close to that point, slightly off the tie, and moves to the neighbourhood of a vertex.
+    Token z_i stays near a vertex, of the largest norm in S. Token z_a, in an exact tie, stays near a point of the
+    second largest norm. Token z_b starts close to that point, slightly off the tie, and moves to the vicinity of a
+    vertex.
     """
     del key
     starts = ("19/10", "-9/10"), ("39/20", 0), ("39/20", "1/50")
@@ -207,8 +208,8 @@ def levels_figure(data: Numbers) -> matplotlib.figure.Figure:
 def example_figure(key: Key) -> Numbers:
     """The three tokens of Example 5.2 (a) at layer 0 and (b) at layer 1, computed exactly.
 
-    Only tokens in the shaded half-plane beyond the line through z_1 with normal z_1 can attract z_1: z_2 does at layer
-    0; after one layer it has moved below the line, and z_1 is a leader.
+    Only tokens in the shaded half-plane beyond the line through z_1 with normal z_1 can attract z_1. At layer 0 token
+    z_2 does; after one layer it has moved below the line, and z_1 is a leader.
     """
     del key
     map = ExactHardmaxMap(ALPHA)
@@ -260,7 +261,7 @@ def layers_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 @layers_figure.with_animation
 def layers_figure(data: Numbers, phase: float) -> matplotlib.figure.Figure:
-    """Draw the layer of a phase in [0, 1)."""
+    """Draw the layer at a phase in [0, 1)."""
     drawn, (ax,) = canvas(COLUMN, 0.9)
     k = int(phase * len(data["states"]))
     panels.plane_axes(ax, data["states"][0])
@@ -274,14 +275,14 @@ def layers_figure(data: Numbers, phase: float) -> matplotlib.figure.Figure:
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
-    """Return the vertices of the convex hull of points of the plane, (m, 2), in cyclic order."""
+    """Vertices of the convex hull of points in the plane, (m, 2), in cyclic order."""
     corners = polytope(points).vertex_points
     middle = corners - corners.mean(axis=0)
     return corners[np.argsort(np.arctan2(middle[:, 1], middle[:, 0]))]
 
 
 def token_names(count: int) -> list[str]:
-    """Return the names z_1, z_2, ... of tokens."""
+    """Names z_1, z_2, ... of tokens."""
     return [f"$z_{k}$" for k in range(1, count + 1)]
 
 

@@ -1,4 +1,4 @@
-"""Figures 8 to 10 and Table 1 of `hardmax` on the classifiers of film reviews, from the record of the experiment."""
+"""Figures 8 to 10 and Table 1 of `hardmax` on the classifiers of film reviews, from the experiment's record."""
 
 import matplotlib.figure
 import numpy as np
@@ -22,9 +22,9 @@ from figures.style import COLOURS, COLUMN, PAGE, canvas, colour, letter, paler
 DIMENSIONS = (2, 4, 8, 16)
 PRINTED = {2: (5.960, 1.247, 2, 11, 0.995), 4: (19.321, 4.095, 4, 34, 0.999), 8: (49.866, 13.131, 6, 84, 0.999),
            16: (75.423, 23.646, 7, 113, 1.000)}  # fmt: skip
-MOST = 15  # words of Figure 10
+MOST = 15  # number of words in Figure 10
 MEAN = {"marker": "^", "color": COLOURS["bound"], "markeredgecolor": "white", "markersize": 6.0, "linestyle": "none"}
-TAGGED = 8  # number of leaders labelled with their words, those farthest from the hyperplane
+TAGGED = 8  # number of leaders labelled with their words, chosen farthest from the hyperplane
 
 
 def _trained(found: Record) -> list[tuple[int, str]]:
@@ -47,10 +47,10 @@ def _losses(size: Size) -> Numbers:
 
 @figure("hardmax/figure-8", HARDMAX.at("Figure 8"))
 def losses_figure(key: Key) -> Numbers:
-    """Cross-entropy on the training set, in nats, for d = 2 and 4, with the softmax and with the hardmax layer.
+    """Cross entropy on the training set, in nats, for d = 2 and 4, with the softmax and with the hardmax layer.
 
     Lines: with the softmax layer used in training, temperature 0.001, after every epoch. Rings: with the exact hardmax
-    layer, every few epochs. On a subset of the reviews; size `quick` trains on 400 of them.
+    layer, every few epochs. Trained on a subset of the reviews; size `quick` uses 400 of them.
     """
     del key
     return _losses("quick")
@@ -83,7 +83,7 @@ def _reviews(name: str, size: Size) -> Numbers:
     found = {"weight": w, "bias": v, **run_size(run, *trained, _tested(run))}
     for kind in ("positive", "negative"):
         states, words = arrays[f"{name}: {kind} review states"], arrays[f"{name}: {kind} review words"]
-        first = np.sort(np.unique(states[0], axis=0, return_index=True)[1])  # equal words move as one
+        first = np.sort(np.unique(states[0], axis=0, return_index=True)[1])  # equal words move together
         layers = states[[0, -1]][:, first]
         rule = HardmaxMap(float(arrays[f"{name}: alpha"]))
         found |= {
@@ -100,9 +100,9 @@ def _reviews(name: str, size: Size) -> Numbers:
 def reviews_figure(key: Key) -> Numbers:
     """A positive (top) and a negative review (bottom) before the first layer and after the eighth, for d = 2.
 
-    Both are test reviews, those classified correctly with the largest margin. Stars: leaders, the ones farthest from
-    the hyperplane labelled with their words. Circles: other tokens; the fill colour shows which token is followed, and
-    the edge of a token that is followed has the fill colour of its followers. Triangle: the mean token, which is
+    Both are the test reviews that are classified correctly with the largest margin. Stars: leaders; those farthest from
+    the hyperplane are labelled with their words. Circles: other tokens. The fill colour shows which token is followed,
+    and the edge of a followed token has the fill colour of its followers. Triangle: the mean token, which is
     classified. Cross: the origin. Dashed: the hyperplane that separates the half-planes of the positive class (green)
     and of the negative class (red).
     """
@@ -139,13 +139,13 @@ def _draw_review(ax: Axes, data: Numbers, kind: str, layer: int) -> None:
 
 
 def _tagged(data: Numbers, kind: str, layer: int) -> np.ndarray:
-    """Return the leaders that are labelled, the farthest from the hyperplane first."""
+    """Leaders that are labelled, the farthest from the hyperplane first."""
     heights = np.abs(data[f"{kind} states"][layer] @ data["weight"] + data["bias"])
     return np.array(sorted(np.flatnonzero(data[f"{kind} leads"]), key=lambda i: -heights[i])[:TAGGED], int)
 
 
 def _review_key() -> list[Artist]:
-    """Return the legend of every mark in the panels of reviews."""
+    """Legend entries for every mark in the panels of reviews."""
     tint, line = colour("surface"), {"linestyle": "none", "markeredgecolor": colour("bound"), "markeredgewidth": 0.4}
     return [
         Line2D([], [], marker="*", markersize=6.5, markerfacecolor=tint, label="leader", **line),
@@ -183,10 +183,10 @@ def _words(size: Size) -> Numbers:
 
 @figure("hardmax/figure-10", HARDMAX.at("Figure 10"))
 def words_figure(key: Key) -> Numbers:
-    """The words that are most often leaders in correctly classified test reviews, with |H(z)| >= 2, for d = 2.
+    """The words that are most often leaders in correctly classified test reviews with |H(z)| >= 2, for d = 2.
 
     (a) The classifier trained here. (b) The weights published by the authors. A word counts once for each review in
-    which it is a leader at some layer, equal tokens taken as one.
+    which it is a leader at some layer, where equal tokens are taken as one.
     """
     del key
     return _words("quick")

@@ -1,4 +1,4 @@
-"""Figures of `multirate` on the master equation: three-state chains on the simplex, and decay of relative entropy."""
+"""Figures of `multirate` on the master equation: three-state chains, and the decay of relative entropy."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from figures import panels
 from figures.figure import Numbers, figure
 from figures.style import PAGE, SERIES, WIDTHS, canvas, colour, letter
 
-SHARES = (0.25, 1.0)  # of the largest step for which forward Euler preserves positivity
+SHARES = (0.25, 1.0)  # relative to the largest step for which forward Euler preserves positivity
 DECAYS = (0.25, 0.9, 1.0)
 STARTS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [4, 4, 0], [0, 4, 4], [4, 0, 4], [6, 2, 0], [0, 6, 2], [2, 0, 6]])
 ORBIT_START = np.array([0.0, 0.08, 0.92])
@@ -51,7 +51,7 @@ def simplex_figure(key: Key) -> Numbers:
     """The master equation on three states: solutions, stationary distributions, and forward-Euler orbits.
 
     Lines: solutions from nine initial distributions on the boundary. Black: stationary distributions. Markers: orbits
-    of forward Euler with the step tau*/4 and with tau*, the largest step that preserves positivity.
+    of forward Euler with steps tau*/4 and tau*, the largest step that preserves positivity.
 
     (a) A reversible chain, with real eigenvalues. (b) A cycle, with complex eigenvalues: solutions spiral, and at tau*
     the Euler orbit is periodic and does not converge. (c) A causal attention matrix of three tokens: all probability
@@ -87,7 +87,7 @@ def simplex_figure(data: Numbers) -> matplotlib.figure.Figure:
 def entropy_figure(key: Key) -> Numbers:
     r"""Relative entropy to the stationary distribution decreases along the master equation.
 
-    (a) A random chain of six states from four initial distributions, and decay at the rate 2 g, g being the spectral
+    (a) A random chain of six states from four initial distributions, and decay at the rate 2 g, where g is the spectral
     gap. (b) The dissipation rate along one solution: closed form (line) and finite differences (rings). (c) Forward
     Euler on a cycle of three states: at tau*, the largest step that preserves positivity, the entropy is constant.
     """

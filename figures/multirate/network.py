@@ -20,17 +20,17 @@ from figures.style import PAGE, SERIES, WIDTHS, canvas, colour, letter, power_of
 
 BLOCK, LENGTH, SYMBOLS, GATE = 4, 26, 32, 1.0
 MASKS = {"causal": GATE, "full": GATE, "gate closed": 0.0}
-SMOOTHED = 25  # steps over which the training loss is averaged, fewer for short trainings
+SMOOTHED = 25  # number of steps over which the training loss is averaged, fewer for short training runs
 
 
 @figure("multirate/leak-matrices", MULTIRATE.at("Proposition 21"))
 def leaks_figure(key: Key) -> Numbers:
     """Sensitivity of the logits at symbol s (rows) to the embedding of symbol t (columns), with blocks of four symbols.
 
-    Untrained network; the colour is the largest derivative, and entries that are exactly zero are white. (a) Causal
-    slow mask: no entry above the diagonal, hence no leak from the future. (b) Full slow mask: from the second block on
-    the logits depend on all symbols. (c) The network of (b) with its gates at zero: there is no leak. The last block is
-    partial.
+    Untrained network. The colour is the largest derivative, and entries that are exactly zero are white. (a) Causal
+    slow
+    mask: no entry above the diagonal, hence no leak from the future. (b) Full slow mask: from the second block on, the
+    logits depend on all symbols. (c) The network of (b) with its gates at zero has no leak. The last block is partial.
     """
     draw, text = jax.random.split(key)
     ids = jax.random.randint(text, (LENGTH,), 0, SYMBOLS)
@@ -73,10 +73,10 @@ def training_figure(key: Key) -> Numbers:
     """Byte-level training on Shakespeare's plays: the coupled network, and networks without its slow path.
 
     (a) The training loss, averaged over 25 steps (a fifth of a shorter training). (b) The loss on held-out text. (c)
-    Its difference from that of the frozen network, in which the gates are held at zero, with the same seed: negative
-    values are an advantage over the frozen network. Lines: means over seeds; bands: from the minimum to the maximum.
-    (d) The gate alpha of the coupled network, by which its slow path enters and which starts at zero: one line for each
-    seed. Size `quick`: 40 steps, two seeds.
+    The held-out loss minus that of the frozen network, in which the gates are held at zero, with the same seed:
+    negative values are an advantage over the frozen network. Lines: means over seeds; bands: from minimum to maximum.
+    (d) The gate alpha of the coupled network, which scales its slow path and starts at zero: one line for each seed.
+    Size `quick`: 40 steps, two seeds.
     """
     del key
     return _study("quick")

@@ -20,7 +20,7 @@ RATIOS = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 
 
 def _branches(name: str, found: tuple[ManifoldBranch, ...]) -> Numbers:
-    """Return branches of a critical manifold as arrays: all points in order, with their stability and branch number."""
+    """Branches of a critical manifold as arrays: all points in order, with their stability and branch index."""
     numbers = np.concatenate([np.full(len(branch.kinds), k) for k, branch in enumerate(found)])
     folds = {(float(at.slow), float(at.fast)) for branch in found for at in branch.bifurcations if at.kind == "fold"}
     return {
@@ -38,8 +38,8 @@ def manifold_figure(key: Key) -> Numbers:
 
     Trajectories relax to a slow manifold within O(epsilon) of an attracting branch of the critical manifold. (a) The
     Van der Pol oscillator: the attracting branches (solid) end at folds (diamonds), where trajectories jump; the middle
-    branch (dashed) is repelling. (b) The Michaelis-Menten reaction in the total substrate, from two initial states: the
-    lower root of the quadratic is attracting. Open circles are initial states.
+    branch (dashed) is repelling. (b) The Michaelis-Menten reaction in terms of the total substrate, from two initial
+    states: the lower root of the quadratic is attracting. Open circles are initial states.
     """
     del key
     case, found = EXAMPLES["van-der-pol"], {}
@@ -86,8 +86,8 @@ def error_figure(key: Key) -> Numbers:
     """Errors of the reduced flow against epsilon, after the boundary layer, for the Michaelis-Menten reaction.
 
     The largest errors of x and y, and the largest distance of the full solution from the critical manifold {f = 0}, are
-    of order one in epsilon; its distance from the first-order approximation of the slow manifold, x = phi(y) + epsilon
-    h_1(y), is of order two.
+    of first order in epsilon. Its distance from the first-order approximation of the slow manifold, x = phi(y) +
+    epsilon h_1(y), is of second order.
     """
     del key
     case = EXAMPLES["michaelis-menten"]
@@ -104,7 +104,7 @@ def error_figure(key: Key) -> Numbers:
 
 @error_figure.with_drawing
 def error_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the errors and reference lines of slopes one and two."""
+    """Draw the errors, and reference lines of slopes one and two."""
     drawn, (ax,) = canvas(COLUMN, 1.05)
     names = ("error of $x$", "error of $y$", "distance from $f = 0$", r"distance from $\varphi + \varepsilon h_1$")
     fits = zip(names, data["orders"], data["standard errors"], strict=True)
@@ -117,6 +117,6 @@ def error_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _measured(value: float, error: float) -> str:
-    """Return a value and its standard error, both to the first digit of the error."""
+    """A value and its standard error, both rounded to the first digit of the error."""
     digits = max(0, -int(np.floor(np.log10(error)))) if error > 0 else 2
     return rf"{value:.{digits}f} \pm {error:.{digits}f}"

@@ -1,4 +1,4 @@
-"""Trajectories in three dimensions, and their time series, in panels that know names and units."""
+"""Draw trajectories in three dimensions, and their time series, with names and units."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,14 +15,14 @@ from figures.panels.growing import head_colours
 from figures.style import SERIES, colour
 
 AZIMUTH, ELEVATION = -60.0, 22.0
-FEW = 100  # steps of a map that are joined by lines
-BEYOND = 0.15  # of the range of values, above and below; a band of errors may leave it
-MARKS = ("o", "s", "^", "x")  # distinguishes states of maps besides their colours
-NAMED = 12  # components in one panel that all have names in a legend
+FEW = 100  # a map with at most this many steps is drawn with lines between them
+BEYOND = 0.15  # margin above and below, relative to the range of values; an error band may exceed it
+MARKS = ("o", "s", "^", "x")  # markers that distinguish states of maps in addition to colours
+NAMED = 12  # largest number of components in one panel that are all named in a legend
 
 
 def space_axes(drawn: Figure, place: Any = 111) -> Any:
-    """Return new axes of three dimensions at a place of a grid, as `Figure.add_subplot` takes it."""
+    """Add three-dimensional axes to a figure, at a place of a grid as for `Figure.add_subplot`."""
     ax = drawn.add_subplot(place, projection="3d")
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):  # pyright: ignore[reportAttributeAccessIssue]
         axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
@@ -38,17 +38,17 @@ def attractor(
     azimuth: float = AZIMUTH,
     until: float = 1.0,
 ) -> Line3DCollection:
-    """Draw a trajectory in three dimensions, coloured by time from dark to bright, and return it.
+    """Draw a trajectory in three dimensions, coloured by time from dark to bright.
 
     Args:
-        ax: axes of `space_axes`.
+        ax: axes from `space_axes`.
         path: states, (times, 3).
-        labels: of the coordinates.
-        azimuth: of the viewer, degrees.
-        until: the share of the trajectory that is drawn; the axes are those of the whole.
+        labels: labels of the coordinates.
+        azimuth: azimuth of the viewer, in degrees.
+        until: the share of the trajectory that is drawn, on axes for all of it.
 
     Raises:
-        ValueError: for another shape.
+        ValueError: for an array of the wrong shape.
     """
     points = np.asarray(path, float)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
@@ -73,7 +73,7 @@ def attractor(
 
 
 def ends(values: ArrayLike) -> tuple[float, float]:
-    """Return the least and the largest finite value, 0 and 0 if there is none."""
+    """The smallest and the largest finite value, or 0 and 0 if there is none."""
     found = np.asarray(values, float)
     found = found[np.isfinite(found)]
     return (float(found.min()), float(found.max())) if found.size else (0.0, 0.0)
@@ -96,16 +96,16 @@ def time_series(
     steps: bool = False,
     until: float = 1.0,
 ) -> None:
-    """Draw components over time, (times, components), one below the other with one axis of time.
+    """Draw components over time, (times, components), stacked with a common time axis.
 
     Args:
-        axes: one for each component.
+        axes: one axes object for each component.
         ts: times, (times,).
-        values: (times, components).
-        labels: of the components, with units.
-        xlabel: of the times.
-        error: an estimate of the error of each value, drawn as a band around it, (times, components).
-        steps: whether these are the states of a map, which are drawn as points.
+        values: the components, (times, components).
+        labels: labels of the components, with units.
+        xlabel: label of the times.
+        error: estimated error of each value, drawn as a band around it, (times, components).
+        steps: whether these are states of a map, which are drawn as points.
         until: the share of the times that is drawn.
     """
     times, columns = np.asarray(ts, float), np.asarray(values, float).T
@@ -120,7 +120,8 @@ def time_series(
             around = column - bands[number], column + bands[number]
             ax.fill_between(times, *around, color=tint, alpha=0.3, linewidth=0.0, label="estimated error")
             if number == 0:
-                ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)  # above: data are anywhere
+                # above the axes, because data may be anywhere inside
+                ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
         ax.set_ylim(low - pad, high + pad)
         ax.set_ylabel(label)
         ax.set_xlim(times[0], times[-1])
@@ -140,21 +141,21 @@ def many_series(
     steps: bool = False,
     until: float = 1.0,
 ) -> None:
-    """Draw many components over time, (times, components), in one panel, the first dark and the last bright.
+    """Draw many components over time, (times, components), in one panel, from dark to bright.
 
-    Up to twelve have line styles, or marks, in turn, and labels for a legend; of more the first and the last have
-    labels. A band around each is the estimate of its error; the largest estimate is in the legend, as a band is
-    narrower than a line where the error is small.
+    Up to twelve components alternate in line style or marker and have labels for a legend; of more, only the first and
+    the last are labelled. A band around each component shows its estimated error. The legend states the largest
+    estimate, because a narrow band is hidden by the line.
 
     Args:
         ax: the axes.
         ts: times, (times,).
-        values: (times, components).
-        labels: of the components, with units.
-        ylabel: of all of them.
-        xlabel: of the times.
-        error: an estimate of the error of each value, (times, components).
-        steps: whether these are the states of a map, which are drawn as points.
+        values: the components, (times, components).
+        labels: labels of the components, with units.
+        ylabel: common label of all components.
+        xlabel: label of the times.
+        error: estimated error of each value, (times, components).
+        steps: whether these are states of a map, which are drawn as points.
         until: the share of the times that is drawn, on axes for all of them.
     """
     times, columns = np.asarray(ts, float), np.asarray(values, float).T
@@ -182,6 +183,6 @@ def many_series(
 
 
 def _marks(steps: bool, times: np.ndarray) -> dict[str, Any]:
-    """Return how the points of a map are marked, many without a line between them."""
+    """Markers for the points of a map, without lines between them if there are many."""
     joined = "none" if len(times) > FEW else "-"
     return {"marker": ".", "markersize": 1.5, "linestyle": joined} if steps else {}

@@ -1,4 +1,4 @@
-"""Basins of attraction on a grid: an image in colours that also differ as shades of grey, with the attractors."""
+"""Draw basins of attraction on a grid, in colours that also differ as shades of grey, with the attractors."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,18 +15,18 @@ from dynsim.errors import ArgumentError
 from figures.panels.limit_marks import Mark, draw_mark, in_window
 from figures.style import NO_BASIN, basin_colour, paler
 
-SHADES = (0.62, 0.84, 0.45, 0.72, 0.93, 0.34, 0.54)  # luminance of the basins, in turn
-NAMED = {-1: NO_BASIN, -2: "#FFFFFF", -3: "#4D4D4D", -4: "#000000", -5: "#B0B0B0"}  # as in WORDS
+SHADES = (0.62, 0.84, 0.45, 0.72, 0.93, 0.34, 0.54)  # luminance of successive basins
+NAMED = {-1: NO_BASIN, -2: "#FFFFFF", -3: "#4D4D4D", -4: "#000000", -5: "#B0B0B0"}  # colours of the labels in `WORDS`
 WORDS = {-1: "not settled", -2: "escaped", -3: "no attractor", -4: "undefined", -5: "undecided"}
-SMOOTH = 0.15  # of the pixels on a boundary: with more of them it is fractal, and not outlined
-MOST = 12  # basins in a legend
-DOT = 4.5  # points: of a set of small dots the one that a legend shows
+SMOOTH = 0.15  # largest share of pixels on boundaries; with more the boundary is fractal and not outlined
+MOST = 12  # largest number of basins in a legend
+DOT = 4.5  # size in points of the dot by which a legend shows a set of small dots
 FAINT = 0.75  # share of white in the colours of a background
-FEW = 5e-4  # share of the grid below which a legend of a background has no entry
+FEW = 5e-4  # a basin with a smaller share of the grid has no legend entry in a background
 
 
 def shade(label: int) -> tuple[float, float, float]:
-    """Return the colour of a label: that of its basin, mixed with white or black up to its luminance."""
+    """Colour of a label: its basin's colour, mixed with white or black to reach its luminance."""
     if label < 0:
         return matplotlib.colors.to_rgb(NAMED.get(label, NO_BASIN))
     tint = np.asarray(matplotlib.colors.to_rgb(basin_colour(label)))
@@ -37,7 +37,7 @@ def shade(label: int) -> tuple[float, float, float]:
 
 
 def luminance(colour: ArrayLike) -> np.ndarray:
-    """Return the grey value of colours, (..., 3), as printers have it."""
+    """Grey value of colours, (..., 3), as printed."""
     return np.asarray(colour, float)[..., :3] @ np.array([0.299, 0.587, 0.114])
 
 
@@ -52,23 +52,23 @@ def basin_image(
     turns: Mapping[int, float] | None = None,
     title: str = "",
 ) -> AxesImage:
-    """Draw basins on a grid in the plane, or on a line as a strip, and return the image.
+    """Draw basins on a grid in the plane, or on a line as a strip, with attractors and a legend.
 
-    A boundary that is not fractal is outlined. Equilibria and fixed points are dots, open if they do not attract; limit
-    cycles are lines; points of other sets are small dots; a legend names them.
+    A boundary that is not fractal is outlined. Equilibria and fixed points are dots, open if they do not attract. Limit
+    cycles are lines, and points of other sets are small dots.
 
     Args:
         ax: the axes.
-        labels: (first, second) or (first,): indices of basins, or negative labels.
-        axes: the values of one or two components, evenly spaced.
-        marks: attractors and other limits.
-        names: texts for a legend, by label; by default shares.
-        axis_names: of the components.
-        turns: the periods of axes that are angles, by their number, by which marks are moved into the window.
-        title: of the legend, such as where a slice cuts.
+        labels: indices of basins, or negative labels, (first, second) or (first,).
+        axes: the evenly spaced values of one or two components.
+        marks: attractors and other limit sets.
+        names: legend texts by label; by default numbers with the shares of the grid.
+        axis_names: names of the components.
+        turns: the periods of axes that are angles, by index; marks are shifted by them into the window.
+        title: title of the legend, such as the position of a slice.
 
     Raises:
-        ValueError: for labels that do not fit the axes, or more than two of these.
+        ValueError: if the labels do not match the axes, or there are more than two axes.
     """
     found, values = _checked(labels, axes)
     colours = {int(k): shade(int(k)) for k in np.unique(found)}
@@ -91,9 +91,9 @@ def basin_image(
 
 
 def basin_background(ax: Axes, labels: ArrayLike, axes: Sequence[ArrayLike]) -> AxesImage:
-    """Draw basins faintly behind a portrait of a plane, or of a line over its whole height, and return the image.
+    """Draw basins faintly behind a portrait of a plane, or of a line over its whole height.
 
-    The limits of the axes stay as they are; labels have entries for a legend, with their shares of the grid.
+    The limits of the axes do not change. Labels get legend entries with their shares of the grid.
 
     Args:
         ax: the axes, with their limits set.
@@ -101,7 +101,7 @@ def basin_background(ax: Axes, labels: ArrayLike, axes: Sequence[ArrayLike]) -> 
         axes: as in `basin_image`.
 
     Raises:
-        ValueError: for labels that do not fit the axes, or more than two of these.
+        ValueError: if the labels do not match the axes, or there are more than two axes.
     """
     found, values = _checked(labels, axes)
     window = ax.axis()
@@ -120,7 +120,7 @@ def basin_background(ax: Axes, labels: ArrayLike, axes: Sequence[ArrayLike]) -> 
 
 
 def _checked(labels: ArrayLike, axes: Sequence[ArrayLike]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return labels and axes as arrays; raise `ValueError` unless they fit."""
+    """Convert labels and axes to arrays; raise `ValueError` unless they match."""
     found, values = np.asarray(labels, int), [np.asarray(a, float) for a in axes]
     if found.shape != tuple(len(a) for a in values) or found.ndim not in (1, 2):
         must = "have one or two axes, of the lengths of `axes`"
@@ -131,7 +131,7 @@ def _checked(labels: ArrayLike, axes: Sequence[ArrayLike]) -> tuple[np.ndarray, 
 def _pixels(
     labels: np.ndarray, values: list[np.ndarray], colours: Mapping[int, tuple]
 ) -> tuple[np.ndarray, tuple[float, float, float, float]]:
-    """Return the colours of an image, (rows, columns, 3), and its ends: half a cell beyond the outer points."""
+    """Colours of an image, (rows, columns, 3), and its extent, half a cell beyond the outer points."""
     grid = labels.T if labels.ndim == 2 else labels[None]
     low = [a[0] - (a[1] - a[0]) / 2 for a in values] + [0.0]
     high = [a[-1] + (a[-1] - a[-2]) / 2 for a in values] + [1.0]
@@ -142,7 +142,7 @@ def _pixels(
 
 
 def _outline(ax: Axes, grid: np.ndarray, values: list[np.ndarray]) -> None:
-    """Draw the boundaries between basins as lines along the cells of the grid, unless there are too many of them."""
+    """Draw the boundaries between basins along the cells of the grid, unless there are too many."""
     edge = np.mean(grid[1:] != grid[:-1]) + np.mean(grid[:, 1:] != grid[:, :-1])
     if not 0 < edge <= SMOOTH:
         return
@@ -156,7 +156,7 @@ def _outline(ax: Axes, grid: np.ndarray, values: list[np.ndarray]) -> None:
 
 
 def _legend(ax: Axes, patches: list[Patch], title: str) -> None:
-    """Name the colours with the shares of the grid and the marks, above the image."""
+    """Draw a legend above the image: the colours with their shares of the grid, and the marks."""
     handles = [*patches, *ax.get_legend_handles_labels()[0]]
     columns = 1 if len(handles) == 1 else 2
     legend = ax.legend(
@@ -169,7 +169,7 @@ def _legend(ax: Axes, patches: list[Patch], title: str) -> None:
 
 
 def _patches(labels: np.ndarray, colours: Mapping[int, tuple], names: Mapping[int, str]) -> list[Patch]:
-    """Return what a legend shows: each colour with its name and its share of the grid."""
+    """Legend entries: each colour with its name and its share of the grid."""
     shown = sorted(colours, key=lambda k: (k < 0, abs(k)))
     patches = [
         Patch(

@@ -1,4 +1,4 @@
-"""Bifurcation diagrams: branches against a parameter, curves of bifurcations in the plane of two, marks by kind."""
+"""Draw bifurcation diagrams: branches against a parameter, bifurcation curves in two parameters, and marks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,9 +36,9 @@ MARKS = {
     "generalised period doubling": "8",
     "Chenciner point": (4, 1, 0),
 }
-"""The marks of bifurcations by kind."""
+"""Markers of bifurcations, by kind."""
 FILLED = {"supercritical": "white", "subcritical": "black", "degenerate": "0.6"}
-"""The fillings of marks by criticality, which is said before the kind."""
+"""Fillings of markers by criticality, the word that precedes the kind."""
 DASHED = (0, (4, 1.6))
 DOTTED = (0, (1, 1.2))
 CURVES = {
@@ -48,9 +48,9 @@ CURVES = {
     "period doubling": ("third", "-"),
     "Neimark-Sacker point": ("second", DOTTED),
 }
-"""The colours and styles of curves of bifurcations by kind."""
-PIECES = 8  # of a smooth curve between two points of a branch
-GREY = 0.75  # the darkest shade of a map of numbers
+"""Colours and line styles of bifurcation curves, by kind."""
+PIECES = 8  # number of pieces of a smooth curve between two points of a branch
+GREY = 0.75  # darkest shade of a map of numbers, light enough for curves on it
 
 
 def branch_lines(
@@ -64,23 +64,24 @@ def branch_lines(
     role: str = "first",
     width: float = 1.1,
 ) -> list[Line2D]:
-    """Draw a branch: solid where it is stable, dashed elsewhere; return its pieces.
+    """Draw a branch, solid where it is stable and dashed elsewhere, and return its pieces.
 
-    Gaps of dashes are white, so that dashed lines on each other do not look solid, and below all solid lines.
-    With `arclengths` it is a smooth curve through the points, but for corners; else chords join them.
+    The gaps of dashed lines are white, so that overlapping dashed lines do not look solid; they lie below all solid
+    lines. With `arclengths` the branch is drawn as a smooth curve through the points, except at corners; otherwise by
+    chords.
 
     Args:
         ax: the axes.
-        parameters: (points,).
-        values: (points,), or (points, curves) for several, such as the least and the largest value of an orbit.
-        stable: (points - 1,), whether the solutions between two successive points are stable.
-        arclengths: (points,), increasing.
-        corners: (points,), where the branch is not smooth; nowhere by default.
-        role: of the branch, which decides the colour.
-        width: of the lines, in points.
+        parameters: the parameter at each point, (points,).
+        values: the values, (points,), or (points, curves) for several, such as the minimum and maximum of an orbit.
+        stable: whether the solutions between two successive points are stable, (points - 1,).
+        arclengths: increasing arclengths, (points,).
+        corners: where the branch is not smooth, (points,); nowhere by default.
+        role: the role of the branch, which determines the colour.
+        width: the width of the lines, in points.
 
     Raises:
-        ValueError: if the arrays do not fit each other.
+        ValueError: if the shapes of the arrays do not match.
     """
     x, y, solid = np.asarray(parameters, float), np.asarray(values, float), np.asarray(stable, bool)
     if len(y) != len(x):
@@ -103,9 +104,9 @@ def branch_lines(
 
 
 def smooth_curve(lengths: np.ndarray, rows: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Return rows of `PIECES` points for each interval between some, (points, n), on a curve that is smooth but there.
+    """Interpolate rows, (points, n), by a curve that is smooth except at corners, with `PIECES` points per interval.
 
-    Each part between corners is a cubic of H. Akima in the arclength, which stays near to few points.
+    Between corners, each part is an Akima cubic in the arclength, which does not overshoot even with few points.
 
     Source: H. Akima, J. ACM 17 (1970).
     """
@@ -127,7 +128,7 @@ def smooth_curve(lengths: np.ndarray, rows: np.ndarray, corners: np.ndarray) -> 
 
 
 def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, values: ArrayLike) -> None:
-    """Mark bifurcations by their kinds, such as `fold` or `subcritical Hopf point`, each labelled once for a legend.
+    """Mark bifurcations by kind, such as `fold` or `subcritical Hopf point`, each labelled once for a legend.
 
     Raises:
         ValueError: for an unknown kind.
@@ -148,7 +149,7 @@ def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, val
 
 
 def shown_up_to(ax: Axes, share: float) -> None:
-    """Hide the lines and marks beyond a share of the horizontal axis; limits and the legend stay those of all."""
+    """Hide lines and marks beyond a share of the horizontal axis; limits and legend remain those of all."""
     if share >= 1:
         return
     low, high = ax.get_xlim()
@@ -161,12 +162,12 @@ def shown_up_to(ax: Axes, share: float) -> None:
 
 
 def stability_legend(ax: Axes, *, kinds: Mapping[str, str] | None = None, dashed: str = "unstable") -> None:
-    """Write the legend above the axes: the marks that were drawn, the kinds of branches, and both styles of line.
+    """Draw a legend above the axes: the marks drawn, the kinds of branches, and both line styles.
 
     Args:
         ax: the axes.
         kinds: texts for kinds of branches that differ in colour, by role; none by default.
-        dashed: what dashed lines are.
+        dashed: the meaning of dashed lines.
     """
     for role, text in (kinds or {}).items():
         ax.plot([], [], color=colour(role), label=text)
@@ -176,16 +177,16 @@ def stability_legend(ax: Axes, *, kinds: Mapping[str, str] | None = None, dashed
 
 
 def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> Line2D:
-    """Draw a curve of bifurcations in the plane of two parameters; each kind has one entry for a legend.
+    """Draw a bifurcation curve in the plane of two parameters; each kind has one entry in a legend.
 
     Args:
         ax: the axes.
-        kind: one of `CURVES`, such as `fold`, which decides colour and style.
+        kind: one of `CURVES`, such as `fold`, which determines colour and line style.
         first: the values of the first parameter, (points,).
-        second: those of the second one, (points,).
+        second: the values of the second parameter, (points,).
 
     Raises:
-        ValueError: for another kind.
+        ValueError: for an unknown kind.
     """
     if kind not in CURVES:
         raise ArgumentError("kind", f"be one of {', '.join(CURVES)}", f"is `{kind}`")
@@ -200,19 +201,19 @@ def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> 
 
 
 def number_image(ax: Axes, counts: ArrayLike, first: ArrayLike, second: ArrayLike, *, what: str) -> AxesImage:
-    """Draw whole numbers on a grid of two parameters in shades of grey, darker for more, behind curves.
+    """Draw counts on a grid of two parameters in shades of grey, darker for larger counts, behind curves.
 
     The limits of the axes become those of the grid.
 
     Args:
         ax: the axes.
-        counts: (rows, columns), a row for each value of the second parameter.
-        first: values of the first parameter, evenly spaced, (columns,).
-        second: those of the second one, (rows,).
-        what: what is counted, for a legend: `stable equilibria`.
+        counts: whole numbers, (rows, columns), one row for each value of the second parameter.
+        first: evenly spaced values of the first parameter, (columns,).
+        second: evenly spaced values of the second parameter, (rows,).
+        what: what is counted, for a legend, such as `stable equilibria`.
 
     Raises:
-        ValueError: for numbers that do not fit the grid.
+        ValueError: if the counts do not match the grid.
     """
     found, x, y = np.asarray(counts, int), np.asarray(first, float), np.asarray(second, float)
     if found.shape != (len(y), len(x)) or min(found.shape) < 2:

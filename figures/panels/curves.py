@@ -1,4 +1,4 @@
-"""Curves over time: one, several, or the quantiles of an ensemble."""
+"""Draw curves over time: one, several, or the quantiles of an ensemble."""
 
 import math
 from collections.abc import Sequence
@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.style import colour, paler
 
-UNDER_TICKS = 9.0  # points between an axis without tick labels and its label, beside one that has them
-STYLES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))  # distinguishes curves besides their colours
+# distance in points between an axis without tick labels and its label, to align with a neighbour that has them
+UNDER_TICKS = 9.0
+# line styles that distinguish curves in addition to colours
+STYLES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
 
 
 def over_time(
@@ -28,17 +30,17 @@ def over_time(
     label: str = "",
     style: int = 0,
 ) -> Line2D:
-    """Draw a curve and return it.
+    """Draw a curve over time.
 
     Args:
         ax: the axes.
         ts: times, (times,).
-        values: (times,).
-        role: of the quantity, which decides the colour.
+        values: the values, (times,).
+        role: role of the quantity, which determines the colour.
         ylabel: the quantity, with its unit if it has one.
-        xlabel: of `ts`, with its unit if it has one.
-        label: of the curve in a legend.
-        style: number of the line style in `STYLES`.
+        xlabel: label of `ts`, with its unit if it has one.
+        label: label of the curve in a legend.
+        style: index of the line style in `STYLES`.
 
     Raises:
         ValueError: unless `values` has the shape of `ts`.
@@ -62,7 +64,7 @@ def curves(
     """Draw several curves, (curves, times), with a legend, each in its role's colour and its own line style.
 
     Raises:
-        ValueError: for shapes, roles or labels that do not match.
+        ValueError: if shapes, roles or labels do not match.
     """
     ts, values = _pair(ts, values, 2)
     if not len(roles) == len(labels) == len(values):
@@ -86,21 +88,21 @@ def bands(
     members: int = 100,
     quantiles: tuple[float, float] = (0.05, 0.95),
 ) -> Line2D:
-    """Draw an ensemble: thin curves of members, the band between two quantiles, and the median, which is returned.
+    """Draw an ensemble over time: thin curves of members, a band between two quantiles, and the median.
 
-    A member that is NaN from some time on, since its integration failed, is left out of the quantiles from then on.
+    A member that becomes NaN, because its integration failed, is excluded from the quantiles from then on.
 
     Args:
         ax: the axes.
         ts: times, (times,).
-        values: (members, times).
+        values: the values of the members, (members, times).
         ylabel: the quantity, with its unit if it has one.
-        xlabel: of `ts`, with its unit if it has one.
-        members: how many members at most are drawn as curves.
-        quantiles: lower and upper one of the band.
+        xlabel: label of `ts`, with its unit if it has one.
+        members: the largest number of members drawn as curves.
+        quantiles: lower and upper quantile of the band.
 
     Raises:
-        ValueError: for shapes that do not match, or quantiles that are not increasing in [0, 1].
+        ValueError: if shapes do not match, or the quantiles do not increase within [0, 1].
     """
     ts, values = _pair(ts, values, 2)
     low, high = quantiles
@@ -117,18 +119,18 @@ def bands(
 
 
 def beside(ax: Axes, values: ArrayLike, *, label: str) -> StepPatch:
-    """Draw the density of values, (members,), as a histogram on the right of axes, along their vertical axis.
+    """Draw a histogram of values, (members,), to the right of axes, along their vertical axis.
 
-    It has about as many bins as the root of their number, between the least and the largest value; the share of values
-    in a bin is the area of its bar.
+    The number of bins, between the smallest and the largest value, is about the square root of the number of values.
+    The area of a bar is the share of values in its bin.
 
     Args:
         ax: the axes, with limits.
-        values: (members,).
-        label: of the axis of densities.
+        values: the values, (members,).
+        label: label of the density axis.
 
     Raises:
-        ValueError: for values that are not finite, or none.
+        ValueError: if there are no values, or one is not finite.
     """
     y = np.asarray(values, float).ravel()
     if not y.size or not np.all(np.isfinite(y)):
@@ -146,12 +148,12 @@ def beside(ax: Axes, values: ArrayLike, *, label: str) -> StepPatch:
 def with_range(
     ax: Axes, xs: ArrayLike, rows: ArrayLike, *, role: str, ylabel: str, xlabel: str, label: str = "", style: int = 0
 ) -> Line2D:
-    """Draw the mean of repeated curves, (repeats, points), over the band from their minimum to their maximum.
+    """Draw the mean of repeated curves, (repeats, points), over a band from their minimum to their maximum.
 
     The other arguments are those of `over_time`, which draws the mean.
 
     Raises:
-        ValueError: for shapes that do not match.
+        ValueError: if shapes do not match.
     """
     xs, rows = _pair(xs, rows, 2)
     ax.fill_between(xs, rows.min(axis=0), rows.max(axis=0), color=colour(role), alpha=0.25, linewidth=0.0)
@@ -159,10 +161,10 @@ def with_range(
 
 
 def over_sizes(ax: Axes, sizes: ArrayLike, values: ArrayLike, *, role: str, label: str, style: int = 0) -> Line2D:
-    """Draw repeated values, (sizes, repeats), as points, and their means as a line, which is returned.
+    """Draw repeated values, (sizes, repeats), as points, and their means as a line.
 
     Raises:
-        ValueError: for shapes that do not match.
+        ValueError: if shapes do not match.
     """
     h, rows = np.asarray(sizes, float), np.asarray(values, float)
     if rows.ndim != 2 or rows.shape[0] != len(h):

@@ -1,4 +1,4 @@
-"""Densities on the sphere, as maps of equal area, and on the circle over time."""
+"""Draw densities on the sphere, as equal-area maps, and on the circle over time."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,14 +11,14 @@ CMAP = "magma_r"
 
 
 def sphere_density(ax: Axes, edges: ArrayLike, counts: ArrayLike, relative: ArrayLike, *, top: float) -> PolyCollection:
-    """Draw a density on the sphere in the cylindrical map of equal area, longitude against the third coordinate.
+    """Draw a density on the sphere in the cylindrical equal-area map, longitude against the third coordinate.
 
     Args:
         ax: the axes.
-        edges: of the rings, in the third coordinate, from -1 to 1.
+        edges: edges of the rings, in the third coordinate, from -1 to 1.
         counts: the number of cells of each ring.
-        relative: the density of each cell, relative to the uniform one.
-        top: the density at the dark end of the colours.
+        relative: the density of each cell, relative to the uniform density.
+        top: the relative density at the dark end of the colours.
     """
     edges, counts, values = np.asarray(edges, float), np.asarray(counts, int), np.asarray(relative, float)
     if len(values) != counts.sum():
@@ -35,7 +35,7 @@ def sphere_density(ax: Axes, edges: ArrayLike, counts: ArrayLike, relative: Arra
 
 
 def circle_density(ax: Axes, ts: ArrayLike, relative: ArrayLike, *, top: float) -> QuadMesh:
-    """Draw a density on the circle over time, relative to the uniform one; `relative` has shape (times, arcs)."""
+    """Draw a density on the circle over time, relative to the uniform density; `relative` is (times, arcs)."""
     ts, values = np.asarray(ts, float), np.asarray(relative, float)
     if values.shape[:1] != ts.shape or values.ndim != 2:
         raise ArgumentError("relative", f"have shape ({len(ts)}, arcs)", f"has shape {values.shape}")

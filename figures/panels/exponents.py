@@ -1,4 +1,4 @@
-"""Lyapunov exponents: their running estimates, and their values against a parameter, with standard errors."""
+"""Draw Lyapunov exponents with standard errors: running estimates, and values against a parameter."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,16 +9,17 @@ from figures.panels.curves import STYLES
 from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour
 
-MOST_DIGITS = 6  # after the point of a value in a legend
+MOST_DIGITS = 6  # largest number of digits after the decimal point in a legend
 
 
 def running_exponents(
     ax: Axes, times: ArrayLike, running: ArrayLike, errors: ArrayLike, *, xlabel: str = "time $t$",
     ylabel: str = "Lyapunov exponents", until: float = 1.0,
 ) -> None:  # fmt: skip
-    """Draw the estimates up to each time, (times, k), with the final standard errors as bands around the last values.
+    """Draw running estimates, (times, k), with the final standard errors as bands around the last values.
 
-    With `until` less than 1 this share of the times is drawn, on axes for all of them, with the estimates there.
+    If `until` is less than 1, only this share of the times is drawn, on axes for all of them, with the estimates at its
+    end.
 
     Raises:
         ValueError: for shapes that do not match.
@@ -54,9 +55,9 @@ def exponents_against(
     ylabel: str = "Lyapunov exponents",
     until: float = 1.0,
 ) -> None:
-    """Draw exponents, (parameters, k), against a parameter with bands of two standard errors; unsteady ones are open.
+    """Draw exponents, (parameters, k), against a parameter with two-standard-error bands; open if not converged.
 
-    Of the parameters the share `until` is drawn, on axes for all of them.
+    Only the share `until` of the parameters is drawn, on axes for all of them.
 
     Raises:
         ValueError: for shapes that do not match.
@@ -81,7 +82,7 @@ def exponents_against(
 
 
 def _measured(value: float, error: float) -> str:
-    """Return a value with its standard error, both to the first digit of the error."""
+    """A value with its standard error, both rounded to the first digit of the error."""
     if not 0 < error < np.inf:
         return rf"{value:.4g} \pm {error:.1g}"
     error = float(f"{error:.0e}")

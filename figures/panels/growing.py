@@ -1,4 +1,4 @@
-"""Panels of growing systems: temperatures of heads, their lives, levels against eigenvalues, forces."""
+"""Draw growing systems: temperatures and lifetimes of heads, levels against eigenvalues, and forces."""
 
 from collections.abc import Sequence
 
@@ -12,21 +12,21 @@ from numpy.typing import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.style import colour
 
-DARKEST, PALEST = 0.0, 0.85  # of the colour map: the first head is dark, the last one still visible on white
-NAMED = 11  # heads that all have names in a legend
+DARKEST, PALEST = 0.0, 0.85  # range of the colour map: the first head is dark, the last still visible on white
+NAMED = 11  # largest number of heads that are all named in a legend
 
 
 def head_colours(count: int) -> np.ndarray:
-    """Return a colour for each head in the order of growth, from dark blue to yellow-green, (count, 4)."""
+    """Colours of heads in the order of growth, from dark blue to yellow-green, (count, 4)."""
     return matplotlib.colormaps["viridis"](np.linspace(DARKEST, PALEST, max(count, 2)))[:count]
 
 
 def temperature_fan(
     ax: Axes, ts: ArrayLike, temperatures: ArrayLike, *, least: float, xlabel: str = "time $t$"
 ) -> list[Line2D]:
-    """Draw the temperatures of heads, (times, heads), NaN where a head does not exist, above the least one (dotted).
+    """Draw the temperatures of heads, (times, heads), above the least one (dotted); NaN where a head does not exist.
 
-    Lines have labels for a legend, of many heads the first and the last, which have the ends of the colours.
+    Lines have labels for a legend. If there are many heads, only the first and the last are labelled.
 
     Raises:
         ValueError: for shapes that do not match.
@@ -49,7 +49,7 @@ def temperature_fan(
 def head_lives(
     ax: Axes, births: ArrayLike, ends: ArrayLike, arrivals: ArrayLike, *, xlabel: str = "time $t$"
 ) -> list[Line2D]:
-    """Draw the life of each head as a bar from its birth to its end, with a diamond where its temperature arrives.
+    """Draw the lifetime of each head as a bar, with a diamond where its temperature reaches the least one.
 
     Raises:
         ValueError: for arrays of different lengths.
@@ -69,7 +69,7 @@ def head_lives(
 
 
 def levels(ax: Axes, found: ArrayLike, values: ArrayLike, *, threshold: float) -> BarContainer:
-    """Draw the levels of heads as bars, and eigenvalues as circles, on a logarithmic scale above the threshold."""
+    """Draw the levels of heads as bars and eigenvalues as circles, on a logarithmic scale above the threshold."""
     bars, circles = np.asarray(found, float), np.asarray(values, float)
     places = np.arange(1, len(bars) + 1)
     drawn = ax.bar(places, bars, color=colour("follower"), width=0.7, label=r"$\lambda^{(h)}$")
@@ -82,7 +82,7 @@ def levels(ax: Axes, found: ArrayLike, values: ArrayLike, *, threshold: float) -
 
 
 def forces(ax: Axes, shares: Sequence[float] | ArrayLike, bound: ArrayLike) -> BarContainer:
-    """Draw the shares of the forces of heads as bars, and the shares that the bound alone would give as circles."""
+    """Draw the heads' shares of the force as bars, and the shares predicted by the bound as circles."""
     bars, circles = np.asarray(shares, float), np.asarray(bound, float)
     places = np.arange(1, len(bars) + 1)
     drawn = ax.bar(places, bars, color=colour("follower"), width=0.7, label=r"$\mathcal{F}^{(h)}$")

@@ -1,4 +1,4 @@
-"""Power laws: what is measured at several sizes on log scales, with the fitted lines and their exponents."""
+"""Draw power laws: measurements at several sizes on logarithmic axes, with fitted lines and exponents."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,12 +14,12 @@ from figures.panels.curves import STYLES
 from figures.style import colour
 
 MARKERS = ("o", "s", "^", "D")
-ABOVE = 0.3  # of the height of the data, free above them for the legend, for three curves and once more
-FEW = 100.0  # ratio of the sizes below which each has its tick
+ABOVE = 0.3  # space above the data for the legend, relative to their height, and once more for every three curves
+FEW = 100.0  # if the sizes span less than this ratio, each size has a tick
 
 
 class PowerLaw(NamedTuple):
-    """The law `factor` times the size to the power `exponent`, with the standard error of the exponent."""
+    """A power law, `factor` times the size to the power `exponent`, with the standard error of the exponent."""
 
     exponent: float
     error: float
@@ -37,20 +37,20 @@ def power_laws(
     xlabel: str,
     ylabel: str,
 ) -> list[Line2D]:
-    """Draw measured rows, (sizes,) each, as marks, the law of each as a line, and the exponents in the legend.
+    """Draw measured rows, (sizes,) each, as marks, their power laws as lines, and the exponents in a legend.
 
     Args:
         ax: the axes.
-        sizes: positive, (sizes,).
-        rows: positive results, one array for each curve.
-        laws: of the curves.
-        names: of the curves.
-        roles: of the curves: a role for the colour, and the number of a line style and a mark.
-        xlabel: of the sizes.
-        ylabel: of the results.
+        sizes: positive sizes, (sizes,).
+        rows: positive measurements, one array for each curve.
+        laws: the fitted power laws of the curves.
+        names: names of the curves.
+        roles: for each curve a role, which determines the colour, and the index of a line style and a mark.
+        xlabel: label of the sizes.
+        ylabel: label of the measurements.
 
     Raises:
-        ValueError: unless there are a law, a name and a role for each row, and results for each size.
+        ValueError: unless each row has a law, a name, a role, and a value for each size.
     """
     x = np.asarray(sizes, float)
     values = [np.asarray(row, float) for row in rows]
@@ -70,7 +70,7 @@ def power_laws(
 
 
 def _name(ax: Axes, x: np.ndarray, values: Sequence[np.ndarray], xlabel: str, ylabel: str) -> None:
-    """Set scales, labels and legend, with a power of ten on the axis of the results, and place for the legend."""
+    """Set scales, labels and legend, with a power of ten at the lower end and space for the legend."""
     low, high = min(row.min() for row in values), max(row.max() for row in values)
     ratio = max(high / low, 10.0)
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)

@@ -1,4 +1,4 @@
-"""Hardmax tokens in the plane: follower sets, convex hulls, half-planes, and balls around limit points."""
+"""Draw hardmax tokens in the plane: follower sets, convex hulls, half-planes, and balls around limit points."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,24 +11,24 @@ from numpy.typing import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.style import basin_colour, colour, paler
 
-NO_SECOND, MORE_THAN_TWO = -1, -2  # in `followed`: one token is followed, or more than two are
+NO_SECOND, MORE_THAN_TWO = -1, -2  # entries of `followed`: only one token is followed, or more than two are
 _LINE = 0.6
 
 
 def followed_tokens(
     ax: Axes, points: ArrayLike, followed: ArrayLike, *, colours: Mapping[int, int], size: float = 5.0
 ) -> list[Line2D]:
-    """Draw tokens in the colours of their follower sets C_i, the tokens that they follow; return one marker for each.
+    """Draw tokens in the colours of their follower sets C_i, the tokens that they follow.
 
-    A star is a leader, which follows only itself. A marker in two halves follows two tokens, a grey one more than two.
-    The edge of a token that others follow has the fill colour of these others.
+    A star is a leader, which follows only itself. A two-coloured marker follows two tokens, and a grey one more than
+    two. The edge of a token that others follow has the fill colour of its followers.
 
     Args:
         ax: the axes.
         points: tokens, (n, 2).
         followed: the one or two indices in each C_i, (n, 2); see `NO_SECOND` and `MORE_THAN_TWO`.
-        colours: the colour number of each token that is followed.
-        size: of a marker, in points.
+        colours: the colour index of each token that is followed.
+        size: the size of a marker, in points.
 
     Raises:
         ValueError: unless both arrays have shape (n, 2).
@@ -58,7 +58,7 @@ def followed_tokens(
 
 
 def polygon(ax: Axes, vertices: ArrayLike, *, role: str = "follower", label: str = "") -> Polygon:
-    """Shade the polygon with these vertices, (m, 2), in cyclic order, and return it; two vertices give a segment."""
+    """Shade the polygon with these vertices, (m, 2), in cyclic order; two vertices give a segment."""
     tint = colour(role)
     patch = Polygon(
         np.asarray(vertices, float),
@@ -91,7 +91,7 @@ def half_plane(ax: Axes, point: ArrayLike, normal: ArrayLike, *, role: str, shad
 
 
 def balls(ax: Axes, centres: ArrayLike, radius: float, *, role: str, names: Sequence[str] = ()) -> list[Circle]:
-    """Draw balls of one radius around points, (m, 2), each with its centre and name; return the circles."""
+    """Draw balls of equal radius around points, (m, 2), each with its centre and name."""
     drawn = []
     for k, centre in enumerate(np.asarray(centres, float)):
         tint = colour(role)
@@ -105,7 +105,7 @@ def balls(ax: Axes, centres: ArrayLike, radius: float, *, role: str, names: Sequ
 
 
 def plane_axes(ax: Axes, points: ArrayLike, *, margin: float = 0.12) -> None:
-    """Set the axes to equal units around these points, (m, 2), with a relative margin and a cross at the origin."""
+    """Set axes with equal units around points, (m, 2), with a relative margin and a cross at the origin."""
     points = np.asarray(points, float)
     low, high = points.min(axis=0), points.max(axis=0)
     padding = margin * max(float(np.max(high - low)), 1e-9)

@@ -1,4 +1,4 @@
-"""Marks of attractors and of other limits in the plane of a portrait or of basins."""
+"""Mark attractors and other limit sets in the plane of a portrait or of basins."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,15 @@ from figures.panels.bifurcations import DASHED
 from figures.style import colour
 
 DOTTED = (0, (1, 1))
-SCATTERED = ("recurrent set", "chaotic edge state")  # kinds of sets whose points are drawn as small dots
-DOTS = 4000  # of a set that is not periodic, in a figure
-CURVE = 64  # points of a periodic orbit from which it is drawn as a line
+SCATTERED = ("recurrent set", "chaotic edge state")  # kinds of limit sets whose points are drawn as small dots
+DOTS = 4000  # largest number of dots of a set that is not periodic
+CURVE = 64  # a periodic orbit with more points than this is drawn as a line
 
 
 class Mark(NamedTuple):
-    """A limit in the plane of the image: its points (points, 2), its kind, and whether it attracts, None if undecided.
+    """A limit set in the image plane: its points (points, 2), its kind, and whether it attracts (None if undecided).
 
-    `projected` says that it does not lie in the slice that the image shows.
+    `projected` is true if it does not lie in the slice that the image shows.
     """
 
     points: np.ndarray
@@ -36,22 +36,22 @@ class Mark(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What it is, for a legend."""
+        """Description of the limit set for a legend."""
         judged = f"{self.kind}, {'undecided' if self.attracts is None else 'not attracting'}"
         said = f"attracting {self.kind}" if self.attracts else judged
         return f"{said} (projected)" if self.projected else said
 
 
 def in_window(mark: Mark, sides: Sequence[tuple[float, float]], turns: Mapping[int, float]) -> list[Mark]:
-    """Return a mark as it appears in a window: on axes that are angles it is moved by whole turns, and may recur.
+    """Copies of a mark within a window; along axes that are angles, it is shifted by whole turns.
 
-    A mark outside of the window does not appear. The points of a curve stay together, and close up to whole turns;
-    those of other sets are moved one by one.
+    A mark outside the window gives no copies. The points of a curve stay together, closed up to whole turns; the points
+    of other sets are shifted one by one.
 
     Args:
-        mark: with points (points, axes), or (points,) for one axis.
-        sides: low and high of each axis of the window.
-        turns: the periods of axes that are angles, by their number.
+        mark: the mark, with points (points, axes), or (points,) for one axis.
+        sides: lower and upper end of each axis of the window.
+        turns: the periods of axes that are angles, by their index.
     """
     points = np.asarray(mark.points, float).reshape(len(mark.points), -1)
     if mark.is_curve and mark.kind != FAMILY:
@@ -70,9 +70,10 @@ def in_window(mark: Mark, sides: Sequence[tuple[float, float]], turns: Mapping[i
 
 
 def draw_mark(ax: Axes, mark: Mark) -> None:
-    """Draw a mark, as `in_window` returns it, at half the height for one axis; each kind has one entry for a legend.
+    """Draw a mark from `in_window`, at half height if there is only one axis; each kind has one legend entry.
 
-    What does not attract, or may not, is open, dashed, or, of small dots, purple; what is projected is grey, or dotted.
+    Sets that do not attract, or might not, are open, dashed, or, if drawn as dots, purple. Projected sets are grey or
+    dotted.
     """
     points = mark.points
     if points.shape[1] == 1:

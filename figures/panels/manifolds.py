@@ -1,4 +1,4 @@
-"""Critical manifolds {f = 0} of fast-slow systems, trajectories that relax to them, and errors against epsilon."""
+"""Draw critical manifolds {f = 0} of fast-slow systems, relaxing trajectories, and errors against epsilon."""
 
 from collections.abc import Sequence
 
@@ -27,16 +27,17 @@ def critical_manifold(
 ) -> LineCollection:
     """Draw a branch of the critical manifold {f = 0} with its folds, and return its pieces.
 
-    It is solid where normally attracting, dashed where repelling, dash-dotted where of saddle type.
+    The branch is solid where normally attracting, dashed where repelling, and dash-dotted where of saddle type.
 
     Args:
         ax: the axes.
-        slow: slow variable, (points,), in the order of the branch.
-        fast: fast variable, (points,).
-        kinds: stability of each point: `attracting`, `repelling`, `saddle` or `undecided`. A piece between two points
-            has their common kind; at a fold or a crossing of branches, which is `undecided`, that of the other end.
-        folds: (folds, 2), slow and fast variable.
-        labels: of the slow and the fast axis.
+        slow: the slow variable, (points,), in the order of the branch.
+        fast: the fast variable, (points,).
+        kinds: the stability of each point: `attracting`, `repelling`, `saddle` or `undecided`. A piece between two
+            points has their common kind. At a fold or a crossing of branches, which is `undecided`, it has the kind of
+            the other end.
+        folds: slow and fast variable of each fold, (folds, 2).
+        labels: labels of the slow and the fast axis.
 
     Raises:
         ValueError: unless `kinds` has one such word for each point.
@@ -70,7 +71,7 @@ def _side(one: str, other: str) -> str:
 
 
 def _runs(pieces: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray]]:
-    """Return consecutive pieces of one kind joined to one line each, so that dashes are visible."""
+    """Join consecutive pieces of one kind to one line, so that dashes are visible."""
     runs: list[tuple[str, np.ndarray]] = []
     for word, piece in pieces:
         if runs and runs[-1][0] == word:
@@ -94,13 +95,13 @@ def _name(ax: Axes, words: dict[str, None], labels: tuple[str, str]) -> None:
 def relaxations(
     ax: Axes, slow: Sequence[ArrayLike], fast: Sequence[ArrayLike], *, labels: Sequence[str]
 ) -> list[Line2D]:
-    """Draw trajectories in the plane of slow and fast variable, with initial points as open circles; return the lines.
+    """Draw trajectories in the plane of slow and fast variable, with initial points as open circles.
 
     Args:
         ax: the axes.
-        slow: slow variable of each trajectory, (times,) each.
-        fast: fast variable of each trajectory, (times,) each.
-        labels: of the trajectories, for a legend.
+        slow: the slow variable of each trajectory, (times,) each.
+        fast: the fast variable of each trajectory, (times,) each.
+        labels: labels of the trajectories for a legend.
 
     Raises:
         ValueError: unless there is one label for each trajectory.
@@ -127,17 +128,17 @@ def error_against(
     xlabel: str = r"$\varepsilon$",
     ylabel: str = "largest error",
 ) -> list[Line2D]:
-    """Draw errors against a small parameter on logarithmic axes, with lines of given slopes; return the curves.
+    """Draw errors against a small parameter on logarithmic axes, with reference lines of given slopes.
 
     Args:
         ax: the axes.
-        sizes: values of the small parameter, (sizes,).
-        errors: (curves, sizes).
-        labels: of the curves.
-        roles: of the curves, which decide their colours.
-        slopes: of the reference lines; each is drawn a factor 2 below the curve whose fitted slope is nearest.
-        xlabel: of the small parameter.
-        ylabel: of the errors.
+        sizes: the values of the small parameter, (sizes,).
+        errors: the errors, (curves, sizes).
+        labels: labels of the curves.
+        roles: roles of the curves, which determine their colours.
+        slopes: slopes of the reference lines; each is drawn a factor 2 below the curve with the closest fitted slope.
+        xlabel: label of the small parameter.
+        ylabel: label of the errors.
 
     Raises:
         ValueError: for arrays or labels that do not match.

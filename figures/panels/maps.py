@@ -1,4 +1,4 @@
-"""Poincare sections, return maps, cobwebs and orbit diagrams."""
+"""Draw Poincare sections, return maps, cobwebs and orbit diagrams."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,8 +10,8 @@ from dynsim.errors import ArgumentError
 from figures.panels.growing_data import for_all, up_to
 from figures.style import SERIES, colour
 
-MANY = 2000  # points beyond which they are drawn smaller
-AROUND = 0.1  # of that size: the extent of axes about one point
+MANY = 2000  # with more points than this, they are drawn smaller
+AROUND = 0.1  # extent of the axes around a single point, relative to the size of the states
 
 
 def section(
@@ -23,17 +23,17 @@ def section(
     until: float = 1.0,
     size: float = 0.0,
 ) -> None:
-    """Draw the crossings of a surface, (crossings, 2), those downwards in another colour, and name the axes.
+    """Draw the crossings of a Poincare surface, (crossings, 2), with downward ones in another colour.
 
-    Crossings that are all one up to errors are marked as a fixed point, on axes that have a share of `size`.
+    Crossings that coincide within errors are marked as a fixed point, on axes scaled to `size`.
 
     Args:
         ax: the axes.
-        points: the crossings in their order.
-        labels: of the axes.
+        points: the crossings in order.
+        labels: labels of the axes.
         directions: 1 or -1 for each crossing.
         until: the share of the crossings that is drawn, on axes for all of them.
-        size: of the states, if it is more than that of the points.
+        size: the size of the states, if it exceeds that of the points.
 
     Raises:
         ValueError: for another shape.
@@ -55,7 +55,7 @@ def section(
 
 
 def _fixed_point(ax: Axes, points: np.ndarray, size: float) -> bool:
-    """Mark points, (points, 2), that are one up to errors, set the limits of the axes, and return whether they are."""
+    """Mark points, (points, 2), as a fixed point if they coincide within errors; return whether they do."""
     reach = max(size, float(np.max(np.abs(points), initial=0.0)))
     if not len(points) or np.max(np.ptp(points, axis=0)) > SETTLED * reach:
         return False
@@ -68,7 +68,7 @@ def _fixed_point(ax: Axes, points: np.ndarray, size: float) -> bool:
 
 
 def dots(ax: Axes, xs: ArrayLike, ys: ArrayLike, *, role: str, label: str = "") -> Line2D:
-    """Draw points, small ones if they are many, and return them; they are pixels of one image in a vector file."""
+    """Draw points, smaller if they are many; many points become one raster image in a vector file."""
     x, y = np.asarray(xs, float), np.asarray(ys, float)
     size = 0.35 if x.size > 20 * MANY else 0.8 if x.size > MANY else 1.6
     (line,) = ax.plot(
@@ -79,9 +79,9 @@ def dots(ax: Axes, xs: ArrayLike, ys: ArrayLike, *, role: str, label: str = "") 
 
 
 def orbits(ax: Axes, points: ArrayLike, *, labels: tuple[str, str], until: float = 1.0) -> None:
-    """Draw orbits of a map, (orbits, steps, 2), each in its colour, and name the axes.
+    """Draw orbits of a map, (orbits, steps, 2), each in its own colour, and label the axes.
 
-    Of the steps the share `until` is drawn, on axes for all of them.
+    Only the share `until` of the steps is drawn, on axes for all of them.
     """
     paths = np.asarray(points, float)
     for number, path in enumerate(paths):
@@ -92,10 +92,10 @@ def orbits(ax: Axes, points: ArrayLike, *, labels: tuple[str, str], until: float
 
 
 def return_map(ax: Axes, pairs: ArrayLike, *, label: str, until: float = 1.0, size: float = 0.0) -> None:
-    """Draw a coordinate at each return against that at the one before, (returns, 2), with the diagonal.
+    """Draw a coordinate at each return against its value at the previous one, (returns, 2), with the diagonal.
 
-    Of the returns the share `until` is drawn, on axes for all of them. Returns that are all one up to errors are marked
-    as a fixed point, on axes that have a share of `size`, that of the states.
+    Only the share `until` of the returns is drawn, on axes for all of them. Returns that coincide within errors are
+    marked as a fixed point, on axes scaled to `size`, the size of the states.
     """
     found = np.asarray(pairs, float).reshape(-1, 2)
     dots(ax, *up_to(found, until).T, role="first")
@@ -109,12 +109,12 @@ def return_map(ax: Axes, pairs: ArrayLike, *, label: str, until: float = 1.0, si
 
 
 def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, label: str, until: float = 1.0) -> None:
-    """Draw the graph of a scalar map, (points,) each, the diagonal, and an orbit, (steps,), as a cobweb.
+    """Draw a cobweb: the graph of a scalar map, (points,) each, the diagonal, and an orbit, (steps,).
 
-    Of the orbit the share `until` is drawn, on axes for all of it.
+    Only the share `until` of the orbit is drawn, on axes for all of it.
 
     Raises:
-        ValueError: for an orbit of less than two steps.
+        ValueError: for an orbit of fewer than two steps.
     """
     steps = np.asarray(orbit, float).ravel()
     if len(steps) < 2:
@@ -135,9 +135,9 @@ def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, labe
 def orbit_diagram(
     ax: Axes, parameters: ArrayLike, values: ArrayLike, *, labels: tuple[str, str], until: float = 1.0
 ) -> Line2D:
-    """Draw what orbits visit, (parameters, kept), against a parameter, and return the points; NaN is left out.
+    """Draw the values that orbits visit, (parameters, kept), against a parameter; NaN is not drawn.
 
-    Of the parameters the share `until` is drawn, on axes for all of them.
+    Only the share `until` of the parameters is drawn, on axes for all of them.
 
     Raises:
         ValueError: for shapes that do not match.

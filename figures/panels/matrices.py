@@ -1,4 +1,4 @@
-"""Matrices over pairs of tokens: attention weights, and sensitivities of outputs to inputs."""
+"""Draw matrices over pairs of tokens: attention weights, and sensitivities of outputs to inputs."""
 
 from collections.abc import Sequence
 
@@ -14,19 +14,19 @@ from figures.style import NO_BASIN, colour
 
 
 def attention(ax: Axes, weights: ArrayLike, *, masked: ArrayLike | None = None, label: str = "") -> AxesImage:
-    """Draw a matrix of attention weights and return the image; row i holds the weights that token i places on others.
+    """Draw a matrix of attention weights; row i holds the weights that token i places on other tokens.
 
-    The colour scale is the square root of the weight, from 0 to 1, so that small weights are visible; its colour bar is
-    that of `weight_bar`. Masked entries are hatched on grey, which no weight has.
+    The colour scale is the square root of the weight, from 0 to 1, so that small weights are visible; `weight_bar`
+    draws its colour bar. Masked entries are hatched on grey, which no weight has.
 
     Args:
         ax: the axes.
-        weights: (n, n), queries in rows and keys in columns, from 0 to 1.
+        weights: attention weights from 0 to 1, (n, n), with queries in rows and keys in columns.
         masked: entries that the attention mask excludes, (n, n); none by default.
-        label: title of the axes.
+        label: the title of the axes.
 
     Raises:
-        ValueError: for another shape, or weights outside [0, 1].
+        ValueError: for a matrix of the wrong shape, or weights outside [0, 1].
     """
     A = np.asarray(weights, float)
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
@@ -44,7 +44,7 @@ def attention(ax: Axes, weights: ArrayLike, *, masked: ArrayLike | None = None, 
 
 
 def weight_bar(axes: Sequence[Axes], image: AxesImage) -> Colorbar:
-    """Draw and return the colour bar of panels of `attention`, with ticks at weights."""
+    """Draw the colour bar of panels of `attention`, with ticks at weights."""
     ticks = np.array([0.0, 0.01, 0.1, 0.25, 0.5, 1.0])
     bar = image.axes.figure.colorbar(image, ax=list(axes), shrink=0.8, pad=0.02, aspect=25)
     bar.set_ticks(np.sqrt(ticks).tolist(), labels=[f"{weight:g}" for weight in ticks])
@@ -53,20 +53,20 @@ def weight_bar(axes: Sequence[Axes], image: AxesImage) -> Colorbar:
 
 
 def leaks(ax: Axes, matrix: ArrayLike, *, block: int, top: float | None = None, decades: int = 2) -> AxesImage:
-    """Draw the sensitivity of the output at each position (row) to the input at each one (column); return the image.
+    """Draw the sensitivity of the output at each position (row) to the input at each position (column).
 
     The colour scale is logarithmic; exact zeros are white, and values below the scale have its lowest colour. Thin
-    lines separate the blocks; entries above the diagonal (dashed) are leaks from the future.
+    lines separate the blocks. Entries above the dashed diagonal are leaks from the future.
 
     Args:
         ax: the axes.
-        matrix: (n, n), nonnegative.
-        block: number of positions in a block.
-        top: upper end of the scale; the largest entry if None.
-        decades: number of decades of the scale.
+        matrix: nonnegative sensitivities, (n, n).
+        block: the number of positions in a block.
+        top: the upper end of the scale; the largest entry by default.
+        decades: the number of decades of the scale.
 
     Raises:
-        ValueError: for another shape, a negative entry, or a block of less than one position.
+        ValueError: for a matrix of the wrong shape, a negative entry, or a block of less than one position.
     """
     L = np.asarray(matrix, float)
     if L.ndim != 2 or L.shape[0] != L.shape[1]:

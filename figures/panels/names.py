@@ -1,4 +1,4 @@
-"""Names beside points, placed where they cover neither marks nor lines nor each other, with a white outline."""
+"""Place names beside points, avoiding marks, lines and other names, with a white outline."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 
 HALO = (withStroke(linewidth=1.8, foreground="white"),)
-_RINGS = (1.5, 5.0, 10.0, 16.0)  # free points between the mark and its name, nearest first
+_RINGS = (1.5, 5.0, 10.0, 16.0)  # distances in points between a mark and its name, tried from the nearest
 _SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
 _ALIGNED = {1: ("left", "bottom"), 0: ("center", "center"), -1: ("right", "top")}
 _SPACING = 3.0  # pixels between the sampled points of a line
@@ -22,17 +22,17 @@ _SPACING = 3.0  # pixels between the sampled points of a line
 def place_names(
     ax: Axes, points: ArrayLike, names: Sequence[str], *, size: float = 4.0, fontsize: float = 7.0
 ) -> list[Annotation]:
-    """Write names beside points and return them; a name that stands apart from its point is joined to it by a line.
+    """Write names beside points; a name placed far from its point is joined to it by a line.
 
-    Each name takes, of 32 places around its point, the one that covers the fewest marks and lines, and the nearest of
-    these. Everything else must have been drawn before, since its place in the figure is looked up.
+    For each name, 32 places around its point are tried. The one that covers the fewest marks and lines is used, and
+    among equals the nearest. Everything else must have been drawn before, because the final layout is needed.
 
     Args:
-        ax: the axes, of a figure.
-        points: (names, 2).
+        ax: the axes, which must belong to a figure.
+        points: the points, (names, 2).
         names: the words.
-        size: diameter of the marks at the points, in points.
-        fontsize: of the names, in points.
+        size: the diameter of the marks at the points, in points.
+        fontsize: the font size of the names, in points.
     """
     drawn = ax.get_figure(root=True)
     if not isinstance(drawn, Figure) or not len(names):
@@ -49,7 +49,7 @@ def place_names(
         best: tuple[float, Annotation, Bbox] | None = None
         for ring, side in ((ring, side) for ring in _RINGS for side in _SIDES):
             text = _beside(ax, point, name, side, size / 2 + ring, fontsize, joined=ring > _RINGS[1])
-            box = Text.get_window_extent(text).padded(0.5 * pixels)  # without the joining line
+            box = Text.get_window_extent(text).padded(0.5 * pixels)  # excludes the joining line
             cost = _cost(box, frame, taken, marks, lines) + 0.1 * ring
             if best is None or cost < best[0]:
                 if best is not None:
@@ -80,12 +80,12 @@ def _beside(
         arrowprops={"arrowstyle": "-", "linewidth": 0.4, "shrinkA": 0.0, "shrinkB": 0.0} if joined else None,
     )
     text.set_in_layout(False)
-    text.get_window_extent()  # moves the text to its place, which its own box does not
+    text.get_window_extent()  # moves the text to its place, which its own box does not do
     return text
 
 
 def _cost(box: Bbox, frame: Bbox, taken: list[Bbox], marks: np.ndarray, lines: np.ndarray) -> float:
-    """Return what a name in this box covers: names count most, then marks, then lines; so does leaving the axes."""
+    """Cost of a name in a box: covered names and leaving the axes cost most, then marks, then lines."""
     outside = box.x0 < frame.x0 or box.y0 < frame.y0 or box.x1 > frame.x1 or box.y1 > frame.y1
     names = sum(box.overlaps(other) for other in taken)
     x, y, radius = marks.T
@@ -95,7 +95,7 @@ def _cost(box: Bbox, frame: Bbox, taken: list[Bbox], marks: np.ndarray, lines: n
 
 
 def _marks(ax: Axes, pixels: float) -> np.ndarray:
-    """Return the marks of the lines of the axes as rows of place and radius in pixels."""
+    """Marks of the lines of the axes, as rows of position and radius in pixels."""
     found = [np.empty((0, 3))]
     for line in ax.lines:
         if line.get_marker() not in (None, "None", "", " "):
@@ -105,7 +105,7 @@ def _marks(ax: Axes, pixels: float) -> np.ndarray:
 
 
 def _lines(ax: Axes) -> np.ndarray:
-    """Return points along the lines and outlines of the axes, in pixels."""
+    """Points along the lines and outlines of the axes, in pixels."""
     frame = ax.get_window_extent().padded(20.0)
     curves = [
         line.get_transform().transform(np.asarray(line.get_xydata(), float))

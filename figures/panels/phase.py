@@ -1,7 +1,7 @@
-"""Phase portraits on the circle, on the sphere and in the plane, drawn from computed arrays.
+"""Draw phase portraits on the circle, on the sphere and in the plane from computed arrays.
 
 Equilibria are filled if stable, open if unstable, half-filled if saddles, and diamonds if undecided. A basin of
-attraction has the colour of its limit; grey means that the limit is unknown.
+attraction has the colour of its limit set; grey means that the limit is unknown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,8 @@ from figures.panels.tokens import AXES, HIDDEN, View, surface
 from figures.style import basin_colour, colour, paler
 
 KINDS = ("stable", "unstable", "saddle", "undecided")
-_GRID, _NEIGHBOURS = 240, 60  # the grid on which basins of the sphere are interpolated, and how many points each uses
+# Grid on which the basins of the sphere are interpolated, and number of neighbours used at each grid point.
+_GRID, _NEIGHBOURS = 240, 60
 _TINT = 0.45  # share of white in the colours of basins under arrows
 _FILLS = {"stable": "full", "unstable": "full", "saddle": "left", "undecided": "full"}
 
@@ -31,12 +32,12 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Array
 
     Args:
         ax: the axes.
-        places: (equilibria, 2).
-        kinds: of the equilibria, words of `KINDS`.
-        pale: which ones are drawn paler, as on the hidden side of a sphere, (equilibria,); none by default.
+        places: the positions of the equilibria, (equilibria, 2).
+        kinds: their stability, words of `KINDS`.
+        pale: which of them are drawn paler, as on the hidden side of a sphere, (equilibria,); none by default.
 
     Raises:
-        ValueError: for another number of kinds, or an unknown kind.
+        ValueError: for the wrong number of kinds, or an unknown kind.
     """
     places = np.asarray(places, float).reshape(-1, 2)
     hidden = np.zeros(len(places), bool) if pale is None else np.asarray(pale)
@@ -44,7 +45,7 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Array
     words = [str(kind) for kind in kinds]
     if len(words) != len(places):
         raise ArgumentError("kinds", f"have one word for each of {len(places)} equilibria", f"has {len(words)}")
-    for number in np.argsort(hidden, kind="stable"):  # visible ones first, so that the legend shows them
+    for number in np.argsort(hidden, kind="stable"):  # visible ones come first, so that the legend shows them
         place, kind, behind = places[number], words[number], bool(hidden[number])
         if kind not in KINDS:
             raise ArgumentError("kinds", f"hold only {', '.join(KINDS)}", f"holds `{kind}`")
@@ -78,20 +79,20 @@ def circle_portrait(
     labels: tuple[str, str] = ("$y_1$", "$y_2$"),
     largest: float | None = None,
 ) -> LineCollection:
-    r"""Draw a flow on the circle, $\dot\theta = f(\theta)$, and return the arcs, in the colours of the basins.
+    r"""Draw a flow on the circle, $\dot\theta = f(\theta)$, with arcs in the colours of the basins.
 
-    The curve around the circle has the radius 1 + const f: it is outside where the flow is counter-clockwise.
+    The curve around the circle has radius 1 + const f: it is outside the circle where the flow is counter-clockwise.
 
     Args:
         ax: the axes.
-        angles: (points,), increasing over one turn, radians.
-        speeds: f, (points,), radians per time unit.
-        limits: (points,), number of the limit of the solution from each angle; -1 if unknown.
-        equilibrium_angles: (equilibria,), radians.
-        kinds: of the equilibria, words of `KINDS`.
-        names: of limits, by number, for the basins in a legend.
-        labels: of the axes.
-        largest: the speed that the curve shows at its largest distance, by default that of this flow.
+        angles: angles in radians, increasing over one turn, (points,).
+        speeds: f in radians per time unit, (points,).
+        limits: index of the limit of the solution from each angle, (points,); -1 if unknown.
+        equilibrium_angles: angles of the equilibria in radians, (equilibria,).
+        kinds: stability of the equilibria, words of `KINDS`.
+        names: names of the limits, by index, for the basins in a legend.
+        labels: labels of the axes.
+        largest: the speed at the curve's largest distance from the circle; by default the largest speed.
     """
     angles, speeds, limits = np.asarray(angles), np.asarray(speeds), np.asarray(limits)
     closed = np.append(angles, angles[0] + 2 * np.pi)
@@ -119,7 +120,7 @@ def _ring(angles: np.ndarray) -> np.ndarray:
 
 
 def _arcs(closed: np.ndarray, limits: np.ndarray) -> tuple[list[np.ndarray], list[int]]:
-    """Return one arc for each run of angles with the same limit, and these limits; arcs meet midway between angles."""
+    """One arc for each run of angles with the same limit, and these limits; arcs meet midway between angles."""
     middles = np.concatenate([[closed[0] + closed[-2] - 2 * np.pi], closed[1:] + closed[:-1]]) / 2
     cuts = [0, *(np.flatnonzero(np.diff(limits)) + 1), len(limits)]
     arcs = [
@@ -130,7 +131,7 @@ def _arcs(closed: np.ndarray, limits: np.ndarray) -> tuple[list[np.ndarray], lis
 
 
 def _turns(ax: Axes, angles: np.ndarray, speeds: np.ndarray) -> None:
-    """Draw arrow heads on the circle in the direction of the flow, where its speed is not small."""
+    """Draw arrow heads on the circle in the direction of the flow, except where it is slow."""
     for angle in np.arange(12) * np.pi / 6 + np.pi / 12:
         speed = np.interp(angle, angles, speeds, period=2 * np.pi)
         if abs(speed) > 0.05 * np.max(np.abs(speeds)):
@@ -156,22 +157,23 @@ def sphere_portrait(
     view: View = View(),
     largest: float | None = None,
 ) -> dict[int, ContourSet]:
-    """Draw a flow on the unit sphere, and return the visible part of each basin, filled, by the number of its limit.
+    """Draw a flow on the unit sphere with filled basins of attraction, arrows and equilibria.
 
-    A basin is where the mean over nearby points, with Gaussian weights, gives its limit the largest share.
+    Returns the visible part of each basin, by the index of its limit. A point belongs to the basin whose limit has the
+    largest share in a Gaussian-weighted mean over nearby points.
 
     Args:
         ax: the axes.
-        points: (points, 3), spread evenly over the sphere.
-        limits: (points,), number of the limit of the solution from each point; -1 if unknown.
-        field_points: (arrows, 3).
+        points: points spread evenly over the sphere, (points, 3).
+        limits: index of the limit of the solution from each point, (points,); -1 if unknown.
+        field_points: positions of the arrows, (arrows, 3).
         field: tangent vectors, (arrows, 3); the length of an arrow is proportional to the 0.3rd power of the speed.
-        equilibrium_points: (equilibria, 3); those on the hidden side are pale.
-        kinds: of the equilibria, words of `KINDS`.
-        names: of limits, by number, for the basins in a legend.
-        labels: of the axes.
-        view: direction of projection.
-        largest: the speed of the longest arrow, by default that of this field.
+        equilibrium_points: positions of the equilibria, (equilibria, 3); those on the hidden side are pale.
+        kinds: stability of the equilibria, words of `KINDS`.
+        names: names of the limits, by index, for the basins in a legend.
+        labels: labels of the axes.
+        view: the direction of projection.
+        largest: the speed of the longest arrow; by default the largest speed.
     """
     points, limits, sphere = np.asarray(points, float), np.asarray(limits), np.eye(3)
     surface(ax, view=view, labels=labels)
@@ -184,10 +186,10 @@ def sphere_portrait(
 
 
 def _basins(ax: Axes, points: np.ndarray, limits: np.ndarray, view: View) -> dict[int, ContourSet]:
-    """Fill the basins on the visible side, from the shares of limits interpolated on a grid in the image plane."""
+    """Fill the basins on the visible side, from shares of limits interpolated on a grid in the image plane."""
     side = np.linspace(-1.0, 1.0, _GRID)
     flat = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    flat /= np.maximum(np.linalg.norm(flat, axis=-1, keepdims=True), 1.0)  # outside, the value at the outline
+    flat /= np.maximum(np.linalg.norm(flat, axis=-1, keepdims=True), 1.0)  # outside the disc, use the value at its edge
     depth = np.sqrt(np.maximum(1 - np.sum(flat**2, axis=-1), 0.0))
     seen = np.column_stack([flat, depth]) @ view.frame()
     numbers = np.unique(limits)
@@ -217,7 +219,7 @@ def _name_basins(ax: Axes, names: Mapping[int, str], *, white: float) -> None:
 
 
 def _arrows(ax: Axes, points: np.ndarray, field: np.ndarray, view: View, largest: float | None) -> Quiver:
-    seen = points @ view.frame()[2] > 0.12  # at the outline arrows degenerate to dots
+    seen = points @ view.frame()[2] > 0.12  # near the outline arrows degenerate to dots
     points, field = points[seen], field[seen]
     size = np.linalg.norm(field, axis=-1, keepdims=True)
     largest = float(np.max(size, initial=0.0)) if largest is None else largest
@@ -250,22 +252,22 @@ def planar_portrait(
     speed_label: str = "speed",
     speeds: tuple[float, float] | None = None,
 ) -> StreamplotSet:
-    """Draw a flow in the plane with nullclines and equilibria; return its streamlines, coloured by speed.
+    """Draw a flow in the plane with nullclines, equilibria, and streamlines coloured by speed.
 
     The nullclines of the two coordinates differ in colour and line style.
 
     Args:
         ax: the axes.
-        xs: grid of the first coordinate, (columns,), evenly spaced.
-        ys: grid of the second coordinate, (rows,), evenly spaced.
-        velocity: (rows, columns, 2).
-        equilibrium_points: (equilibria, 2).
-        kinds: of the equilibria, words of `KINDS`.
-        labels: of the coordinates.
-        legend: whether a legend is drawn in the axes.
-        hidden: (rows, columns, 2), grid points around which nullclines are left out, as beside poles.
-        speed_label: of the bar of colours.
-        speeds: the range of the colours, by default that of this field.
+        xs: evenly spaced grid of the first coordinate, (columns,).
+        ys: evenly spaced grid of the second coordinate, (rows,).
+        velocity: the vector field on the grid, (rows, columns, 2).
+        equilibrium_points: positions of the equilibria, (equilibria, 2).
+        kinds: stability of the equilibria, words of `KINDS`.
+        labels: labels of the coordinates.
+        legend: whether to draw a legend in the axes.
+        hidden: grid points around which nullclines are not drawn, as beside poles, (rows, columns, 2).
+        speed_label: label of the colour bar.
+        speeds: the range of the colours; by default the range of the speed.
 
     Raises:
         ValueError: if `velocity` does not have the shape of the grid.
@@ -304,6 +306,6 @@ def planar_portrait(
 
 
 def _at_rest(label: str) -> str:
-    r"""Return the name of a nullcline: $\dot x = 0$, or the name of a coordinate that is a word."""
+    r"""Name of a nullcline: $\dot x = 0$ for a symbol, or "... at rest" for a word."""
     symbol = label.split(" (")[0]
     return rf"$\dot {{{symbol.strip('$')}}} = 0$" if symbol.startswith("$") else f"{symbol} at rest"

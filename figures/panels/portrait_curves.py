@@ -1,4 +1,4 @@
-"""Curves of a phase portrait: limit cycles, curves of equilibria, separatrices of saddles, trajectories."""
+"""Draw curves of a phase portrait: limit cycles, curves of equilibria, separatrices, and trajectories."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,14 @@ FAMILIES = {
     "saddle": (0, (0.8, 0.8)),
     "undecided": (0, (1.8, 0.6, 0.6, 0.6)),
 }
-STYLES = {"stable": "-", "unstable": (0, (4, 1.5)), "saddle": (0, (1, 1))}  # of limit cycles
+STYLES = {"stable": "-", "unstable": (0, (4, 1.5)), "saddle": (0, (1, 1))}  # line styles of limit cycles
 
 
 def cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str]) -> None:
     """Draw limit cycles, (points, 2) each: stable ones solid, unstable ones dashed, each kind named once.
 
     Raises:
-        ValueError: for another number of kinds, or an unknown one.
+        ValueError: for the wrong number of kinds, or an unknown kind.
     """
     if len(orbits) != len(kinds):
         raise ArgumentError("kinds", f"have one word for each of {len(orbits)} cycles", f"has {len(kinds)}")
@@ -41,7 +41,7 @@ def cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str]) -> None:
 def sphere_cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str], view: View) -> None:
     """Draw limit cycles on the unit sphere, (points, 3) each and not closed; their hidden parts are pale.
 
-    Errors are those of `cycles`, whose styles and names they have.
+    Line styles, names and errors are those of `cycles`.
     """
     cycles(ax, [np.empty((0, 2))] * len(orbits), kinds)
     for orbit, kind in zip(orbits, kinds, strict=True):
@@ -57,12 +57,12 @@ def sphere_cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str], v
 
 
 def families(ax: Axes, found: Sequence[Family], *, view: View | None = None) -> None:
-    """Draw curves of equilibria, each part in the colour and the line style of its type, each type named once.
+    """Draw curves of equilibria, each part in the colour and line style of its type, each type named once.
 
     Args:
         ax: the axes.
-        found: families with points in the plane of the axes, (points, 2), or on the unit sphere, (points, 3).
-        view: direction of projection, for the sphere, whose hidden parts are pale.
+        found: families of equilibria with points in the plane, (points, 2), or on the unit sphere, (points, 3).
+        view: the direction of projection, for the sphere; hidden parts are pale.
     """
     named: set[str] = set()
     for family in found:
@@ -83,7 +83,7 @@ def families(ax: Axes, found: Sequence[Family], *, view: View | None = None) -> 
 
 
 def separatrices(ax: Axes, stable: ArrayLike, unstable: ArrayLike) -> None:
-    """Draw the curves that lead to saddles, solid, and those that lead from them, dotted; (curves, points, 2) each."""
+    """Draw stable manifolds of saddles, solid, and unstable manifolds, dotted; (curves, points, 2) each."""
     for paths, style, name in ((stable, "-", "stable manifold"), (unstable, (0, (1, 1)), "unstable manifold")):
         lines = _lines(paths)
         if lines:
@@ -92,7 +92,7 @@ def separatrices(ax: Axes, stable: ArrayLike, unstable: ArrayLike) -> None:
 
 
 def paths(ax: Axes, trajectories: ArrayLike) -> None:
-    """Draw trajectories, (curves, points, 2), with a dot at each start."""
+    """Draw trajectories, (curves, points, 2), with a dot at each initial state."""
     lines = _lines(trajectories)
     if lines:
         drawn = LineCollection(lines, colors=[colour("first")], linewidths=0.9, zorder=2.6, label="trajectory")
@@ -102,6 +102,6 @@ def paths(ax: Axes, trajectories: ArrayLike) -> None:
 
 
 def _lines(paths: ArrayLike) -> list[np.ndarray]:
-    """Return the finite parts of curves that have at least two points."""
+    """The finite parts of curves that have at least two points."""
     found = [path[np.all(np.isfinite(path), axis=-1)] for path in np.asarray(paths, float)]
     return [path for path in found if len(path) > 1]

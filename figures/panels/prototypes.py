@@ -1,4 +1,4 @@
-"""Prototypes among embeddings: their ways, portraits of two on a line, and paths in the plane of two measures."""
+"""Draw prototypes among embeddings: their paths, portraits of two on a line, and paths of two measures."""
 
 from collections.abc import Sequence
 
@@ -16,19 +16,19 @@ from figures.style import SERIES, colour
 
 
 def prototype_paths(ax: Axes, embeddings: ArrayLike, paths: ArrayLike, ts: ArrayLike) -> list[Line2D]:
-    """Draw the ways of prototypes in the plane of the first two coordinates, or over time in one dimension.
+    """Draw the paths of prototypes in the plane of the first two coordinates, or over time in one dimension.
 
-    Open circles are initial prototypes, stars final ones; embeddings are grey dots, in one dimension at the last time.
-    Each has a label for a legend, and so has each way unless there are many.
+    Open circles are initial prototypes, and stars are final ones. Embeddings are grey dots, in one dimension at the
+    final time. Each kind of mark has a label for a legend, and so has each path unless there are many.
 
     Args:
         ax: the axes.
-        embeddings: (n, m).
-        paths: (times, k, m); rows that are NaN, after a failure, are left out.
-        ts: (times,).
+        embeddings: the embeddings, (n, m).
+        paths: the prototypes over time, (times, k, m); rows that are NaN, after a failure, are not drawn.
+        ts: the times, (times,).
 
     Raises:
-        ValueError: unless the shapes match.
+        ValueError: if the shapes do not match.
     """
     z, p, t = np.asarray(embeddings, float), np.asarray(paths, float), np.asarray(ts, float)
     if z.ndim != 2 or p.ndim != 3 or p.shape[0] != len(t) or p.shape[2] != z.shape[1]:
@@ -52,7 +52,7 @@ def prototype_paths(ax: Axes, embeddings: ArrayLike, paths: ArrayLike, ts: Array
 
 
 def _ends(ax: Axes) -> None:
-    """Name the marks of the ends of ways."""
+    """Name the marks at the ends of paths."""
     ax.plot([], [], marker="o", markerfacecolor="white", color="black", markersize=3.5, linestyle="none", label="start")
     ax.plot([], [], marker="*", color="black", markersize=7.0, linestyle="none", label="end")
 
@@ -70,17 +70,17 @@ def _way(ax: Axes, way: np.ndarray, number: int, *, label: str | None) -> Line2D
 def pair_portrait(
     ax: Axes, side: ArrayLike, velocity: ArrayLike, embeddings: ArrayLike, *, places: ArrayLike, kinds: Sequence[str]
 ) -> StreamplotSet:
-    """Draw the flow of two prototypes on a line, with its equilibria, and return the streamlines.
+    """Draw the flow of two prototypes on a line, with its equilibria and streamlines.
 
-    The diagonal, on which the prototypes coincide, is dashed; the embeddings are ticks on both axes.
+    The diagonal, on which the prototypes coincide, is dashed. The embeddings are dots on both axes.
 
     Args:
         ax: the axes.
-        side: grid of each prototype, (points,), evenly spaced.
-        velocity: (points, points, 2), the second prototype on the first axis.
-        embeddings: (n,).
-        places: (equilibria, 2).
-        kinds: of the equilibria, as in `equilibria`.
+        side: evenly spaced grid of each prototype, (points,).
+        velocity: the vector field on the grid, (points, points, 2), with the second prototype on the first axis.
+        embeddings: the embeddings, (n,).
+        places: positions of the equilibria, (equilibria, 2).
+        kinds: stability of the equilibria, as in `equilibria`.
 
     Raises:
         ValueError: if `velocity` does not have the shape of the grid.
@@ -103,17 +103,17 @@ def pair_portrait(
 
 
 def timed_path(ax: Axes, x: ArrayLike, y: ArrayLike, ts: ArrayLike, *, last: float) -> LineCollection:
-    """Draw a path in the plane of two measures, coloured by time, with an open circle at its start; return its pieces.
+    """Draw a path in the plane of two measures, coloured by time, with an open circle at its start.
 
     Args:
         ax: the axes.
         x: first measure, (times,).
         y: second measure, (times,).
         ts: times, (times,).
-        last: the time of the last colour of the scale, which begins at 0.
+        last: the time at the end of the colour scale, which begins at 0.
 
     Raises:
-        ValueError: unless the three have one shape (times,).
+        ValueError: unless all three have the same shape (times,).
     """
     xs, ys, t = (np.asarray(part, float) for part in (x, y, ts))
     if not (xs.shape == ys.shape == t.shape and xs.ndim == 1):

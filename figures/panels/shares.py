@@ -1,4 +1,4 @@
-"""Shares of basins of attraction against a parameter: curves with their confidence intervals."""
+"""Draw basin fractions against a parameter, as curves with confidence intervals."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,26 +9,26 @@ from dynsim.errors import ArgumentError
 from figures.panels.basins import WORDS, shade
 from figures.panels.curves import STYLES
 
-DARKER = 0.75  # of the colours of basins, which are fillings: lines need more contrast
+DARKER = 0.75  # factor that darkens the fill colours of basins, because lines need more contrast
 
 
 def share_curves(
     ax: Axes, parameters: ArrayLike, labels: ArrayLike, shares: ArrayLike, low: ArrayLike, high: ArrayLike, *,
     xlabel: str,
 ) -> list[Line2D]:  # fmt: skip
-    """Draw a curve with a band for each basin in the colour of its image, and for what is in none, and return them.
+    """Draw a curve with a confidence band for each basin, in its colour, and for starts outside all basins.
 
     Args:
         ax: the axes.
-        parameters: (values,).
-        labels: (labels,): indices of basins, or negative labels.
-        shares: (values, labels), NaN where an attractor does not exist.
+        parameters: the values of the parameter, (values,).
+        labels: indices of basins, or negative labels, (labels,).
+        shares: the basin fractions, (values, labels), NaN where an attractor does not exist.
         low: the lower ends of their intervals.
-        high: the upper ends.
-        xlabel: the parameter.
+        high: the upper ends of their intervals.
+        xlabel: the label of the parameter.
 
     Raises:
-        ValueError: for shapes that do not fit.
+        ValueError: if shapes do not match.
     """
     x, kinds = np.asarray(parameters, float), np.asarray(labels, int)
     tables = [np.asarray(table, float) for table in (shares, low, high)]

@@ -1,4 +1,4 @@
-"""Limits of axes within which most of each curve lies, and marks where curves go on beyond them."""
+"""Choose axis limits that contain most of each curve, and mark where curves continue beyond them."""
 
 from collections.abc import Sequence
 
@@ -9,26 +9,26 @@ from numpy.typing import ArrayLike
 
 from dynsim.errors import ArgumentError
 
-OUTER = 0.1  # of the weight of a curve, at both ends of its values, that decides nothing
-FAR = 4.0  # ranges of what decides: a wider range of all values is not shown
-FEW_MEMBERS = 0.05  # of an ensemble, whose extremes decide nothing
-PAD = 0.08  # of the range that is shown, on both sides
-NEAR = 0.02  # of the width of the axes: marks of curves that leave within this distance are one
+OUTER = 0.1  # share of a curve's weight at both ends of its values that is ignored
+FAR = 4.0  # if all values span more than this many times the range of the usual ones, the outer values are not shown
+FEW_MEMBERS = 0.05  # share of an ensemble's members whose extremes are ignored
+PAD = 0.08  # margin on both sides, relative to the range shown
+NEAR = 0.02  # marks closer than this, relative to the width of the axes, are merged
 
 
 def usual_limits(curves: Sequence[tuple[ArrayLike, ArrayLike]], always: ArrayLike = ()) -> tuple[float, float] | None:
-    """Return limits that hold the middle part of each curve, None where all of every curve can be shown.
+    """Limits that contain the middle part of each curve, or None if all of every curve can be shown.
 
-    The middle part has no tenth of the weight below it and none above it. Values that some curves reach beyond decide
-    nothing if the range of all values is more than four times that of the middle parts.
+    The middle part leaves a tenth of the weight below it and a tenth above it. Values beyond the middle parts are
+    ignored if the range of all values is more than four times theirs.
 
     Args:
-        curves: values, (points,), and their weights, such as the lengths of parameter that they stand for, (points,),
-            of each curve; without any weight, all of them count alike. What is not finite is left out.
-        always: further values between the limits, such as those at bifurcations.
+        curves: for each curve its values, (points,), and their weights, (points,), such as the parameter intervals that
+            they represent. If all weights vanish, all points count alike. Values that are not finite are ignored.
+        always: further values that must lie between the limits, such as those at bifurcations.
 
     Raises:
-        ValueError: for weights of another shape, or negative ones.
+        ValueError: for weights of the wrong shape, or negative weights.
     """
     kept = np.asarray(always, float).ravel()
     middle, every = [kept[np.isfinite(kept)]], [kept[np.isfinite(kept)]]
@@ -47,14 +47,14 @@ def usual_limits(curves: Sequence[tuple[ArrayLike, ArrayLike]], always: ArrayLik
 
 
 def member_limits(values: ArrayLike, finished: ArrayLike) -> tuple[float, float] | None:
-    """Return limits that hold the values of most members of an ensemble, None where all of them can be shown.
+    """Limits that contain the values of most ensemble members, or None if all can be shown.
 
-    Members whose integration failed decide nothing, such as those that escape to infinity, nor do the extremes of a
-    twentieth of the others. If all of them failed, the middle part of each decides.
+    Members whose integration failed, for example because they escape to infinity, are ignored, and so are the extremes
+    of a twentieth of the others. If all members failed, the middle part of each is used.
 
     Args:
-        values: (members, times), NaN after a failure.
-        finished: whether each member came to its end, (members,).
+        values: the values of the members, (members, times), NaN after a failure.
+        finished: whether each member was integrated to the end, (members,).
     """
     rows, ended = np.asarray(values, float), np.asarray(finished, bool)
     rows = np.where(np.isfinite(rows), rows, np.nan)
@@ -68,7 +68,7 @@ def member_limits(values: ArrayLike, finished: ArrayLike) -> tuple[float, float]
 
 
 def _unless_shown(inner: tuple[float, float], outer: np.ndarray) -> tuple[float, float] | None:
-    """Return an inner range of some values with room around it, None if that of all of them is not much wider."""
+    """The inner range with a margin, or None if the range of all values is not much wider."""
     (low, high), least, most = inner, float(np.nanmin(outer)), float(np.nanmax(outer))
     if not high > low or most / 2 - least / 2 <= FAR / 2 * (high - low):  # halves do not overflow
         return None
@@ -77,7 +77,7 @@ def _unless_shown(inner: tuple[float, float], outer: np.ndarray) -> tuple[float,
 
 
 def _middle(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the values at both ends of the middle of a distribution."""
+    """The values at both ends of the middle part of a distribution."""
     order = np.argsort(values, kind="stable")
     total = np.cumsum(weights[order]) if weights.sum() > 0 else np.arange(1.0, len(values) + 1)
     places = np.searchsorted(total / total[-1], [OUTER, 1 - OUTER])
@@ -85,10 +85,10 @@ def _middle(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def leaving_marks(ax: Axes, limits: tuple[float, float], lines: Sequence[Line2D]) -> tuple[float, float] | None:
-    """Mark with triangles where lines leave vertical limits, which become those of the axes.
+    """Set vertical limits and mark with triangles where lines leave them.
 
     Returns:
-        The least and the largest value of the lines, which the legend of the marks says, or None if none leaves.
+        The minimum and maximum of the lines, as stated in the legend of the marks, or None if no line leaves.
     """
     low, high = limits
     width = float(np.ptp(ax.get_xlim())) or 1.0
@@ -113,7 +113,7 @@ def leaving_marks(ax: Axes, limits: tuple[float, float], lines: Sequence[Line2D]
 
 
 def _crossings(x: np.ndarray, y: np.ndarray, edge: float) -> list[float]:
-    """Return where a line through points crosses an edge."""
+    """Where a line through points crosses a horizontal edge."""
     beyond = y > edge
     found = []
     for k in np.flatnonzero(beyond[1:] != beyond[:-1]):
@@ -124,6 +124,6 @@ def _crossings(x: np.ndarray, y: np.ndarray, edge: float) -> list[float]:
 
 
 def _said(value: float) -> str:
-    """Return a number in three digits, with a power of ten as it is set."""
+    """A number with three digits, with a typeset power of ten."""
     digits, _, power = f"{value:.3g}".partition("e")
     return rf"${digits} \times 10^{{{int(power)}}}$" if power else f"${digits}$"

@@ -1,4 +1,4 @@
-"""Distributions on three states as points of a triangle: flow of a chain, stationary distributions, discrete orbits."""
+"""Draw distributions on three states as points of a triangle: flows, stationary distributions and orbits."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,13 @@ from figures.panels.labels import in_lines
 from figures.style import SERIES, colour
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
-LETTERS = 20  # of a line of the name of a vertex
-GAP = 0.06  # of the side of the triangle, between a vertex and its name of several lines
+LETTERS = 20  # largest number of letters in a line of a vertex's name
+GAP = 0.06  # distance of a vertex from its name of several lines, relative to the side of the triangle
 MARKS = ("s", "^", "v", "D")
 
 
 def in_triangle(p: ArrayLike) -> np.ndarray:
-    """Return distributions (..., 3) as points (..., 2) of the triangle whose vertices are the states.
+    """Map distributions (..., 3) to points (..., 2) of the triangle whose vertices are the states.
 
     Raises:
         ValueError: unless the last axis has length 3.
@@ -33,13 +33,13 @@ def in_triangle(p: ArrayLike) -> np.ndarray:
 def simplex_portrait(
     ax: Axes, paths: ArrayLike, stationary: ArrayLike, *, states: Sequence[str] = ("1", "2", "3")
 ) -> LineCollection:
-    """Draw the flow of a Markov chain on the simplex as trajectories with arrow heads, and return the trajectories.
+    """Draw the flow of a Markov chain on the simplex as trajectories with arrow heads.
 
     Args:
         ax: the axes.
         paths: trajectories, (paths, times, 3), from their initial distributions.
-        stationary: stationary distributions, (distributions, 3), drawn as discs; two are joined by a thick line, since
-            every convex combination of them is stationary too.
+        stationary: stationary distributions, (distributions, 3), drawn as discs. Two of them are joined by a thick
+            line, because their convex combinations are stationary too.
         states: names of the vertices.
     """
     lines = in_triangle(paths)
@@ -57,7 +57,7 @@ def simplex_portrait(
 
 
 def outline(ax: Axes, states: Sequence[str]) -> None:
-    """Draw the triangle of distributions, with the names of the states at its vertices, and no axes."""
+    """Draw the triangle of distributions without axes, with the names of the states at its vertices."""
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=colour("surface"), linewidth=0.8, zorder=1.0)
     middle = CORNERS.mean(axis=0)
     broken = [in_lines(word, LETTERS) for word in states]
@@ -73,7 +73,7 @@ def outline(ax: Axes, states: Sequence[str]) -> None:
 
 
 def _head(ax: Axes, line: np.ndarray) -> None:
-    """Draw an arrow head at a third of a trajectory's length, unless that is nearly zero."""
+    """Draw an arrow head at a third of a trajectory's length, unless its length is nearly zero."""
     steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
     length = np.concatenate([[0.0], np.cumsum(steps)])
     if length[-1] < 0.05:
@@ -85,7 +85,7 @@ def _head(ax: Axes, line: np.ndarray) -> None:
 
 
 def orbits(ax: Axes, steps: Sequence[ArrayLike], *, labels: Sequence[str]) -> list[Line2D]:
-    """Draw discrete orbits, (steps, 3) each, as markers joined by thin lines; return the lines.
+    """Draw discrete orbits, (steps, 3) each, as markers joined by thin lines.
 
     Raises:
         ValueError: unless there is one label for each orbit, and at most four orbits.

@@ -1,4 +1,4 @@
-"""Eigenvalues in the complex plane."""
+"""Draw eigenvalues in the complex plane."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,16 +11,16 @@ MARKERS = {"first": "o", "second": "^", "third": "s"}
 
 
 def eigenvalues(ax: Axes, values: ArrayLike, *, role: str, label: str = "", zero: float = 1e-9) -> PathCollection:
-    """Draw eigenvalues in the complex plane, filled where the real part is positive, and return the markers.
+    """Draw eigenvalues in the complex plane, filled where the real part is positive.
 
-    Multiple eigenvalues are drawn once, with a size that grows with the multiplicity and with the multiplicity beside
-    them. The right half-plane, of unstable modes, is shaded.
+    A multiple eigenvalue is drawn once, with a size that grows with its multiplicity, which is written beside it. The
+    right half-plane, of unstable modes, is shaded.
 
     Args:
         ax: the axes.
-        values: (eigenvalues,), real or complex, in the inverse of the flow's time unit.
-        role: `first`, `second` or `third`, which decides colour and marker.
-        label: name of the linearisation, for a legend.
+        values: the eigenvalues, real or complex, in the inverse of the flow's time unit.
+        role: `first`, `second` or `third`, which determines colour and marker.
+        label: the name of the linearisation for a legend.
         zero: real parts up to this value count as zero, and eigenvalues this close as equal.
     """
     values = np.asarray(values, complex).ravel()
@@ -42,7 +42,7 @@ def eigenvalues(ax: Axes, values: ArrayLike, *, role: str, label: str = "", zero
 
 
 def _distinct(values: np.ndarray, zero: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values, as columns of real and imaginary parts, and their multiplicities."""
+    """Distinct values, as columns of real and imaginary parts, and their multiplicities."""
     tolerance = max(zero, 1e-6 * float(np.max(np.abs(values), initial=0.0)))
     places: list[complex] = []
     counts: list[int] = []
@@ -77,7 +77,7 @@ def _count(ax: Axes, places: np.ndarray, counts: np.ndarray, tint: str) -> None:
 
 
 def _plane(ax: Axes) -> None:
-    """Draw the axes of the complex plane and shade its right half; called for each spectrum to update the limits."""
+    """Draw the axes of the complex plane and shade its right half; each call updates the limits."""
     if not str(ax.get_label()).startswith("spectrum"):
         ax.set_label("spectrum")
         ax.axhline(0.0, color=paler(colour("reference"), 0.4), linewidth=0.5, zorder=1.0)

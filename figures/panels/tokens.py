@@ -1,6 +1,6 @@
-"""Trajectories of tokens on the sphere and on ellipsoids in three dimensions.
+"""Draw trajectories of tokens on the sphere and on ellipsoids in three dimensions.
 
-The orthographic projection is computed here, so that the hidden side is known exactly and drawn paler.
+The orthographic projection is computed here, so that the hidden side is known exactly and can be drawn paler.
 """
 
 from collections.abc import Sequence
@@ -30,28 +30,28 @@ class View:
     azimuth: float = 35.0
 
     def frame(self) -> np.ndarray:
-        """Return the unit vectors right, up and towards the viewer, as rows, (3, 3)."""
+        """Unit vectors pointing right, up and towards the viewer, as rows, (3, 3)."""
         e, a = np.radians([self.elevation, self.azimuth])
         right = np.array([-np.sin(a), np.cos(a), 0.0])
         toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
         return np.stack([right, np.cross(toward, right), toward])
 
     def project(self, points: np.ndarray) -> np.ndarray:
-        """Return the projection of points (..., 3) to the image plane, (..., 2)."""
+        """Project points (..., 3) to the image plane, (..., 2)."""
         return points @ self.frame()[:2].T
 
     def sees(self, points: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-        """Return which points (..., 3) of the ellipsoid y^T W y = 1 are on the visible side; `matrix` is W."""
+        """Whether points (..., 3) of the ellipsoid y^T W y = 1 are on the visible side; `matrix` is W."""
         return points @ matrix @ self.frame()[2] >= 0
 
     @classmethod
     def facing(cls, point: ArrayLike) -> "View":
-        """Return a view, from slightly above and aside, in which the neighbourhood of `point` is visible."""
+        """A view from slightly above and aside in which the neighbourhood of `point` is visible."""
         x, y, z = np.asarray(point, float)
         return cls(np.degrees(np.arctan2(z, np.hypot(x, y))) / 2 + 12.0, np.degrees(np.arctan2(y, x)) + 25.0)
 
     def opposite(self) -> "View":
-        """Return the view from the opposite direction, in which the hidden side is visible."""
+        """The view from the opposite direction, in which the hidden side is visible."""
         return View(-self.elevation, self.azimuth + 180.0)
 
 
@@ -63,17 +63,17 @@ def token_paths(
     view: View = View(),
     roles: Sequence[str] = ("token",),
 ) -> LineCollection:
-    """Draw trajectories of tokens on an ellipsoid, initial points open and final points filled; return the curves.
+    """Draw trajectories of tokens on an ellipsoid, with open initial points and filled final points.
 
     Args:
         ax: the axes.
         paths: trajectories, (times, tokens, 3).
-        matrix: W of the ellipsoid y^T W y = 1, (3, 3); None is the sphere.
-        view: direction of projection.
-        roles: of the first tokens, which decide their colours; the last role holds for all further tokens.
+        matrix: W of the ellipsoid y^T W y = 1, (3, 3); None for the sphere.
+        view: the direction of projection.
+        roles: roles of the first tokens, which determine their colours; the last role applies to all further tokens.
 
     Raises:
-        ValueError: for another shape, or a matrix that is not symmetric positive definite.
+        ValueError: for an array of the wrong shape, or a matrix that is not symmetric positive definite.
     """
     paths, W = np.asarray(paths, float), _matrix(matrix)
     if paths.ndim != 3 or paths.shape[-1] != 3:
@@ -85,7 +85,8 @@ def token_paths(
         for run, seen in visible_pieces(view.project(paths[:, token]), view.sees(paths[:, token], W)):
             runs.append((seen, run))
             colours.append((seen, tint if seen else paler(tint, HIDDEN)))
-    order = sorted(range(len(runs)), key=lambda k: runs[k][0])  # hidden pieces first, so that visible ones cover them
+    # hidden pieces come first, so that visible ones cover them
+    order = sorted(range(len(runs)), key=lambda k: runs[k][0])
     lines = LineCollection(
         [runs[k][1] for k in order], colors=[colours[k][1] for k in order], linewidths=0.9, zorder=3.0
     )
@@ -99,15 +100,15 @@ def token_paths(
 def surface(
     ax: Axes, *, matrix: ArrayLike | None = None, view: View = View(), labels: Sequence[str] = AXES
 ) -> AxesImage:
-    """Draw an ellipsoid with shading, graticule, principal axes and coordinate directions; return the shading.
+    """Draw a shaded ellipsoid with graticule, principal axes and coordinate directions.
 
-    The principal axes are dotted lines, drawn unless the ellipsoid is a sphere.
+    The principal axes are dotted lines, which are omitted on a sphere.
 
     Args:
         ax: the axes.
-        matrix: W of the ellipsoid y^T W y = 1, (3, 3); None is the sphere.
-        view: direction of projection.
-        labels: of the coordinate directions.
+        matrix: W of the ellipsoid y^T W y = 1, (3, 3); None for the sphere.
+        view: the direction of projection.
+        labels: labels of the coordinate directions.
 
     Raises:
         ValueError: for a matrix that is not symmetric positive definite.
@@ -141,22 +142,22 @@ def _matrix(matrix: ArrayLike | None) -> np.ndarray:
 
 
 def _principal(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lengths of the semi-axes of the ellipsoid and their directions, as columns."""
+    """Lengths of the semi-axes of the ellipsoid, and their directions as columns."""
     sizes, directions = np.linalg.eigh(W)
     return 1 / np.sqrt(sizes), oriented(directions)
 
 
 def _silhouette(W: np.ndarray, view: View) -> np.ndarray:
-    """Return the silhouette of the surface, (points, 3), where its normal is orthogonal to the direction of view."""
+    """Silhouette of the surface, (points, 3), where the normal is orthogonal to the direction of view."""
     radii, directions = _principal(W)
-    normal = (directions * radii).T @ W @ view.frame()[2]  # in the coordinates in which the ellipsoid is a unit sphere
+    normal = (directions * radii).T @ W @ view.frame()[2]  # in coordinates in which the ellipsoid is a unit sphere
     basis = basis_of_range(np.eye(3) - np.outer(normal, normal) / (normal @ normal))
     angle = np.linspace(0.0, 2 * np.pi, 181)
     return (np.outer(np.cos(angle), basis[:, 0]) + np.outer(np.sin(angle), basis[:, 1])) @ (directions * radii).T
 
 
 def _shade(W: np.ndarray, view: View, outline: np.ndarray) -> tuple[np.ndarray, tuple[float, float, float, float]]:
-    """Return the brightness of the visible side on a grid in the image plane, and the grid's extent."""
+    """Brightness of the visible side on a grid in the image plane, and the grid's extent."""
     (left, low), (right, high) = outline.min(0), outline.max(0)
     u = np.stack(np.meshgrid(np.linspace(left, right, 96), np.linspace(low, high, 96)), axis=-1)
     B, w = view.frame()[:2], view.frame()[2]
@@ -171,7 +172,7 @@ def _shade(W: np.ndarray, view: View, outline: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _graticule(W: np.ndarray) -> list[np.ndarray]:
-    """Return parallels and meridians every 30 degrees: images of those of the unit sphere under an affine map."""
+    """Parallels and meridians every 30 degrees, as affine images of those of the unit sphere."""
     radii, directions = _principal(W)
     turn, rise = np.linspace(0, 2 * np.pi, 121), np.linspace(-np.pi / 2, np.pi / 2, 61)
     unit = [_spherical(turn, np.full_like(turn, b)) for b in np.radians([-60, -30, 0, 30, 60])]
@@ -185,7 +186,7 @@ def _spherical(longitude: np.ndarray, latitude: np.ndarray) -> np.ndarray:
 
 
 def visible_pieces(curve: np.ndarray, seen: np.ndarray) -> list[tuple[np.ndarray, bool]]:
-    """Return the visible and hidden pieces of a curve in order; each begins at the last point of the previous one."""
+    """Split a curve into visible and hidden pieces; each begins at the last point of the previous one."""
     cuts = [0, *(np.flatnonzero(np.diff(seen.astype(int))) + 1), len(curve)]
     return [
         (curve[max(a - 1, 0) : b], bool(seen[a]))
@@ -214,7 +215,7 @@ def _end_points(ax: Axes, points: np.ndarray, W: np.ndarray, view: View, *, role
 
 
 def _frame(ax: Axes, outline: np.ndarray) -> None:
-    """Set equal scales and limits that hold the outline and the marks on it; no box around."""
+    """Set equal scales and limits that contain the outline and its marks, without a box."""
     reach = 1.06 * np.max(np.abs(outline))
     ax.set_aspect("equal")
     ax.set_xlim(-reach, reach)

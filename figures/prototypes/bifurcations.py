@@ -1,4 +1,4 @@
-"""Figure of `prototypes` on its bifurcations: equilibria of two prototypes on a line against the temperature."""
+"""Bifurcation figure of `prototypes`: equilibria of two prototypes on a line against the temperature."""
 
 import jax.numpy as jnp
 import matplotlib.figure
@@ -16,20 +16,20 @@ from figures.figure import Numbers, figure
 from figures.prototypes.portraits import EMBEDDINGS, MODES, pair_flow
 from figures.style import PAGE, canvas, letter
 
-LARGEST, LEAST = 6.0, 0.4  # temperatures over the variance of the embeddings
-APART, FAR = (1.0, -1.0), ((3.2, -0.1), (-3.2, 0.1))  # guesses of equilibria at the least temperature, and at `FROM`
+LARGEST, LEAST = 6.0, 0.4  # temperatures relative to the variance of the embeddings
+APART, FAR = (1.0, -1.0), ((3.2, -0.1), (-3.2, 0.1))  # guesses of equilibria at the lowest temperature, and at `FROM`
 FROM = 5.0
 VARIANCE = float(np.var(EMBEDDINGS))
-STEP = 0.1  # the largest step along a branch, in the norm of prototypes and temperature together
+STEP = 0.1  # largest step along a branch, in the norm of prototypes and temperature together
 
 
 @figure("prototypes/bifurcations", PROTOTYPES.at("Section 2.2"))
 def bifurcations_figure(key: Key) -> Numbers:
     r"""Equilibria of two prototypes on a line against the temperature, in units of the variance of the embeddings.
 
-    Drawn is the difference of the prototypes, zero at collapse. Solid: stable; dash-dotted: saddles. Collapse is stable
-    above 4 (full) or 2 (frozen), the diamonds, where branches of separate prototypes begin. In the mode `full` there
-    are also saddles with one prototype far from all embeddings, the outer branches, two of them at each sign.
+    The difference of the prototypes is drawn, which is zero at collapse. Solid: stable; dash-dotted: saddles. Collapse
+    is stable above 4 (full) or 2 (frozen), at the diamonds, where branches of separate prototypes begin. In the mode
+    `full` there are also saddles with one prototype far from all embeddings: the outer branches, two for each sign.
     """
     del key
     found: dict[str, np.ndarray] = {}
@@ -45,7 +45,7 @@ def bifurcations_figure(key: Key) -> Numbers:
 
 
 def _branch(mode: GradientMode, guess: tuple[float, ...], share: float) -> Branch:
-    """Return the branch through an equilibrium near a guess, from the least to the largest temperature."""
+    """The branch through an equilibrium near a guess, from the lowest to the highest temperature."""
     flow, bounds = pair_flow(mode, share), (LEAST * VARIANCE, LARGEST * VARIANCE)
     return branch_in_temperature(flow, jnp.asarray(guess)[:, None], bounds, max_step=STEP)
 

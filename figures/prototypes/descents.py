@@ -1,4 +1,4 @@
-"""Figures of `prototypes` along flows in both modes: Lyapunov candidates, and paths in the plane of V / N and S."""
+"""Figures of `prototypes` along flows in both modes: Lyapunov candidates, and paths of V / N and S."""
 
 from typing import Any
 
@@ -24,9 +24,10 @@ from figures.prototypes.portraits import EMBEDDINGS, MODES
 from figures.style import WIDTHS, canvas, letter
 
 VARIANCE = float(np.var(EMBEDDINGS))
-WARM, COLD, CLOCK = 3.0, 0.3, 4.0  # temperatures over the variance of the embeddings; time constant of the annealing
+# temperatures relative to the variance of the embeddings; time constant of the annealing
+WARM, COLD, CLOCK = 3.0, 0.3, 4.0
 BARRIER = 0.02
-COMPILED_SOON = Scipy(rtol=1e-9, atol=1e-11)  # for small single runs
+COMPILED_SOON = Scipy(rtol=1e-9, atol=1e-11)  # compiles fast, for small single runs
 END = 12.0
 PATHS, POINTS, BANK, SPREAD, LATE = 6, 60, 3, 0.25, 40.0
 
@@ -36,18 +37,19 @@ def _annealing(clock: float) -> Annealing:
 
 
 def _constant() -> Annealing:
-    """Return a constant temperature in the form of an annealing, so that all flows share one compiled program."""
+    """A constant temperature written as an annealing, so that all flows share one compiled program."""
     return Annealing(WARM * VARIANCE, WARM * VARIANCE, CLOCK)
 
 
 @figure("prototypes/lyapunov", PROTOTYPES.at("Theorems 2-3", equation="(16)"))
 def lyapunov_figure(key: Key) -> Numbers:
-    """Two Lyapunov candidates along flows of two prototypes, in both modes, at constant and at annealed temperature.
+    """Two Lyapunov candidates along flows of two prototypes, in both modes, at constant and annealed temperature.
 
-    W is the mean of L_q with the barrier (lambda = 0.02), F the free energy with the same barrier. At constant
-    temperature the full gradient descends W, along which F rises here; frozen assignments descend F, and W rises. While
-    the temperature falls, W gains a term that is never positive, and F one that is never negative: F rises in both
-    modes. The temperature falls from 3 to 0.3 times the variance of the embeddings, reached at the dotted line.
+    W is the mean of L_q with the barrier (lambda = 0.02), and F the free energy with the same barrier. At constant
+    temperature the full gradient descends W, while F rises here; frozen assignments descend F, while W rises. As the
+    temperature falls, W gains a term that is never positive, and F one that is never negative, so F rises in both
+    modes. The temperature falls from 3 to 0.3 times the variance of the embeddings, which it reaches at the dotted
+    line.
     """
     del key
     ts, start = np.linspace(0.0, END, 301), np.array([[-0.5], [0.9]])
@@ -62,7 +64,7 @@ def lyapunov_figure(key: Key) -> Numbers:
 
 @eqx.filter_jit
 def _candidates(path: Trajectory) -> Float[Array, "times 2"]:
-    """Return W and F along a path, both with the barrier of its flow."""
+    """W and F along a path, both with the barrier of its flow."""
     flow: Any = path.system
     W, F = (PrototypeLoss(mode, barrier=flow.loss.barrier, reduction="mean") for mode in MODES)
     return path.along_time(
@@ -91,8 +93,8 @@ def lyapunov_figure(data: Numbers) -> matplotlib.figure.Figure:
 def variance_figure(key: Key) -> Numbers:
     """The variance V / N and the separation S of three prototypes in the plane, from six starts, in both modes.
 
-    The embeddings are sixty points in three clusters; the temperature is annealed as in Section 7.1, from 2 to 0.3,
-    with time constant 20. Open circles: starts; filled circles: ends, at time 40; the colour is the time. S grows
+    The embeddings are sixty points in three clusters. The temperature is annealed as in Section 7.1, from 2 to 0.3,
+    with time constant 20. Open circles: starts; filled circles: ends, at time 40; the colour is the time. S increases
     monotonically in neither mode.
     """
     places, noise, starts = jax.random.split(key, 3)
@@ -111,7 +113,7 @@ def variance_figure(key: Key) -> Numbers:
 
 @eqx.filter_jit
 def _plane(path: Trajectory) -> Float[Array, "times 2"]:
-    """Return V / N and S along a path."""
+    """V / N and S along a path."""
     flow: Any = path.system
     variance = lambda t, p: prototype_variance(flow.embeddings, p, flow.temperature(t)) / POINTS
     return path.along_time(lambda t, p: jnp.stack([variance(t, p), separation(p)]))

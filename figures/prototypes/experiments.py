@@ -33,8 +33,8 @@ SHOWN = (0.01, 0.1, 1.0)  # ratios whose paths are drawn
 def debris_figure(key: Key) -> Numbers:
     """Orbital debris in the plane of its first two principal components, after 500 epochs with the full gradient.
 
-    (a) By orbital regime; (b) by the nearest of the four prototypes (stars), in all five components. The choices that
-    the paper leaves open are those of the reference of the experiment `prototypes/debris`, which varies them.
+    (a) By orbital regime. (b) By the nearest of the four prototypes (stars), in all five components. Choices that the
+    paper leaves open are those of the reference of the experiment `prototypes/debris`, which varies them.
     """
     config = DebrisConfig()
     objects = draw_objects(jax.random.fold_in(key, 0), config.catalogue)
@@ -44,7 +44,7 @@ def debris_figure(key: Key) -> Numbers:
 
 
 def _moved(key: Key, features: np.ndarray, options: Descent) -> tuple[np.ndarray, np.ndarray]:
-    """Return the principal components of the objects, and the prototypes after the descent from k-means."""
+    """Principal components of the objects, and the prototypes after descent from k-means."""
     x = standardised(features)
     z = x @ np.asarray(principal_components(x, options.components).weight).T
     cooling = Annealing(options.start, options.floor, options.time_constant)
@@ -83,7 +83,7 @@ def _ablation(size: Size) -> Numbers:
     for mode in MODES:
         of = lambda what, mode=mode: found.arrays[f"{mode}: {what}"]
         kept |= {f"{mode}: {what}": of(what) for what in ("eps", "V/N", "spread")}
-        kept[f"{mode}: S"] = of("S")[..., :: found.config["every"]]  # which is recorded more often
+        kept[f"{mode}: S"] = of("S")[..., :: found.config["every"]]  # S is recorded more often
         kept |= {f"{mode}: ACC": of("scores")[..., 0], f"{mode}: chance": of("chance")[..., 2]}
     return kept
 
@@ -92,10 +92,10 @@ def _ablation(size: Size) -> Numbers:
 def ablation_figure(key: Key) -> Numbers:
     """Encoder and prototypes on MNIST digits at several ratios epsilon of the learning rates, in both modes.
 
-    (a) The clustering accuracy in the final epoch (points: seeds; lines: means), with the upper end of the band of
-    accuracies by chance (dotted). (b) The final separation S over that at the start, and (c) the same of S over the
-    spread of the embeddings. (d, e) The paths of V / N and S over the epochs, from the open circle, first seed. Size
-    `quick`: 500 images, 30 epochs, one seed.
+    (a) The clustering accuracy in the final epoch (points: seeds; lines: means), with the upper end of the band
+    expected by chance (dotted). (b) The final separation S relative to its initial value, and (c) the same for S
+    relative to the spread of the embeddings. (d, e) The paths of V / N and S over the epochs, from the open circle,
+    first seed. Size `quick`: 500 images, 30 epochs, one seed.
     """
     del key
     return _ablation("quick")

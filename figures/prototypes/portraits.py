@@ -1,4 +1,4 @@
-"""Figures of `prototypes` on two prototypes on a line: phase portraits at several temperatures, in both modes."""
+"""Phase portraits of two prototypes on a line, at several temperatures and in both gradient modes."""
 
 from collections.abc import Iterator
 
@@ -20,24 +20,24 @@ from figures.figure import Numbers, figure
 from figures.style import PAGE, canvas, letter
 
 EMBEDDINGS = np.array([-1.2, -1.0, -0.7, 0.8, 1.0, 1.1])[:, None]  # two clusters, with mean zero
-SHARES = (5.0, 3.0, 1.5)  # temperatures over the variance of the embeddings
+SHARES = (5.0, 3.0, 1.5)  # temperatures relative to the variance of the embeddings
 MODES: tuple[GradientMode, ...] = ("full", "frozen")
 SIDE = np.linspace(-4.0, 4.0, 41)  # the grid of the portraits
 
 
 def pair_flow(mode: GradientMode, share: float) -> PrototypeFlow:
-    """Return the flow of prototypes at a temperature that is this share of the variance of the embeddings."""
+    """The flow of prototypes at a temperature of `share` times the variance of the embeddings."""
     loss = PrototypeLoss(mode, reduction="mean")
     return PrototypeFlow(EMBEDDINGS, jnp.asarray(share * np.var(EMBEDDINGS)), loss=loss)
 
 
 @figure("prototypes/phase-portraits", PROTOTYPES.at("Section 2.2"))
 def portraits_figure(key: Key) -> Numbers:
-    """Two prototypes on a line that compete for six embeddings in two clusters, at three temperatures, in both modes.
+    """Two prototypes on a line compete for six embeddings in two clusters, at three temperatures, in both modes.
 
-    Grey: the embeddings, on both axes; dashed: the diagonal, on which the prototypes coincide. At collapse, the mean of
-    the embeddings, the flow is stable above 2 (frozen assignments, lower row) or 4 (full gradient, upper row) times the
-    variance of the embeddings, and a saddle below: the mode decides between 2 and 4. Far from the embeddings the full
+    Grey: the embeddings, on both axes; dashed: the diagonal, on which the prototypes coincide. Collapse, at the mean of
+    the embeddings, is stable above 2 (frozen assignments, lower row) or 4 (full gradient, upper row) times the variance
+    of the embeddings, and a saddle below, so between 2 and 4 the mode decides. Far from the embeddings the full
     gradient is repelling: beyond the outer saddles a prototype escapes. Filled circles: stable; half-filled: saddles.
     """
     del key
@@ -56,12 +56,12 @@ def portraits_figure(key: Key) -> Numbers:
 
 @eqx.filter_jit
 def _field(flow: PrototypeFlow, squares: Float[Array, "rows columns 2 1"]) -> Float[Array, "rows columns 2 1"]:
-    """Return the velocities of pairs of prototypes on a grid."""
+    """Velocities of pairs of prototypes on a grid."""
     return jax.vmap(jax.vmap(lambda p: flow.velocity(0.0, p)))(squares)
 
 
 def _equilibria(flow: PrototypeFlow, square: np.ndarray, field: np.ndarray) -> Iterator[tuple[np.ndarray, str]]:
-    """Yield the equilibria to which Newton's method converges from cells of the grid on which no sign is constant."""
+    """Yield the equilibria found by Newton's method from the grid cells in which both velocities change sign."""
     known: list[np.ndarray] = []
     corners = np.stack([field[i : len(field) - 1 + i, j : len(field) - 1 + j] for i in (0, 1) for j in (0, 1)])
     crossed = np.all((corners.min(axis=0) <= 0) & (corners.max(axis=0) >= 0), axis=-1)

@@ -1,4 +1,4 @@
-"""Figures 2 to 5 of `prototypes`, from the records of text read-out, quantisation and two levels."""
+"""Figures 2 to 5 of `prototypes`, from the records on text read-out, quantisation and two levels."""
 
 import matplotlib
 import matplotlib.figure
@@ -21,12 +21,12 @@ from figures.style import COLUMN, PAGE, SERIES, canvas, colour, letter
 SCORES = ("ACC", "NMI", "ARI")
 LABELS = {"variance": "variance $V/N$"}
 COLOURS = matplotlib.colormaps["tab20"].colors  # pyright: ignore[reportAttributeAccessIssue]
-LABELLED = 0.02  # least share of the documents of a prototype whose number is written
-TASKS = ("SST-2", "IMDb", "20 Newsgroups")  # of the figure; the record has them with other inputs, too
+LABELLED = 0.02  # smallest share of documents for which a prototype's number is written
+TASKS = ("SST-2", "IMDb", "20 Newsgroups")  # shown in the figure; the record also has them with other inputs
 
 
 def _kept(experiment: Experiment, size: Size, measures: tuple[str, ...]) -> Numbers:
-    """Return these measures of a record by name of what was trained, and the names."""
+    """Select some measures from a record, by the name of what was trained, with these names."""
     found = record(experiment, size)
     suffix = f": {measures[0]}"
     names = [name.removesuffix(suffix) for name in found.arrays if name.endswith(suffix)]
@@ -48,7 +48,7 @@ def text_figure(key: Key) -> Numbers:
 
     From left to right: L_q and V, means over embeddings; the separation S; the entropy H of the assignments, in nats;
     accuracy, mutual information and Rand index of the clusters; the path of S (upwards) over V, one for each seed, from
-    the open circle. Lines: means over seeds; bands: from the minimum to the maximum. Size `quick`: two of the tasks.
+    the open circle. Lines: means over seeds; bands: from minimum to maximum. Size `quick`: two of the tasks.
     """
     del key
     return _text("quick")
@@ -106,8 +106,8 @@ def _bank(size: Size) -> Numbers:
 def bank_figure(key: Key) -> Numbers:
     """The twenty prototypes learned on 20 Newsgroups, in the plane of their first two principal components.
 
-    Those that cannot be told apart have one mark, with their number. The percentages beside the axes are the shares of
-    the variance. First seed. Size `quick`: two epochs.
+    Prototypes too close to be distinguished share one mark with their number. The percentages beside the axes are the
+    shares of the variance. First seed. Size `quick`: two epochs.
     """
     del key
     return _bank("quick")
@@ -115,7 +115,7 @@ def bank_figure(key: Key) -> Numbers:
 
 @bank_figure.with_drawing
 def bank_figure(data: Numbers) -> matplotlib.figure.Figure:
-    """Draw the prototypes with their numbers, those that coincide as one."""
+    """Draw the prototypes with their numbers, with coinciding ones as one."""
     drawn, (ax,) = canvas(COLUMN, 0.9)
     ax.plot(*data["places"].T, marker="*", markersize=6.0, color=colour("first"), linestyle="none")
     shares = [f"{100 * float(share):.0f} %" for share in data["shares"]]
@@ -129,7 +129,7 @@ def bank_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _coinciding(places: np.ndarray) -> list[list[int]]:
-    """Return the numbers of points in groups whose members lie within a hundredth of the extent of the first."""
+    """Group points within a hundredth of the extent of the first point of a group; indices of each group."""
     groups: list[list[int]] = []
     extent = np.ptp(places, axis=0)
     for k, place in enumerate(places):
@@ -152,10 +152,10 @@ def _quantisers(size: Size) -> Numbers:
 def quantisers_figure(key: Key) -> Numbers:
     """Soft and hard vector quantisation on CIFAR-10 from the same initial networks, on held-out images.
 
-    (a) The utilisation, the share of prototypes whose mean assignment exceeds 0.01; (b) the share of those that are the
-    nearest one of more than 0.01 of the tokens, the same for both quantisers; (c) the reconstruction error, a mean over
-    pixels and channels; (d) the variance V / N. Lines: means over seeds; bands: from the minimum to the maximum. Size
-    `quick`: 200 images, two epochs.
+    (a) The utilisation, the share of prototypes whose mean assignment exceeds 0.01. (b) The share of prototypes that
+    are the nearest one for more than 0.01 of the tokens, computed alike for both quantisers. (c) The reconstruction
+    error, a mean over pixels and channels. (d) The variance V / N. Lines: means over seeds; bands: from minimum to
+    maximum. Size `quick`: 200 images, two epochs.
     """
     del key
     return _quantisers("quick")
@@ -194,10 +194,10 @@ def _levels(size: Size) -> Numbers:
 def levels_figure(key: Key) -> Numbers:
     """Two levels of prototypes on 20 Newsgroups, on the test set, with and without the gradient from level 2 to 1.
 
-    (a-c) Variance, separation and entropy of each level, in the means over seeds and, as bands, from the minimum to the
-    maximum; (d) the clustering accuracy at level 2, with the upper end of the band by chance (dotted). (e, f) A t-SNE
-    map of some test documents as level 2 embeds them after the last epoch (with the gradient, first seed): coloured by
-    the prototype of the largest assignment, with its number in the midst of its documents, and by the newsgroup. Size
+    (a-c) Variance, separation and entropy of each level: means over seeds, and bands from minimum to maximum. (d) The
+    clustering accuracy at level 2, with the upper end of the band expected by chance (dotted). (e, f) A t-SNE map of
+    some test documents as embedded by level 2 after the last epoch (with the gradient, first seed), coloured by the
+    prototype with the largest assignment, whose number is written amid its documents, and by the newsgroup. Size
     `quick`: 400 documents, two epochs.
     """
     del key
@@ -236,7 +236,7 @@ def levels_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 
 def _coloured(ax: Axes, places: np.ndarray, numbers: np.ndarray) -> None:
-    """Draw places in a map, each in the colour of its number."""
+    """Draw points on a map, each in the colour of its number."""
     for number in np.unique(numbers):
         ax.plot(*places[numbers == number].T, color=COLOURS[number % 20], marker="o", markersize=1.6, alpha=0.8,
                 markeredgewidth=0.0, linestyle="none", rasterized=True)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figure of `prototypes` on two time scales: prototypes at rest over the parameter of an encoder, and trajectories."""
+"""Two time scales of `prototypes`: equilibria of the prototypes against the encoder's slope, and trajectories."""
 
 import matplotlib.figure
 import numpy as np
@@ -22,26 +22,26 @@ from figures.style import PAGE, canvas, letter
 
 RATIOS = (0.5, 0.05, 0.005)
 LARGEST = 1.8  # slope of the encoder z = w x
-ABOVE = 1e-3  # the least one on the branch of separate prototypes, less that at which they meet collapse
+ABOVE = 1e-3  # start of the branch of separate prototypes above the slope at which they merge
 START = np.array([[1.6], [0.4]])
 END = 12.0  # in the encoder's time
 
 
 def scalar_flow(mode: GradientMode) -> CoupledFlow:
-    """Return the flow of two prototypes and the slope w of the encoder z = w x, at temperature 1."""
+    """The flow of two prototypes and the slope w of the encoder z = w x, at temperature 1."""
     loss = PrototypeLoss(mode, reduction="mean")
     return CoupledFlow(EMBEDDINGS, LinearEncoder(1, 1), 1.0, loss=loss)
 
 
 @figure("prototypes/slow-manifold", PROTOTYPES.at("Theorem 1", equation="(A.6)"))
 def manifold_figure(key: Key) -> Numbers:
-    """The first of two prototypes on a line over the slope w of the encoder z = w x, in both modes, at temperature 1.
+    """The first of two prototypes on a line against the slope w of the encoder z = w x, in both modes, at T = 1.
 
-    Black: prototypes at rest, solid where the flow of the prototypes is attracted, dash-dotted at saddles; at w_c (the
-    diamond) the branch of separate prototypes meets collapse. Coloured: trajectories at three ratios epsilon of the
-    encoder's learning rate to that of the prototypes, from the open circle. For small epsilon they follow the
-    attracting branch, which is the slow manifold. With frozen assignments w shrinks to 0 along it, and the prototypes
-    collapse on the way; with the full gradient w comes to rest.
+    Black: equilibria of the prototypes at fixed w, solid where attracting, dash-dotted at saddles. At w_c (the diamond)
+    the branch of separate prototypes meets collapse. Coloured: trajectories at three ratios epsilon of the encoder's
+    learning rate to the prototypes', from the open circle. For small epsilon they follow the attracting branch, which
+    is the slow manifold. With frozen assignments w decreases to 0 along it, and the prototypes collapse on the way;
+    with the full gradient w comes to rest.
     """
     del key
     found: dict[str, np.ndarray] = {}
@@ -64,7 +64,7 @@ def manifold_figure(key: Key) -> Numbers:
 
 
 def _branch(flow: CoupledFlow, meeting: float) -> Branch:
-    """Return the separate prototypes at rest, from just above the slope at which they meet collapse to the largest."""
+    """Equilibria with separate prototypes, from just above the slope at which they merge to the largest slope."""
     slope = np.array([[LARGEST]])
     fast = FastSubsystem(flow.fast_slow(slope), slope[0])
     bounds = (meeting + ABOVE, LARGEST)

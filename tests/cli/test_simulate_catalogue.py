@@ -19,11 +19,11 @@ from tests.support.figure_layout import check_layout
 
 def test_the_catalogue_is_listed_and_simulated_with_parameters_by_name(capsys, tmp_path):
     said = run(capsys, "list", "systems")[1]
-    assert "Lorenz' convection (x, y, z); sigma = 10, rho = 28, beta = 2.66667" in said
+    assert "The Lorenz system (x, y, z); sigma = 10, rho = 28, beta = 2.66667" in said
     out = tmp_path / "run.npz"
     words = ("--end", 1, "--frames", 3, "--error-estimate", "--out", out, "--figure", tmp_path / "run.png")
     said = run(capsys, "simulate", "van-der-pol", "--mu", 2, "--start", -1, 0.5, *words)[1]
-    assert "Solved again at a tenth of the tolerance, it differs by at most" in said
+    assert "A solution with a tenth of the tolerance differs by at most" in said
     assert (tmp_path / "run.png").stat().st_size > 1000
     kept = load(out)
     assert float(kept.system.mu) == 2

@@ -89,7 +89,7 @@ def patient(local: Local):
                 yield as_executor(executor)
                 return
         except ValueError as error:
-            if "address of a Dask scheduler" not in str(error) or attempt == 19:
+            if "address of a running Dask scheduler" not in str(error) or attempt == 19:
                 raise
             time.sleep(0.5)
 
@@ -175,6 +175,6 @@ def test_a_command_sweeps_a_file_of_the_users_on_a_cluster(local, tmp_path, caps
 def test_what_answers_at_no_address_is_said(monkeypatch):
     address = f"tcp://127.0.0.1:{free_port()}"
     monkeypatch.setattr("dynsim._runtime.executors.CONNECT", 1)
-    refused = pytest.raises(ValueError, match="`cluster` must be the address of a Dask scheduler that answers")
+    refused = pytest.raises(ValueError, match="`cluster` must be the address of a running Dask scheduler")
     with refused, cluster(address):
         pass

@@ -62,7 +62,7 @@ def test_results_come_with_their_numbers_and_errors_of_calls_as_they_are():
 def test_an_executor_that_dies_is_said_in_one_sentence():
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
-        pytest.raises(ValueError, match="`executor` must run to the end of its work, but ended after . of 4 parts"),
+        pytest.raises(ValueError, match="`executor` must finish its calls, but ended after . of 4 parts"),
     ):
         dict(finished(pool, {k: (dies, (k,)) for k in range(4)}, lambda: "nothing is kept"))
     with ThreadPoolExecutor(1) as threads:
@@ -107,7 +107,7 @@ def test_parts_that_were_finished_are_kept_and_the_same_call_goes_on(whole, tmp_
 
 def test_a_call_that_cannot_be_sent_is_refused():
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-    with pool, pytest.raises(ValueError, match="`executor` must be able to send what it runs to its processes"):
+    with pool, pytest.raises(ValueError, match="`executor` must be able to transfer its calls to its processes"):
         dict(finished(pool, {0: (lambda: 1, ())}))
 
 
@@ -132,7 +132,7 @@ def test_a_record_that_another_run_makes_is_refused(tmp_path):
     place = writable_folder("results", tmp_path / "tests/drawn")
     with (
         held("results", place, ".quick-0.running"),
-        pytest.raises(ValueError, match="`results` must be of no other run"),
+        pytest.raises(ValueError, match="`results` must not be in use by another run"),
     ):
         list(records(DRAWN, "quick", [0], results=tmp_path))
 

@@ -44,6 +44,8 @@ NOT_OF_RESULTS = ("analysis.verifiers", "analysis.claims", "analysis.experiments
 PARTS = {
     *(
         "Settings",
+        "Followed",
+        "Path",
         "Critical",
         "CurvePoint",
         "Limits",

@@ -164,5 +164,5 @@ def test_the_sphere_turns_once_in_the_same_bytes(tmp_path, monkeypatch):
             movie.seek(frame)
             pictures.append(np.asarray(movie.convert("RGB")))
     assert not np.array_equal(pictures[0], pictures[1])
-    with pytest.raises(ValueError, match="hold gif for figures with a movie only, but `consensus/figure-2` has none"):
+    with pytest.raises(ValueError, match="hold gif only for figures with a movie, but `consensus/figure-2` has none"):
         save(find_figures("figure-2")[0], tmp_path, formats=("gif",))

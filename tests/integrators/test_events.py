@@ -304,7 +304,10 @@ NO_NUMBERS = {
     "a branch in Python": (lambda t, x: 1.0 if x[0] > 0 else -1.0, "be functions that JAX can trace, but number 1"),
     "NaN": (lambda t, x: jnp.sqrt(x[0] - 2), "be finite at the start, but number 1 is nan"),
     "infinite": (lambda t, x: 1 / x[1], "be finite at the start, but number 1 is inf"),
-    "NaN later": (lambda t, x: jnp.sqrt(x[0]) + 1, "be numbers on the whole path, but number 1 is NaN at t = 1.5708"),
+    "NaN later": (
+        lambda t, x: jnp.sqrt(x[0]) + 1,
+        "not be NaN anywhere on the path, but number 1 is NaN at t = 1.5708",
+    ),
 }
 
 

@@ -197,7 +197,7 @@ def test_a_bad_prompt_is_refused(small, ids, sentence):
 
 def test_bad_numbers_are_refused(small):
     sentence = (
-        r"^Argument `num_tokens` must lie between 1 and 5, what a context of 9 leaves after 5 tokens, but is 6\.$"
+        r"^Argument `num_tokens` must lie between 1 and 5 for a context of 9 and a prompt of 5 tokens, but is 6\.$"
     )
     with pytest.raises(ValueError, match=sentence):
         small.greedy(IDS, 6)

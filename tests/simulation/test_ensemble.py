@@ -196,7 +196,7 @@ def test_a_folder_begun_in_a_terminal_is_resumed_without_one(tmp_path, monkeypat
 
 def test_an_interruption_without_a_folder_says_that_nothing_is_kept(monkeypatch):
     interrupted_after(monkeypatch, 1)
-    with pytest.raises(KeyboardInterrupt, match="after 3 of 7 members; none is kept, since no `folder` was given"):
+    with pytest.raises(KeyboardInterrupt, match="after 3 of 7 members; none is kept, because no `folder` was given"):
         ensemble(FLOW, STARTS, TS, seen, chunk=3)
 
 

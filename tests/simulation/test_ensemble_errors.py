@@ -45,7 +45,7 @@ def test_a_member_has_the_error_that_simulate_estimates(run):
     off = np.abs(np.asarray(path.ys)[:, 0] - exact)
     assert np.all(np.asarray(run.stats.error.values[0])[1:] / 10 > 0.5 * off[1:])  # the finer solution errs much less
     assert np.max(off) > 1e-6
-    assert str(run).endswith(f"they differ by at most {run.stats.max_error:.2g}.")
+    assert str(run).endswith(f"differ by at most {run.stats.max_error:.2g}.")
 
 
 def test_a_member_that_fails_has_no_error_and_the_others_have_theirs(run):
@@ -90,4 +90,4 @@ def test_the_command_reports_the_error_of_its_members(capsys):
     words = ["van-der-pol", "--members", "3", "--end", "2", "--frames", "3", "--rtol", "1e-4", "--error-estimate"]
     status, said, _ = command(capsys, "simulate", *words)
     assert status == 0
-    assert "3 of 3 members finished. Solved again at a tenth of the tolerance, they differ by at most " in said
+    assert "3 of 3 members finished. Solutions with a tenth of the tolerance differ by at most " in said

@@ -62,7 +62,7 @@ def test_a_ball_never_falls_through_the_floor(integrator, restitution, floor):
     bounce = Transition("bounce", ground, lambda flow, t, x: (flow, x * jnp.array([1.0, -restitution])))
     run = simulate_hybrid(BALL, [0.5 + floor, 0.0], np.linspace(0, 9, 4), [bounce], integrator=integrator)
     assert run.ending is Ending.ACCUMULATED
-    assert "occurs again at once after its reset" in str(run)
+    assert "recurs immediately after its reset" in str(run)
     limit = 1 + 2 * restitution / (1 - restitution)
     assert abs(run.times("bounce")[-1] - limit) < 1e-8
     flights = np.diff(run.times("bounce"))
@@ -288,7 +288,7 @@ def test_transitions_at_one_time_without_a_dwell_time_end_at_the_cap_and_are_des
     assert run.ending is Ending.CAPPED
     assert run.phases == ()
     assert float(run.final[0]) == 2.0
-    assert "occurred at one time: a dwell time separates them" in str(run)
+    assert "occurred at the same time: a dwell time separates them" in str(run)
 
 
 @rather

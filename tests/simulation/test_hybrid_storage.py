@@ -137,7 +137,7 @@ def test_a_part_of_a_run_is_stored_and_not_run_again(grown, tmp_path):
     part = HybridTrajectory(grown.phases[:1], (), Ending.FINISHED)
     save(tmp_path / "part.npz", part)
     assert same(load(tmp_path / "part.npz"), part)
-    with pytest.raises(ValueError, match="must hold what its run was computed from, but does not"):
+    with pytest.raises(ValueError, match="must hold the recipe of its run, but does not"):
         rerun(tmp_path / "part.npz")
 
 
@@ -154,7 +154,7 @@ def test_a_part_of_a_run_is_stored_and_not_run_again(grown, tmp_path):
 )
 def test_parts_of_another_type_are_refused(file, change, what):
     edited(file, lambda text: change(text["run"]["fields"]))
-    with pytest.raises(ValueError, match=f"must be a complete run file, but {what} of .* cannot be one of a run"):
+    with pytest.raises(ValueError, match=f"must be a complete run file, but {what} of .* does not fit a run"):
         load(file)
 
 

@@ -194,7 +194,7 @@ def test_an_ensemble_comes_back_and_is_not_rerun(tmp_path):
     made = ensemble(FLOW, jnp.stack([START, START]), TS, lambda t, x: {"sum": jnp.sum(x)}, integrator=Scipy())
     save(tmp_path / "run.npz", made)
     assert same(load(tmp_path / "run.npz"), made)
-    with pytest.raises(ValueError, match="must hold a trajectory, to be run again, but holds an Ensemble"):
+    with pytest.raises(ValueError, match="must hold a trajectory, to be recomputed, but holds an Ensemble"):
         rerun(tmp_path / "run.npz")
 
 
@@ -246,7 +246,9 @@ def test_a_function_of_a_script_is_found_by_its_file(tmp_path, monkeypatch):
     assert same(rerun(run, trust=(name,)), load(run, trust=(name,)))
     script.write_text(script.read_text().replace("-x[1]", "-2 * x[1]"))
     forget(script, monkeypatch)
-    with pytest.raises(ValueError, match="must name functions as they were when it was written, but one has changed"):
+    with pytest.raises(
+        ValueError, match="must refer to functions as they were when it was written, but one has changed"
+    ):
         rerun(run, trust=(name,))
 
 

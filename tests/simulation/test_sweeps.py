@@ -125,7 +125,7 @@ def test_a_killed_sweep_resumes_to_the_same_bits_and_its_lock_does_not_stay(tmp_
         assert first.stdout is not None
         assert first.stdout.readline() == b"waiting\n"
         said = start().communicate()[1].decode()  # a second one, while the first runs
-        assert "must be of no other run (without one, delete `parts/.running`)" in said
+        assert "must not be in use by another run (if none is running, delete `parts/.running`)" in said
         assert f"but `parts` is held by process {first.pid} on" in said
         first.send_signal(signal.SIGKILL)
     assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == [
@@ -151,7 +151,7 @@ def test_the_lock_of_an_ended_process_is_replaced_and_one_of_another_machine_is_
         lock.write_text(json.dumps(stale))
         with held("folder", tmp_path):
             assert json.loads(lock.read_text())["process"] == os.getpid()
-            with pytest.raises(ValueError, match="be of no other run"), held("folder", tmp_path):
+            with pytest.raises(ValueError, match="not be in use by another run"), held("folder", tmp_path):
                 pass
         assert not lock.exists()
     lock.write_text(json.dumps({**own, "machine": "elsewhere"}))
@@ -262,8 +262,8 @@ REFUSED = {
     "names": (lambda: sweep(measured, {"seed": [1]}), "and not key, seed, point, status, cause, but has 'seed'"),
     "no axis": (lambda: sweep(waves, {"beta": np.array(2.0)}), "`parameters` must give `beta` as a sequence of values"),
     "points": (lambda: sweep(measured, [{"a": 1}, {"b": 1}]), "give every point the same names"),
-    "values": (lambda: sweep(measured, {"a": [None]}), "have numbers or texts as values, but has None"),
-    "texts": (lambda: sweep(waves, {"beta": ["x"]}, vectorised=True), "`beta` has texts"),
+    "values": (lambda: sweep(measured, {"a": [None]}), "have numbers or strings as values, but has None"),
+    "texts": (lambda: sweep(waves, {"beta": ["x"]}, vectorised=True), "`beta` has strings"),
     "none": (lambda: sweep(measured, {}), "`parameters` must name at least one parameter, but is empty"),
     "branches": (
         lambda: sweep(lambda a: a if a > 1 else -a, {"a": [1.0, 2.0]}, vectorised=True),
@@ -271,7 +271,7 @@ REFUSED = {
     ),
     "an error": (
         lambda: sweep(lambda a: a[0], {"a": [1.0, 2.0]}, vectorised=True),
-        "`function` must take its parameters as arrays of JAX where it is `vectorised`, but raises IndexError: Too",
+        "`function` must accept its parameters as JAX arrays where it is `vectorised`, but raises IndexError: Too",
     ),
     "a text": (lambda: sweep(lambda a: "x", {"a": [1]}), "`function` must return numbers, .* returns 'x' as `value`"),
     "shapes": (lambda: sweep(lambda a: np.ones(a), {"a": [1, 2]}), r"but `value` has \(1,\) and \(2,\)"),

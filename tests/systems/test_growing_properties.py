@@ -200,7 +200,7 @@ def test_events_without_a_dwell_time_end_at_the_cap_with_their_cycle():
     path = run(growing(gate="ideal", dwell=0.0, pruning=2.0), max_transitions=9)
     assert path.ending is Ending.CAPPED
     assert set(names(path)) == {"grow", "prune"}
-    assert "occurred at one time: a dwell time separates them" in str(path)
+    assert "occurred at the same time: a dwell time separates them" in str(path)
 
 
 def test_in_an_odd_dimension_one_direction_is_never_captured():

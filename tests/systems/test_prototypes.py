@@ -297,7 +297,10 @@ BAD = [
     (lambda: PrototypeLoss("both"), "Argument `gradient` must be one of full, frozen, but is 'both'."),
     (lambda: PrototypeLoss(barrier=-1), "Argument `barrier` must not be negative, but is -1."),
     (lambda: PrototypeFlow(Z, 1.0).velocity(0.0, P[:, :1]), "Argument `prototypes` must have shape (k, 2), but have"),
-    (lambda: Annealing(0.2, 0.3), "Argument `floor` must be at most `start`, 0.2, since temperatures decrease, but"),
+    (
+        lambda: Annealing(0.2, 0.3),
+        "Argument `floor` must be at most `start`, 0.2, because annealing lowers the temperature, but",
+    ),
     (lambda: CoupledFlow(X, LinearEncoder(3, 2), 1.0), "Argument `data` must have 3 columns, as `encoder` takes, but"),
     (lambda: CoupledFlow(X, FreeEmbeddings(3, 2), 1.0), "Argument `data` must have 3 rows, as `encoder` has, but"),
     (lambda: _coupled("linear")[0].velocity(0.0, P), "Argument `y0` must be a `Coupled(encoder, prototypes)`"),

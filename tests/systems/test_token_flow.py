@@ -211,7 +211,7 @@ def test_the_layer_map_is_equation_6():
         (lambda: Window(0), "`width` must be at least 1"),
         (lambda: Modulated(np.eye(3), 1.0, np.ones(2), 0.0), r"`frequency` must have shape \(1, 3\)"),
         (lambda: PiecewiseConstant(np.ones((3, 3, 3))), r"`values` must have shape \(layers, heads, d, d\)"),
-        (lambda: PiecewiseConstant(np.ones((2, 1, 3, 3)), [1.0, 0.0]), "`durations` must be positive, one or 2"),
+        (lambda: PiecewiseConstant(np.ones((2, 1, 3, 3)), [1.0, 0.0]), "`durations` must be one or 2 positive numbers"),
         (lambda: Resampled(random_key(0, "k"), (2, 3, 3), 1.0, 0.0), "`duration` must be positive"),
     ],
 )

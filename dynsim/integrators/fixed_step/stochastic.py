@@ -1,4 +1,4 @@
-"""Fixed-step schemes for flows with noise, on any space: Euler-Maruyama, Euler-Heun and Heun."""
+"""Fixed-step schemes for stochastic flows on any space: Euler-Maruyama, Euler-Heun and Heun."""
 
 import abc
 import dataclasses
@@ -31,7 +31,7 @@ from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 
-OFF_SPACE = 1e-6  # the defect beyond which noise has left the space, as at a start
+OFF_SPACE = 1e-6  # larger defects mean that noise has left the space; the same tolerance as for a start
 
 
 def _resolution(value: Any) -> float | None:
@@ -39,16 +39,16 @@ def _resolution(value: Any) -> float | None:
 
 
 class AbstractStochastic(AbstractIntegrator):
-    """A scheme of fixed steps for a `NoisyFlow`; a step is taken in the ambient space and projected to the space.
+    """A fixed-step scheme for a `NoisyFlow`; each step is taken in the ambient space and projected to the space.
 
-    Between two output times the steps are equal, as many in every interval as the longest one needs so that none is
-    longer than `step_size` (or the flow's own longest step). Jumps of the field are not stepped to.
+    All output intervals have the same number of equal steps, chosen so that none is longer than `step_size` (or the
+    flow's own longest step). Steps do not stop at jumps of the field.
 
-    With `path_resolution`, a time, the Brownian path is a virtual Brownian tree of that resolution: runs with the same
-    key, resolution, first and last time follow the same path, whatever their steps. Without it increments are drawn
-    step by step, which is quicker.
+    With `path_resolution`, a time, the Brownian path is a virtual Brownian tree of that resolution. Runs with the same
+    key, resolution, initial and final time then follow the same path, whatever their steps. Without it increments are
+    drawn step by step, which is faster.
 
-    `key` decides the path; `simulate` and `ensemble` store it here, so that a run file can be computed again.
+    `key` determines the path. `simulate` and `ensemble` store it here, so that a run file can be reproduced.
     """
 
     step_size: float = eqx.field(static=True, converter=step_size, default=STEP)
@@ -59,26 +59,26 @@ class AbstractStochastic(AbstractIntegrator):
 
     @abc.abstractmethod
     def step(self, flow: NoisyFlow, t: Time, h: Scalar, x: State, increment: Any) -> State:
-        """Return the ambient point after a step of length `h` from a point of the space."""
+        """Take one step of length `h` from a point of the space to an ambient point."""
 
     @property
     def batched(self) -> bool:
-        """Whether many starts can be solved together: yes."""
+        """True: many initial states can be solved together."""
         return True
 
     def with_key(self, key: Key | Array) -> "AbstractStochastic":
-        """Return the scheme with another key, or with one for each start."""
+        """The same scheme with another key, or with one key for each initial state."""
         return dataclasses.replace(self, key=key)
 
     def tightened(self, factor: float = 10.0) -> "AbstractStochastic":
-        """Return the scheme with shorter steps on the same path; raise `ValueError` for one without a resolution."""
+        """The same scheme with shorter steps on the same path; raise `ValueError` without a `path_resolution`."""
         if self.path_resolution is None:
             must = "be left out for noise without a `path_resolution`, which lets finer steps follow the same path"
             raise ArgumentError("error_estimate", must, "is given")
         return dataclasses.replace(self, step_size=self.step_size / factor)
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the states at `ts`, and statistics."""
+        """Solve for the states at `ts`, and statistics."""
         noisy, steps = _checked(self, flow, y0, ts)
         announce_steps(steps * (len(ts) - 1), self.step_size)
         return _integrate(self, without_periods(noisy), y0, jnp.asarray(ts), steps)
@@ -92,7 +92,7 @@ class AbstractStochastic(AbstractIntegrator):
         *,
         coordinates: Coordinates = unchanged,
     ) -> tuple[Any, State, Stats]:
-        """Return `fn(t, x)` at `ts`, the last state and statistics for each start, whose keys are those of `key`."""
+        """Evaluate `fn(t, x)` at `ts` for each initial state and its key; also final states and statistics."""
         if coordinates is not unchanged:
             raise ArgumentError("coordinates", "be left out for a flow with noise", "is given")
         first = jax.tree.map(lambda y: y[0], y0s)
@@ -103,22 +103,22 @@ class AbstractStochastic(AbstractIntegrator):
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
-        """Raise `ValueError`: a path with noise crosses a surface again and again."""
+        """Raise `ValueError`, because a noisy path crosses a surface again and again."""
         raise ArgumentError("integrator", "locate events", f"is {type(self).__name__}, for flows with noise")
 
 
 class EulerMaruyama(AbstractStochastic):
-    """Euler-Maruyama, for Ito's sense: strong order 1/2 (1 for additive noise in Euclidean space), weak order 1."""
+    """Euler-Maruyama for Ito noise: strong order 1/2 (1 for additive noise in Euclidean space), weak order 1."""
 
     calculus: ClassVar[str] = "ito"
 
     def step(self, flow: NoisyFlow, t: Time, h: Scalar, x: State, increment: Any) -> State:
-        """Return x + f h + sigma dB."""
+        """One step: x + f h + sigma dB."""
         return _sum(x, (h, flow.drift(t, x)), (1.0, flow.kick(t, x, increment)))
 
 
 class EulerHeun(AbstractStochastic):
-    """Euler-Heun, for Stratonovich's sense: the mean of sigma at both ends, the drift at the first.
+    """Euler-Heun for Stratonovich noise: sigma averaged over both ends of a step, drift at its beginning.
 
     Strong order 1/2 (1 if the directions of the noise commute), weak order 1.
     """
@@ -126,22 +126,22 @@ class EulerHeun(AbstractStochastic):
     calculus: ClassVar[str] = "stratonovich"
 
     def step(self, flow: NoisyFlow, t: Time, h: Scalar, x: State, increment: Any) -> State:
-        """Return x + f h + (sigma(x) + sigma(x + sigma dB)) dB / 2."""
+        """One step: x + f h + (sigma(x) + sigma(x + sigma dB)) dB / 2."""
         first = flow.kick(t, x, increment)
         second = flow.kick(t, _sum(x, (1.0, first)), increment)
         return _sum(x, (h, flow.drift(t, x)), (0.5, first), (0.5, second))
 
 
 class StochasticHeun(AbstractStochastic):
-    """Heun's method, for Stratonovich's sense: the mean of drift and noise at both ends.
+    """Heun's method for Stratonovich noise: drift and noise averaged over both ends of a step.
 
-    Orders as those of `EulerHeun`, and 2 in the drift alone.
+    The orders are those of `EulerHeun`, and 2 for the drift alone.
     """
 
     calculus: ClassVar[str] = "stratonovich"
 
     def step(self, flow: NoisyFlow, t: Time, h: Scalar, x: State, increment: Any) -> State:
-        """Return x + (f(x) + f(z)) h / 2 + (sigma(x) + sigma(z)) dB / 2 with z = x + f h + sigma dB."""
+        """One step: x + (f(x) + f(z)) h / 2 + (sigma(x) + sigma(z)) dB / 2 with z = x + f h + sigma dB."""
         f, first = flow.drift(t, x), flow.kick(t, x, increment)
         z = _sum(x, (h, f), (1.0, first))
         g, second = flow.drift(t + h, z), flow.kick(t + h, z, increment)
@@ -149,10 +149,10 @@ class StochasticHeun(AbstractStochastic):
 
 
 def chosen(flow: Any, integrator: Any, key: Any) -> Any:
-    """Return the integrator for a flow: the one given, by default `Diffrax()`, or a stochastic one that holds the key.
+    """Choose the integrator for a flow: the given one, `Diffrax()`, or for noise a stochastic one with the key.
 
     Raises:
-        ValueError: for noise without a key or the other way round, and for a scheme of the other calculus.
+        ValueError: for noise without a key, a key without noise, or a scheme for the other calculus.
     """
     if not isinstance(flow, NoisyFlow):
         if key is not None:
@@ -162,7 +162,7 @@ def chosen(flow: Any, integrator: Any, key: Any) -> Any:
             raise ArgumentError("integrator", "be one for a flow without noise, such as `Diffrax()`", f"is {kind}")
         return Diffrax() if integrator is None else integrator
     if key is None:
-        raise ArgumentError("key", "be a random key such as `stream(0, 'name')` for a flow with noise", "is missing")
+        raise ArgumentError("key", "be given for a flow with noise, such as `random_key(0, 'name')`", "is missing")
     if integrator is None:
         integrator = EulerMaruyama() if flow.calculus == "ito" else EulerHeun()
     if not isinstance(integrator, AbstractStochastic) or integrator.calculus != flow.calculus:
@@ -173,7 +173,7 @@ def chosen(flow: Any, integrator: Any, key: Any) -> Any:
 
 
 def chosen_for_all(flows: Sequence[Any], integrator: Any, key: Any) -> Any:
-    """Return the integrator for all flows of an ensemble, as `chosen` does; raise `ValueError` for both calculi."""
+    """Choose the integrator for all flows of an ensemble, as `chosen` does; raise `ValueError` for mixed calculi."""
     found = [chosen(flow, integrator, key) for flow in flows]
     if len({type(one) for one in found}) > 1:
         raise ArgumentError("flow", "hold noise of one calculus or none", "holds several")
@@ -181,7 +181,7 @@ def chosen_for_all(flows: Sequence[Any], integrator: Any, key: Any) -> Any:
 
 
 def of_members(integrator: AbstractIntegrator, members: Any) -> AbstractIntegrator:
-    """Return the integrator for some members of an ensemble: one for noise holds the key of each."""
+    """The integrator for some members of an ensemble; a stochastic one gets a key for each of them."""
     if not isinstance(integrator, AbstractStochastic):
         return integrator
     fold = lambda member: jax.random.fold_in(integrator.key, member)
@@ -195,7 +195,7 @@ def _sum(x: State, *terms: tuple[Any, State]) -> State:
 
 
 def _checked(scheme: AbstractStochastic, flow: AbstractFlow, y0: State, ts: Times) -> tuple[NoisyFlow, int]:
-    """Return the flow and the number of steps between two output times."""
+    """Check a flow with noise, and return it with the number of steps between two output times."""
     if not isinstance(flow, NoisyFlow):
         raise ArgumentError("flow", f"be a NoisyFlow for `{type(scheme).__name__}`", f"is a {type(flow).__name__}")
     if scheme.key is None:
@@ -207,7 +207,7 @@ def _checked(scheme: AbstractStochastic, flow: AbstractFlow, y0: State, ts: Time
 
 
 class _Run(eqx.Module):
-    """A run on its way: its state, whether it goes on, how it ended, its steps, largest defect and last time."""
+    """A run in progress: state, outcome so far, number of steps, largest defect, and last time."""
 
     x: State
     outcome: Array
@@ -217,7 +217,7 @@ class _Run(eqx.Module):
 
 
 def _path(scheme: AbstractStochastic, flow: NoisyFlow, key: Any, y0: State, ts: Array) -> Callable[..., Any]:
-    """Return a function of the number of a step and of its two ends: the increment of the Brownian motions."""
+    """Function that returns the Brownian increment of a step from the step's number and its two ends."""
     shapes = flow.increment_shapes(ts[0], y0)
     if scheme.path_resolution is not None:
         tree = dfx.VirtualBrownianTree(ts[0], ts[-1], tol=scheme.path_resolution, shape=shapes, key=key)
@@ -233,7 +233,7 @@ def _path(scheme: AbstractStochastic, flow: NoisyFlow, key: Any, y0: State, ts: 
 
 
 def _solve(scheme: Any, flow: Any, key: Any, y0: State, ts: Array, steps: int, fn: Any) -> tuple[Any, State, Stats]:
-    """Return `fn(t, x)` at `ts`, the last state and statistics."""
+    """Evaluate `fn(t, x)` at `ts`; also the final state and statistics."""
     increment = _path(scheme, flow, key, y0, ts)
 
     def one(run: _Run, where: tuple[Any, ...]) -> tuple[_Run, None]:
@@ -256,7 +256,7 @@ def _solve(scheme: Any, flow: Any, key: Any, y0: State, ts: Array, steps: int, f
 
 
 def _after(flow: NoisyFlow, run: _Run, y: State, end: Any) -> _Run:
-    """Return a run after a step to the ambient point `y`; one that has ended keeps NaN."""
+    """The run after a step to the ambient point `y`; a run that has ended stays NaN."""
     x = flow.space.project(y)
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(x)]))
     left = (flow.space.defect(x) > OFF_SPACE) | flow.outside(x)

@@ -1,4 +1,4 @@
-"""Symplectic integration of separable Hamiltonian systems: Stoermer-Verlet, and Yoshida's composition of it."""
+"""Symplectic integration of separable Hamiltonian systems by Stoermer-Verlet or Yoshida's fourth-order method."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
-OUTER = 1 / (2 - 2 ** (1 / 3))  # the first and the last of Yoshida's three steps, in units of the whole one
+OUTER = 1 / (2 - 2 ** (1 / 3))  # first and last of Yoshida's three substeps, relative to the whole step
 SUBSTEPS = {2: (1.0,), 4: (OUTER, 1 - 2 * OUTER, OUTER)}
 
 
@@ -37,15 +37,15 @@ def _order(value: Any) -> int:
 
 
 class Symplectic(AbstractIntegrator):
-    r"""A symplectic method of fixed steps for $H(q, p, t) = T(p) + V(q, t)$: energies stay bounded for long times.
+    r"""A fixed-step symplectic method for $H(q, p, t) = T(p) + V(q, t)$: the energy error stays bounded.
 
-    The first half of the last axis of a state is q, the second half is p, as in `Pendulum` and `HenonHeiles`. It needs
-    a flow in Euclidean space of the form $\dot q = a(p)$, $\dot p = b(t, q)$, which is checked at the start and at a
-    point away from it. Steps are those of Stoermer and Verlet (order 2), or three of them by Yoshida (order 4).
+    The first half of the last axis of a state is q, and the second half is p, as in `Pendulum` and `HenonHeiles`. The
+    flow must be in Euclidean space and of the form $\dot q = a(p)$, $\dot p = b(t, q)$, which is checked at the start
+    and at a point away from it. Steps are Stoermer-Verlet steps (order 2), or three of them by Yoshida (order 4).
 
-    Between two output times the steps are equal, as many in every interval as the longest one needs so that none is
-    longer than `step_size`, in the flow's time unit. Jumps of the field are not stepped to. There is no error control;
-    `error_estimate` solves again with steps for a tenth of the error.
+    All output intervals have the same number of equal steps, chosen so that none is longer than `step_size`, in the
+    flow's time unit. Steps do not stop at jumps of the field. There is no error control; `error_estimate` solves again
+    with steps for a tenth of the error.
 
     Source: H. Yoshida, Construction of higher order symplectic integrators, Phys. Lett. A 150 (1990).
     """
@@ -55,11 +55,11 @@ class Symplectic(AbstractIntegrator):
 
     @property
     def batched(self) -> bool:
-        """Whether many starts can be solved together: yes."""
+        """True: many initial states can be solved together."""
         return True
 
     def step(self, flow: AbstractFlow, t: Time, h: Scalar, x: Array) -> Array:
-        """Return the state after a step of length `h`."""
+        """State after a step of length `h`."""
         q, p = jnp.split(x, 2, axis=-1)
         velocity = lambda t: jnp.split(flow.velocity(t, jnp.concatenate([q, p], axis=-1)), 2, axis=-1)
         for share in SUBSTEPS[self.order]:
@@ -71,11 +71,11 @@ class Symplectic(AbstractIntegrator):
         return jnp.concatenate([q, p], axis=-1)
 
     def tightened(self, factor: float = 10.0) -> "Symplectic":
-        """Return the method with the steps for errors that are smaller by a factor."""
+        """The same method with steps for errors that are smaller by a factor."""
         return dataclasses.replace(self, step_size=self.step_size / factor ** (1 / self.order))
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the states at `ts`, and statistics; NaN from the first state on that is not finite."""
+        """Solve for the states at `ts`, and statistics; NaN from the first state that is not finite."""
         steps = _checked(self, flow, y0, ts)
         announce_steps(steps * (len(ts) - 1), self.step_size)
         ys, _, stats = _integrate(self, without_periods(flow), y0, jnp.asarray(ts), steps)
@@ -90,7 +90,7 @@ class Symplectic(AbstractIntegrator):
         *,
         coordinates: Coordinates = unchanged,
     ) -> tuple[Any, State, Stats]:
-        """Return `fn(t, x)` at `ts`, the last state and statistics for each start, in one program."""
+        """Evaluate `fn(t, x)` at `ts` for each initial state in one program; also final states and statistics."""
         if coordinates is not unchanged:
             raise ArgumentError("coordinates", "be left out for a symplectic method", "is given")
         first = jax.tree.map(lambda y: jnp.asarray(y[0]), y0s)
@@ -101,12 +101,12 @@ class Symplectic(AbstractIntegrator):
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
-        """Raise `ValueError`: there is no dense output between the steps."""
+        """Raise `ValueError`, because there is no dense output between the steps."""
         raise ArgumentError("integrator", "locate events", "is Symplectic, which has no dense output")
 
 
 def _checked(method: Symplectic, flow: AbstractFlow, y0: State, ts: Times) -> int:
-    """Return the number of steps between two output times; raise `ValueError` for a flow that has no such splitting."""
+    """Number of steps between two output times; raise `ValueError` for a flow that is not separable."""
     if not isinstance(flow.space, Euclidean):
         must = "be one in Euclidean space for `Symplectic`"
         raise ArgumentError("flow", must, f"is on {type(flow.space).__name__}")
@@ -126,8 +126,8 @@ def _checked(method: Symplectic, flow: AbstractFlow, y0: State, ts: Times) -> in
 
 @eqx.filter_jit
 def _mixed(flow: AbstractFlow, t: Array, x: Array) -> tuple[Array, Array]:
-    """Return whether q' depends on q or t, and whether p' depends on p, by derivatives at a start and beside it."""
-    waves = jnp.cos(jnp.arange(1.0, x.size + 1)).reshape(x.shape).astype(x.dtype)  # in no special direction
+    """Whether q' depends on q or t, and whether p' depends on p, by derivatives at the start and away from it."""
+    waves = jnp.cos(jnp.arange(1.0, x.size + 1)).reshape(x.shape).astype(x.dtype)  # a generic direction
     half = x.shape[-1] // 2
     beside = x + (1 + jnp.max(jnp.abs(x))) * waves
     of_p, of_q = waves.at[..., :half].set(0), waves.at[..., half:].set(0)
@@ -143,7 +143,7 @@ def _mixed(flow: AbstractFlow, t: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _solve(method: Symplectic, flow: AbstractFlow, y0: Array, ts: Array, steps: int, fn: Any) -> tuple[Any, Any, Stats]:
-    """Return `fn(t, x)` at `ts`, the last state and statistics."""
+    """Evaluate `fn(t, x)` at `ts`; also the final state and statistics."""
 
     def one(x: Array, ends: tuple[Array, Array]) -> tuple[Array, None]:
         return method.step(flow, ends[0], ends[1] - ends[0], x), None

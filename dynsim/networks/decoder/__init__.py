@@ -1,1 +1,1 @@
-"""Decoder-only transformers, loaders of trained weights, tokenizers, and the attention of a network as a token flow."""
+"""Decoder-only transformers, pretrained weights, tokenizers, and a network's attention as a token flow."""

@@ -1,4 +1,4 @@
-"""The attention of a trained network as a token flow: P and U as schedules that are constant in each layer."""
+"""The attention of a trained network as a token flow, with P and U constant in each layer."""
 
 import math
 
@@ -13,12 +13,12 @@ from dynsim.systems.tokens.interactions.masks import Causal
 def attention_schedules(
     transformer: Transformer, *, duration: float = 1.0, periodic: bool = True
 ) -> tuple[PiecewiseConstant, PiecewiseConstant]:
-    r"""Return P and U of every layer and head, $P_h = W_Q^\top W_K / \sqrt{m}$ and $U_h = W_O W_V$, m the heads' size.
+    r"""P and U of every layer and head, $P_h = W_Q^\top W_K / \sqrt{m}$ and $U_h = W_O W_V$, m the heads' size.
 
-    Each layer has the length `duration`, in the time unit of the flow; periodic schedules repeat after the last layer.
+    Each layer lasts for `duration`, in the time unit of the flow; periodic schedules repeat after the last layer.
     Without biases and rotary embedding, $\langle x_i, P_h x_j \rangle$ is the attention score of the normalised tokens
-    i and j in the network. Omitted are all biases, the rotary embedding (P is that at relative position 0), the
-    normalisation layers with their gains, and the feed-forward layers.
+    i and j in the network. The schedules ignore all biases, the rotary embedding (P is taken at relative position 0),
+    the normalisation layers with their gains, and the feed-forward layers.
 
     Source: CONSENSUS, Section 7.5 (repeated passes through the same network).
     """
@@ -32,10 +32,10 @@ def attention_schedules(
 def attention_flow(
     transformer: Transformer, *, duration: float = 1.0, periodic: bool = True, scale: float | None = None
 ) -> TokenFlow:
-    r"""Return the flow (7) with the P and U of the network: causal attention, on the unit sphere.
+    r"""Build the flow (7) with the P and U of a network: causal attention on the unit sphere.
 
-    It omits what `attention_schedules` omits. Its tokens have norm 1, whereas the normalised tokens in the network have
-    norm about $\sqrt d$ (times the gains). `scale` is the factor of the velocity in (7), by default $1/\sqrt d$.
+    It ignores what `attention_schedules` ignores. Its tokens have norm 1, whereas the normalised tokens in the network
+    have norm about $\sqrt d$ (times the gains). `scale` is the factor of the velocity in (7), by default $1/\sqrt d$.
 
     Source: CONSENSUS, eq. (7).
     """

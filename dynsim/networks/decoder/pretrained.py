@@ -1,4 +1,4 @@
-"""Loading of trained weights from files in three layouts, recognised by the names of their tensors."""
+"""Load trained weights from files in three layouts, recognised by the names of their tensors."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,14 +22,14 @@ NANO = ("layers", "heads", "dim", "vocab", "block")
 
 @dataclass(frozen=True)
 class Tensors:
-    """The tensors of a file by name; methods raise `ValueError` for one that is missing, misshapen or not finite."""
+    """Tensors of a file by name; methods raise `ValueError` for a missing, misshapen or non-finite tensor."""
 
     arrays: Mapping[str, np.ndarray]
     file: str
     dtype: DTypeLike = np.float64
 
     def raw(self, name: str, *shape: int | None) -> np.ndarray:
-        """Return the tensor `name` as it is stored, of the given shape, in which None stands for any size."""
+        """The tensor `name` as stored, with the given shape, in which None stands for any size."""
         must = f"be a file with a tensor `{name}` of shape {_written(shape)}"
         if name not in self.arrays:
             raise ArgumentError("path", must, f"`{self.file}` has none of this name")
@@ -39,17 +39,18 @@ class Tensors:
         return array
 
     def take(self, name: str, *shape: int | None) -> Weights:
-        """Return the tensor `name` as finite numbers of type `dtype`."""
+        """The tensor `name` as finite numbers of dtype `dtype`."""
         array = self.raw(name, *shape)
         must = f"be a file with finite numbers in the tensor `{name}`"
-        if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer)):  # bfloat16 is floating
+        # bfloat16 counts as floating
+        if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer)):
             raise ArgumentError("path", must, f"in `{self.file}` it is of type {array.dtype}")
         if not np.all(np.isfinite(array)):
             raise ArgumentError("path", must, f"in `{self.file}` it has an entry that is not")
         return jnp.asarray(array, self.dtype)
 
     def sizes(self, names: tuple[str, ...]) -> dict[str, int]:
-        """Return the entries of the tensor `config`, positive integers, by the given names."""
+        """Entries of the tensor `config`, positive integers, by the given names."""
         values = np.asarray(self.take("config", len(names)))
         if np.any(values < 1) or np.any(values != np.floor(values)):
             must = "be a file with positive whole numbers in the tensor `config`"
@@ -58,7 +59,7 @@ class Tensors:
 
 
 def read_tensors(path: str | Path, *, dtype: DTypeLike = np.float64) -> Tensors:
-    """Return the tensors of an `.npz` or `.safetensors` file; raise `ValueError` if it cannot be read."""
+    """Read the tensors of an `.npz` or `.safetensors` file; raise `ValueError` if this fails."""
     path = Path(path)
     if path.suffix not in (".npz", ".safetensors"):
         raise ArgumentError("path", "end in `.npz` or `.safetensors`", f"is `{path}`")
@@ -69,19 +70,19 @@ def read_tensors(path: str | Path, *, dtype: DTypeLike = np.float64) -> Tensors:
 
 
 def load_transformer(path: str | Path, *, heads: int | None = None, dtype: DTypeLike = np.float64) -> Transformer:
-    """Return the network in the file `path`, `.npz` or `.safetensors`.
+    """Load a transformer from an `.npz` or `.safetensors` file.
 
-    Three layouts are known: that of llama2.c's "stories260K" (`tok_emb`, `wq`, ...), that of minGPT's "gpt-nano"
-    (`wte_w`, `h_0_attn_c_attn_w`, ...), and that of GPT-2 at Hugging Face (`wte.weight`, `h.0.attn.c_attn.weight`, ...,
-    with or without the prefix `transformer.`).
+    Three layouts are supported: llama2.c's "stories260K" (`tok_emb`, `wq`, ...), minGPT's "gpt-nano" (`wte_w`,
+    `h_0_attn_c_attn_w`, ...), and GPT-2 as on Hugging Face (`wte.weight`, `h.0.attn.c_attn.weight`, ..., with or
+    without the prefix `transformer.`).
 
     Args:
-        path: The file.
-        heads: The number of heads, which a file in the GPT-2 layout does not contain; by default d // 64.
-        dtype: The type of all weights.
+        path: the file.
+        heads: the number of heads, which a file in the GPT-2 layout does not contain; by default d // 64.
+        dtype: the dtype of all weights.
 
     Raises:
-        ValueError: The file is missing, damaged or of another layout, or a tensor is missing, of a wrong shape, or not
+        ValueError: if the file is missing, damaged or of another layout, or a tensor is missing, misshapen or not
             finite.
     """
     tensors = read_tensors(path, dtype=dtype)
@@ -212,6 +213,7 @@ def _read_safetensors(path: Path) -> dict[str, np.ndarray]:
         raise ArgumentError("path", must, f"is `{path.name}`") from None
     try:
         return load_file(path)
-    except (SafetensorError, OSError, KeyError, TypeError, AttributeError) as error:  # the last three: unknown types
+    # the last three are raised for unknown dtypes
+    except (SafetensorError, OSError, KeyError, TypeError, AttributeError) as error:
         but = f"`{path}` is not ({reason(error)})"
         raise ArgumentError("path", "be a complete safetensors file", but) from None

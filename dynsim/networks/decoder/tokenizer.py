@@ -33,7 +33,7 @@ class Tokenizer:
     numbers: dict[bytes, int] = field(init=False, repr=False)
 
     def __post_init__(self):
-        """Number the pieces; equal pieces have the number of the first."""
+        """Index the pieces; equal pieces get the index of the first."""
         if len(self.scores) != len(self.pieces) or len(self.pieces) < FIRST_BYTE + 256:
             must = f"have one score for each of at least {FIRST_BYTE + 256} pieces"
             raise ArgumentError("pieces", must, f"has {len(self.pieces)} pieces and {len(self.scores)} scores")
@@ -41,10 +41,11 @@ class Tokenizer:
         object.__setattr__(self, "numbers", numbers)
 
     def encode(self, text: str) -> np.ndarray:
-        """Return the tokens of `text`, preceded by the token `BEGIN`.
+        """Encode `text` as tokens, preceded by the token `BEGIN`.
 
-        A space is prepended. Characters without a piece become their bytes in UTF-8. Then the adjacent pair whose
-        concatenation is the piece of the highest score, the leftmost of several, is merged, until no pair can be.
+        A space is prepended. Characters without a piece become their bytes in UTF-8. Then, repeatedly, the adjacent
+        pair whose concatenation is the piece with the highest score is merged, the leftmost one among ties, until no
+        pair is a piece.
         """
         spaced = f" {text}" if text else ""
         ids = [i for character in spaced for i in self._spelled(character.encode())]
@@ -53,7 +54,7 @@ class Tokenizer:
         return np.array([BEGIN, *ids])
 
     def decode_bytes(self, ids: ArrayLike) -> bytes:
-        """Return the bytes of the tokens without `BEGIN`, `END` and the space that follows `BEGIN`."""
+        """Bytes of the tokens, without `BEGIN`, `END` and the space that follows `BEGIN`."""
         numbers = np.asarray(ids)
         if numbers.ndim != 1:
             raise ArgumentError("ids", "be one sequence of tokens", f"has shape {numbers.shape}")
@@ -64,7 +65,7 @@ class Tokenizer:
         return b"".join(self._bytes(after, i) for after, i in pairs if i not in (BEGIN, END))
 
     def decode(self, ids: ArrayLike) -> str:
-        """Return the text of the tokens; bytes that are not valid UTF-8 become U+FFFD."""
+        """Decode tokens to text; bytes that are not valid UTF-8 become U+FFFD."""
         return self.decode_bytes(ids).decode(errors="replace")
 
     def _spelled(self, character: bytes) -> list[int]:
@@ -88,7 +89,7 @@ class Tokenizer:
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:
-    """Return the tokenizer in an `.npz` file with `vocab`, `vocab_len` and `vocab_score`, such as stories260K's."""
+    """Load a tokenizer from an `.npz` file with `vocab`, `vocab_len` and `vocab_score`, such as stories260K's."""
     tensors = read_tensors(path)
     vocabulary = tensors.raw("vocab", None)
     if vocabulary.dtype.kind != "S":
@@ -102,7 +103,7 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
 
 
 def encode_letters(text: str) -> np.ndarray:
-    """Return the tokens of a word in the letters A, B, C, the alphabet of gpt-nano; raise `ValueError` for another."""
+    """Encode a word in the letters A, B, C, gpt-nano's alphabet; raise `ValueError` for other letters."""
     unknown = [letter for letter in text if letter not in LETTERS]
     if unknown or not text:
         must = "be a word in the letters A, B and C"
@@ -111,7 +112,7 @@ def encode_letters(text: str) -> np.ndarray:
 
 
 def decode_letters(ids: ArrayLike) -> str:
-    """Return the word in the letters A, B, C of these tokens."""
+    """Decode tokens to a word in the letters A, B, C."""
     numbers = np.asarray(ids)
     check_ids("ids", numbers, len(LETTERS))
     return "".join(LETTERS[i] for i in numbers.tolist())

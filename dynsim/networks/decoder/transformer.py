@@ -1,4 +1,4 @@
-"""A decoder-only transformer: pre-norm blocks of causal attention and a feed-forward part, and its layers as a map."""
+"""A decoder-only transformer: pre-norm blocks of causal attention and feed-forward layers, also as a map."""
 
 import math
 from typing import TypeVar
@@ -30,7 +30,7 @@ class LayerNorm(eqx.Module):
     epsilon: float = eqx.field(static=True, default=1e-5)
 
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the normalised tokens."""
+        """Normalised tokens."""
         z = x - jnp.mean(x, axis=-1, keepdims=True)
         variance = jnp.mean(z**2, axis=-1, keepdims=True)
         return z / jnp.sqrt(variance + self.epsilon) * self.gain[None] + self.bias[None]
@@ -43,7 +43,7 @@ class RMSNorm(eqx.Module):
     epsilon: float = eqx.field(static=True, default=1e-5)
 
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the normalised tokens."""
+        """Normalised tokens."""
         square = jnp.mean(x**2, axis=-1, keepdims=True)
         return x / jnp.sqrt(square + self.epsilon) * self.gain[None]
 
@@ -72,7 +72,7 @@ class Attention(eqx.Module):
             raise ArgumentError("query", "have heads of even size to be rotated", f"has heads of size {width}")
 
     def weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
-        """Return the weight `weights[h, i, j]` that token i places on token j in head h; rows sum to one."""
+        """Attention weights, `weights[h, i, j]` from token i to token j in head h; rows sum to one."""
         q, k = projected(self.query, self.query_bias, x), projected(self.key, self.key_bias, x)
         if self.rotary_base is not None:
             q, k = rotated(q, self.rotary_base), rotated(k, self.rotary_base)
@@ -80,14 +80,14 @@ class Attention(eqx.Module):
         return jax.nn.softmax(Causal().hide(scores), axis=-1)
 
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the output of attention, which the block adds to the tokens."""
+        """Output of attention, which the block adds to the tokens."""
         mixed = jnp.einsum("hij,hjm->him", self.weights(x), projected(self.value, self.value_bias, x))
         out = jnp.einsum("him,hdm->id", mixed, self.output)
         return out if self.output_bias is None else out + self.output_bias[None]
 
 
 class GeluMLP(eqx.Module):
-    """A feed-forward layer: two affine maps with a GELU between them, in its tanh approximation (GPT-2) or exact."""
+    """A feed-forward layer: two affine maps with a GELU between them, exact or in GPT-2's tanh approximation."""
 
     inner: Float[Array, "hidden d"]
     inner_bias: Float[Array, " hidden"]
@@ -96,7 +96,7 @@ class GeluMLP(eqx.Module):
     exact: bool = eqx.field(static=True, default=False)
 
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return what the layer adds to the tokens."""
+        """The contribution of the layer to the tokens."""
         z = jax.nn.gelu(x @ self.inner.T + self.inner_bias[None], approximate=not self.exact)
         return z @ self.outer.T + self.outer_bias[None]
 
@@ -109,7 +109,7 @@ class SwiGLU(eqx.Module):
     down: Float[Array, "d hidden"]
 
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return what the layer adds to the tokens."""
+        """The contribution of the layer to the tokens."""
         return (jax.nn.silu(x @ self.gate.T) * (x @ self.up.T)) @ self.down.T
 
 
@@ -122,7 +122,7 @@ class Block(eqx.Module):
     feedforward: GeluMLP | SwiGLU
 
     def __call__(self, x: Float[Array, "n d"], *, feedforward: bool = True) -> Float[Array, "n d"]:
-        """Return the tokens after the layer; with `feedforward=False` after its attention only."""
+        """Tokens after the layer, or after only its attention with `feedforward=False`."""
         x = x + self.attention(self.attention_norm(x))
         return x + self.feedforward(self.feedforward_norm(x)) if feedforward else x
 
@@ -130,7 +130,7 @@ class Block(eqx.Module):
 class Transformer(eqx.Module):
     """A decoder: embeddings of tokens and positions, a stack of layers, and an unembedding.
 
-    Its state is the residual stream x, of shape (n, d); weights are converted to the type of x.
+    Its state is the residual stream x, of shape (n, d). Weights are converted to the dtype of x.
     """
 
     token_embedding: Float[Array, "vocabulary d"]
@@ -141,7 +141,7 @@ class Transformer(eqx.Module):
     context: int = eqx.field(static=True)
 
     def __check_init__(self):
-        """Raise `ValueError` for a network without layers or with fewer positions than its context."""
+        """Raise `ValueError` for a network without layers, or with fewer positions than its context."""
         if not self.blocks:
             raise ArgumentError("blocks", "hold at least one layer", "is empty")
         table = self.position_embedding
@@ -151,13 +151,13 @@ class Transformer(eqx.Module):
             raise ArgumentError("context", must, f"is {self.context}")
 
     def embed(self, ids: ArrayLike) -> Float[Array, "n d"]:
-        """Return the embedded tokens `ids`, at most `context` of them: the state before the first layer."""
+        """Embed the tokens `ids`, at most `context` of them: the state before the first layer."""
         return self._embedded(self._checked("ids", ids))
 
     def apply_layers(self, x: Tokens, *, passes: Step = 1, feedforward: bool = True) -> Float[Array, "n d"]:
-        """Return the state after `passes` forward passes through all layers, with or without their feed-forward parts.
+        """State after `passes` forward passes through all layers, with or without their feed-forward parts.
 
-        The output of the last layer is the input of the first one; `embed` adds the positions, once.
+        The output of the last layer is the input of the first one. `embed` adds the positions only once.
         """
         _check_passes(passes)
         blocks = _cast(self.blocks, x.dtype)
@@ -170,7 +170,7 @@ class Transformer(eqx.Module):
         return jax.lax.fori_loop(0, passes, once, jnp.asarray(x))
 
     def states(self, x: Tokens, *, feedforward: bool = True) -> Float[Array, "layers n d"]:
-        """Return the state after every layer of one forward pass."""
+        """State after every layer of one forward pass."""
         x, path = jnp.asarray(x), []
         for block in _cast(self.blocks, x.dtype):
             x = block(x, feedforward=feedforward)
@@ -178,18 +178,18 @@ class Transformer(eqx.Module):
         return jnp.stack(path)
 
     def logits(self, x: Tokens) -> Float[Array, "n vocabulary"]:
-        """Return the logits of the next token at every position."""
+        """Logits of the next token at every position."""
         norm, U = _cast((self.final_norm, self.unembedding), x.dtype)
         return norm(jnp.asarray(x)) @ U.T
 
     def greedy(
         self, prompt_ids: ArrayLike, num_tokens: int, *, passes: Step = 1, feedforward: bool = True
     ) -> Int[Array, " total"]:
-        """Return the prompt followed by `num_tokens` tokens, each the most likely one after those before it.
+        """Continue a prompt by `num_tokens` tokens, each the most likely next one.
 
         Every token takes `passes` forward passes. The prompt and all but the last new token must fit into `context`.
-        Of equal logits the first counts. Compiles once for each total length; traced prompts (under `vmap`) are not
-        checked against the vocabulary.
+        Among equal logits the first counts. The function is compiled once for each total length. Traced prompts (under
+        `vmap`) are not checked against the vocabulary.
 
         Raises:
             ValueError: if the prompt is empty or too long, has a token outside the vocabulary, or `num_tokens` or
@@ -198,7 +198,7 @@ class Transformer(eqx.Module):
         prompt = self._checked("prompt_ids", prompt_ids)
         most = self.context - prompt.shape[0] + 1  # the last new token is not an input
         if not 1 <= num_tokens <= most:
-            must = f"lie between 1 and {most}, what a context of {self.context} leaves after {prompt.shape[0]} tokens"
+            must = f"lie between 1 and {most} for a context of {self.context} and a prompt of {prompt.shape[0]} tokens"
             raise ArgumentError("num_tokens", must, f"is {num_tokens}")
         _check_passes(passes)
         ids = jnp.concatenate([prompt, jnp.zeros(num_tokens, prompt.dtype)])
@@ -227,7 +227,7 @@ class TransformerMap(AbstractMap):
     space: AbstractSpace = Euclidean()
 
     def step(self, k: Step, x: State) -> State:
-        """Return the state after layer `k`."""
+        """State after layer `k`."""
         blocks = _cast(self.transformer.blocks, x.dtype)
         layers = [lambda x, block=block: block(x, feedforward=self.feedforward) for block in blocks]
         return jax.lax.switch(jnp.asarray(k) % len(layers), layers, x)
@@ -247,7 +247,7 @@ def check_ids(name: str, ids: np.ndarray, vocabulary: int) -> None:
 def _continued(
     transformer: Transformer, ids: Int[Array, " total"], start: Step, passes: Step, feedforward: bool
 ) -> Int[Array, " total"]:
-    """Return `ids` with tokens generated from `start` on; attention is causal, so that later zeros have no effect."""
+    """Fill `ids` with tokens generated from `start` on; since attention is causal, later zeros have no effect."""
 
     def extend(i: Array, ids: Array) -> Array:
         x = transformer.apply_layers(transformer._embedded(ids[:-1]), passes=passes, feedforward=feedforward)
@@ -258,13 +258,13 @@ def _continued(
 
 
 def projected(W: Float[Array, "heads head_dim d"], b: Float[Array, "heads head_dim"] | None, x: Tokens) -> Heads:
-    """Return the queries, keys or values of all heads, W_h x_i + b_h."""
+    """Queries, keys or values of all heads, W_h x_i + b_h."""
     y = jnp.einsum("hmd,nd->hnm", W, x)
     return y if b is None else y + b[:, None]
 
 
 def rotated(x: Heads, base: float) -> Heads:
-    """Return queries or keys with the rotary embedding; see `Attention`."""
+    """Queries or keys with the rotary embedding applied; see `Attention`."""
     n, width = x.shape[1:]
     angle = np.arange(n)[:, None] * base ** (-np.arange(0, width, 2) / width)
     c, s = (jnp.asarray(turn, x.dtype)[None] for turn in (np.cos(angle), np.sin(angle)))

@@ -1,1 +1,1 @@
-"""A classifier of sentences whose prototype layer grows heads along the directed part of its attention."""
+"""A sentence classifier whose prototype layer grows heads along the directed part of its attention."""

@@ -1,4 +1,4 @@
-"""A small classifier of sentences: embedding, one layer of attention, growing prototypes, and a mean over the words."""
+"""A small sentence classifier: embedding, one attention layer, growing prototypes, and a mean over the words."""
 
 import math
 from typing import NamedTuple
@@ -16,11 +16,11 @@ from dynsim.networks.decoder.transformer import LayerNorm, projected
 from dynsim.networks.growing.layer import GrowingLayer
 from dynsim.networks.multirate.layers import draw_matrix
 
-HIDDEN = -1e9  # the score of padding; finite, so that a sentence without words has a derivative
+HIDDEN = -1e9  # score of padding; finite, so that a sentence without words has a derivative
 
 
 class SentenceAttention(eqx.Module):
-    """Attention between all words of a sentence, in both directions, without biases; padding has no weight."""
+    """Bidirectional attention between all words of a sentence, without biases; padding has no weight."""
 
     query: Float[Array, "heads head_dim d"]
     key: Float[Array, "heads head_dim d"]
@@ -29,29 +29,29 @@ class SentenceAttention(eqx.Module):
 
     @property
     def interaction(self) -> Float[Array, "d d"]:
-        """The attention product M = W_Q W_K^T with all heads side by side, the sum of the products of the heads."""
+        """The attention product M = W_Q W_K^T, summed over the heads."""
         return jnp.einsum("hmi,hmj->ij", self.query, self.key)
 
     def weights(self, x: Float[Array, "n d"], counted: Bool[Array, " n"]) -> Float[Array, "heads n n"]:
-        """Return the weight `weights[h, i, j]` that token i gives to token j in head h; rows sum to one."""
+        """Attention weights, `weights[h, i, j]` from token i to token j in head h; rows sum to one."""
         q, k = projected(self.query, None, x), projected(self.key, None, x)
         scores = jnp.einsum("him,hjm->hij", q, k) / math.sqrt(q.shape[-1])
         return jax.nn.softmax(jnp.where(counted[None, None], scores, HIDDEN), axis=-1)
 
     def __call__(self, x: Float[Array, "n d"], counted: Bool[Array, " n"]) -> Float[Array, "n d"]:
-        """Return what attention adds to the tokens."""
+        """The contribution of attention to the tokens."""
         mixed = jnp.einsum("hij,hjm->him", self.weights(x, counted), projected(self.value, None, x))
         return jnp.einsum("him,hdm->id", mixed, self.output)
 
 
 class Reading(NamedTuple):
-    """What the classifier makes of a sentence.
+    """Output of the classifier for a sentence.
 
     Attributes:
-        logit: of the label 1.
+        logit: the logit of the label 1.
         inputs: the tokens X that attention reads.
         embeddings: the tokens z that the prototypes read.
-        counted: which of them are no padding.
+        counted: which of them are not padding.
     """
 
     logit: Float[Array, ""]
@@ -61,7 +61,7 @@ class Reading(NamedTuple):
 
 
 class SentenceClassifier(eqx.Module):
-    r"""A transformer with one layer, in which growing prototypes take the place of the feed-forward part.
+    r"""A one-layer transformer in which growing prototypes replace the feed-forward part.
 
     $$
         x \leftarrow x + \mathrm{Attention}(\mathrm{LN}_1(x)), \qquad z = \mathrm{LN}_2(x), \qquad
@@ -75,14 +75,14 @@ class SentenceClassifier(eqx.Module):
 
     Attributes:
         embedding: one row for each word; row 0 is padding.
-        positions: one row for each place in a sentence.
+        positions: one row for each position in a sentence.
         attention_norm: LN_1.
-        attention: of several heads; not the heads that grow.
+        attention: attention with several heads, which are not the heads that grow.
         layer_norm: LN_2.
         layer: the growing prototypes.
-        weight: of the linear read-out.
-        bias: of the linear read-out.
-        dropout: the share of coordinates that are dropped in training.
+        weight: the weight of the linear read-out.
+        bias: the bias of the linear read-out.
+        dropout: the fraction of coordinates that are dropped in training.
     """
 
     embedding: Float[Array, "words d"]
@@ -96,7 +96,7 @@ class SentenceClassifier(eqx.Module):
     dropout: float = eqx.field(static=True)
 
     def encode(self, ids: Int[Array, " n"], key: Key | None = None) -> tuple[Array, Array, Array]:
-        """Return the tokens X that attention reads, the tokens x after it, and the embeddings z; as `__call__`."""
+        """Tokens X that attention reads, tokens x after attention, and embeddings z of a sentence."""
         first, second = (None, None) if key is None else jax.random.split(key)
         x = self._dropped(self.embedding[ids] + self.positions, first)
         inputs = self.attention_norm(x)
@@ -104,7 +104,7 @@ class SentenceClassifier(eqx.Module):
         return inputs, x, self.layer_norm(x)
 
     def __call__(self, ids: Int[Array, " n"], key: Key | None = None) -> Reading:
-        """Return what the classifier makes of a sentence; with a key in training, with dropout."""
+        """Classify a sentence; with a key, dropout is applied as in training."""
         below, added, read = (None, None, None) if key is None else jax.random.split(key, 3)
         inputs, x, z = self.encode(ids, below)
         x = x + self._dropped(self.layer(z), added)
@@ -130,9 +130,9 @@ def draw_classifier(
     scale: float = 0.1,
     dtype: DTypeLike = jnp.float32,
 ) -> SentenceClassifier:
-    """Return a classifier before training: normal matrices of variance 1 / inputs, embeddings of deviation `scale`.
+    """Initialise a classifier: normal matrices of variance 1 / inputs, embeddings of standard deviation `scale`.
 
-    The paper does not give its initialisation.
+    The paper does not specify its initialisation.
 
     Raises:
         ValueError: if a number is not positive, `heads` does not divide the dimension, or dropout is not in [0, 1).

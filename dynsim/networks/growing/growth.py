@@ -1,4 +1,4 @@
-"""Growth and pruning of the heads of a classifier, between two steps of its training (NumPy: not for `jit`)."""
+"""Growth and pruning of the heads of a classifier, between two training steps (NumPy: not for `jit`)."""
 
 from typing import Any, NamedTuple
 
@@ -17,14 +17,14 @@ from dynsim.systems.growing.transitions import bank_along, directional_energy, p
 
 
 class Sample(NamedTuple):
-    """Tokens of sentences without their padding: those that attention reads, and those that prototypes read."""
+    """Tokens of sentences without padding, as read by attention and as read by the prototypes."""
 
     inputs: Float[np.ndarray, "n d"]
     embeddings: Float[np.ndarray, "n d"]
 
 
 def sample(model: SentenceClassifier, ids: Int[Array, "sentences length"]) -> Sample:
-    """Return the tokens of sentences, without dropout, in float64."""
+    """Tokens of sentences, without dropout and padding, in float64."""
     inputs, embeddings = _encoded(model, ids)
     counted = np.asarray(ids) > 0
     return Sample(*(np.asarray(part, float)[counted] for part in (inputs, embeddings)))
@@ -37,7 +37,7 @@ def _encoded(model: SentenceClassifier, ids: Array) -> tuple[Array, Array]:
 
 
 def residual(model: SentenceClassifier, inputs: Float[np.ndarray, "n d"], reading: str) -> np.ndarray:
-    """Return the residual matrix of the classifier's attention outside the directions of its heads.
+    """Residual matrix of the classifier's attention outside the directions captured by its heads.
 
     Source: GROWING, eq. (3).
     """
@@ -46,7 +46,7 @@ def residual(model: SentenceClassifier, inputs: Float[np.ndarray, "n d"], readin
 
 
 def with_random_head(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, key: Key) -> SentenceClassifier:
-    """Return the classifier with a first head that captures nothing, its prototypes normal like the tokens z.
+    """Add a first head that captures nothing, with normal prototypes of the tokens' mean and deviation.
 
     Source: GROWING, Algorithm, line 1.
     """
@@ -57,11 +57,11 @@ def with_random_head(model: SentenceClassifier, rules: GrowthRules, tokens: Samp
 
 
 def revised(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps: int) -> SentenceClassifier:
-    """Return the classifier after the steps of growth and pruning of the Algorithm, at most one head each.
+    """Apply the growth and pruning steps of the Algorithm, for at most one head each.
 
-    A head is added while the dominant value of the residual exceeds the threshold, there is room, and the dwell time,
-    in steps, has passed; with `ordered` only below the value at the growth before. The head with the least separation
-    of its prototypes is removed if that is below the pruning threshold.
+    A head is added if the dominant value of the residual exceeds the threshold, a slot is free, and the dwell time, in
+    steps, has passed; with `ordered` also only if the value is below that at the previous growth. The head whose
+    prototypes have the smallest separation is removed if this is below the pruning threshold.
 
     Source: GROWING, Algorithm, Steps 3 and 4, Section 7.5.
     """
@@ -80,13 +80,13 @@ def revised(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps
 
 
 def grown(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps: int) -> SentenceClassifier:
-    """Return the classifier with one more head, whatever the residual is."""
+    """Add one head, whatever the residual is."""
     a = residual(model, tokens.inputs, rules.reading)
     return _grown(model, rules, tokens, a, dominant_value(a), steps)
 
 
 def without_head(model: SentenceClassifier, head: int, steps: int, *, release: bool = False) -> SentenceClassifier:
-    """Return the classifier without a head; its directions stay captured, or are released."""
+    """Remove a head; its directions stay captured unless `release` is set."""
     growth = model.layer.growth
     frames = placed(growth.frames, head, 0.0) if release else growth.frames
     moment = placed(growth.event, (), steps)
@@ -94,7 +94,7 @@ def without_head(model: SentenceClassifier, head: int, steps: int, *, release: b
 
 
 def directional_energies(model: SentenceClassifier) -> Float[np.ndarray, " heads"]:
-    r"""Return $\Gamma_h = |B u_h|$ with $B = M_a / |M_a|_F$ of each head; infinite for one without a direction.
+    r"""Directional energy $\Gamma_h = |B u_h|$, $B = M_a / |M_a|_F$, of each head; infinite without a direction.
 
     Source: GROWING, Section 9, Experiment 4.
     """
@@ -121,15 +121,15 @@ def with_head(
     *,
     value: float = 0.0,
 ) -> SentenceClassifier:
-    """Return the classifier with one more head at T_init, in the first place that never had one, or an empty one.
+    """Add a head at T_init, in the first slot that has never had one, or else in an empty slot.
 
     Args:
         model: the classifier.
-        rules: the rules, with T_init.
-        bank: the prototypes of the head.
+        rules: the rules, which contain T_init.
+        bank: the prototypes of the head, shape (k, d).
         frame: the directions that it captures, orthonormal rows or rows of zeros.
         steps: the number of steps done.
-        value: the dominant value of the residual, if the head was grown and is to be the last in the order.
+        value: the dominant value of the residual if the head was grown, which the next growth is compared with; else 0.
     """
     layer = model.layer
     growth, place = layer.growth, _place(layer)

@@ -1,4 +1,4 @@
-"""The growing prototype layer: heads with prototypes and temperatures, padded to a capacity, and their growth."""
+"""The growing prototype layer: heads with prototypes and temperatures, padded to a capacity."""
 
 import math
 from typing import NamedTuple
@@ -19,16 +19,16 @@ PerHead = Float[Array, " heads"]
 
 
 class Growth(eqx.Module):
-    """Which heads of a layer there are, and how they came; no optimiser changes it.
+    """Which heads of a layer exist and when they were added; no optimiser changes it.
 
-    Numbers are floats, since checkpoints hold nothing else.
+    All numbers are floats, because checkpoints store nothing else.
 
     Attributes:
-        active: 1 for heads that there are, 0 for empty places.
+        active: 1 for existing heads, 0 for empty slots.
         frames: the captured directions of each head, orthonormal rows, or rows of zeros.
         births: the number of steps after which each head was added.
-        values: the dominant value of the residual at that growth; 0 for a first head that is random.
-        last: the dominant value at the growth before; infinite before the first.
+        values: the dominant value of the residual at that growth; 0 for a random first head.
+        last: the dominant value at the previous growth; infinite before the first.
         event: the number of steps at the last growth or pruning.
     """
 
@@ -41,30 +41,30 @@ class Growth(eqx.Module):
 
 
 class Competition(NamedTuple):
-    """The losses of each head: means over tokens of L_q, and the anti-collapse barrier; 0 for empty places."""
+    """Losses of each head: the mean of L_q over tokens, and the anti-collapse barrier; 0 for empty slots."""
 
     competitive: PerHead
     barrier: PerHead
 
 
 class GrowingLayer(eqx.Module):
-    r"""Heads of prototypes in the place of the feed-forward part of a transformer layer.
+    r"""Prototype heads in place of the feed-forward part of a transformer layer.
 
     $$
         \sum_{h\ \mathrm{active}} O_h \mu_n^{(h)}, \qquad \mu_n^{(h)} = \sum_k q_{nk}^{(h)} p_k^{(h)}
     $$
 
-    All heads read the same tokens, each at its own temperature, which stays at T_min once it is there. Arrays are
-    padded to the capacity, so that growth changes no shape. As in the Algorithm prototypes and temperatures learn from
-    L_q alone: the output is differentiated by the tokens and by O. The paper does not say how heads form the output.
+    All heads read the same tokens, each at its own temperature, which stays at T_min once it has reached it. Arrays are
+    padded to the capacity, so growth changes no shape. As in the Algorithm, prototypes and temperatures learn only from
+    L_q; the output is differentiated only by the tokens and by O. The paper does not say how heads form the output.
 
     Source: GROWING, Sections 3.1, 3.4 and 7.5.
 
     Attributes:
-        prototypes: the bank of each head.
-        temperatures: of each head; below T_min, which gradient steps pass, T_min holds.
+        prototypes: the prototypes of each head.
+        temperatures: the temperature of each head; values below T_min, which gradient steps may reach, count as T_min.
         output: O of each head.
-        growth: which heads there are.
+        growth: which heads exist.
         least_temperature: T_min.
     """
 
@@ -76,21 +76,21 @@ class GrowingLayer(eqx.Module):
 
     @property
     def clipped(self) -> PerHead:
-        """The temperatures that hold, at least T_min."""
+        """The effective temperatures, at least T_min."""
         return jnp.maximum(self.temperatures, self.least_temperature)
 
     def distances(self, z: Float[Array, "n d"]) -> HeadWeights:
-        """Return the squared distances of tokens from the prototypes in each place, by one matrix product."""
+        """Squared distances of tokens from the prototypes in each slot, by one matrix product."""
         heads, k, d = self.prototypes.shape
         found = pairwise_distances(z, self.prototypes.reshape(heads * k, d))
         return jnp.moveaxis(found.reshape(-1, heads, k), 1, 0)
 
     def assignments(self, z: Float[Array, "n d"]) -> HeadWeights:
-        """Return the soft assignments of tokens in each place, empty ones too; rows sum to one."""
+        """Soft assignments of tokens in each slot, including empty ones; rows sum to one."""
         return jax.nn.softmax(-self.distances(z) / self.clipped[:, None, None], axis=-1)
 
     def __call__(self, z: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return what the active heads add to the tokens."""
+        """The contribution of the active heads to the tokens."""
         fixed = eqx.tree_at(
             lambda layer: (layer.prototypes, layer.temperatures, layer.growth), self, replace_fn=jax.lax.stop_gradient
         )
@@ -99,12 +99,12 @@ class GrowingLayer(eqx.Module):
         return jnp.einsum("hnk,hke->ne", fixed.assignments(z), columns)
 
     def losses(self, z: Float[Array, "n d"], counted: Bool[Array, " n"], loss: PrototypeLoss) -> Competition:
-        """Return the losses of each head over the tokens that are counted.
+        """Losses of each head over the tokens that are not padding.
 
         Args:
-            z: the tokens.
-            counted: which of them are no padding.
-            loss: its mode, and its barrier and ridge; its reduction is not used.
+            z: the tokens, shape (n, d).
+            counted: which of them are not padding.
+            loss: supplies the gradient mode, barrier and ridge; its reduction is ignored.
         """
         d, active = self.distances(z), jax.lax.stop_gradient(self.growth.active)
         q = jax.nn.softmax(-d / self.clipped[:, None, None], axis=-1)
@@ -114,7 +114,7 @@ class GrowingLayer(eqx.Module):
         return Competition(active * competitive, active * jax.vmap(loss.penalty)(self.prototypes))
 
     def separation(self) -> PerHead:
-        """Return S(P_h), the least squared distance of two prototypes, in each place."""
+        """Smallest squared distance between two prototypes in each slot, S(P_h)."""
         return jax.vmap(separation)(self.prototypes)
 
 
@@ -128,7 +128,7 @@ def draw_layer(
     least_temperature: float = 0.1,
     dtype: DTypeLike = jnp.float32,
 ) -> GrowingLayer:
-    """Return a layer without active heads, with normal banks of variance 1 and O of variance 1 / d.
+    """Initialise a layer without active heads, with normal prototypes of variance 1 and O of variance 1 / d.
 
     Raises:
         ValueError: unless dimension and capacity are positive, and there are at least two prototypes.

@@ -1,4 +1,4 @@
-"""Training of the growing classifier: its loss, AdamW with gradient descent for temperatures, and its accuracy."""
+"""Training of the growing classifier: its loss, AdamW with gradient descent for temperatures, and its logits."""
 
 import functools
 from collections.abc import Hashable
@@ -20,20 +20,20 @@ from dynsim.systems.prototypes.losses import PrototypeLoss
 if TYPE_CHECKING:
     import optax
 
-EVALUATED = 100  # sentences at a time
+EVALUATED = 100  # number of sentences evaluated at a time
 
 
 @functools.cache
 def sentence_loss(barrier: float = 0.05, weight: float = 1.0, gradient: str = "full", task: float = 1.0) -> Loss:
-    r"""Return the loss of a batch of sentences: cross entropy in nats, L_q and the anti-collapse barrier of all heads.
+    r"""Loss of a batch of sentences: cross entropy in nats, L_q, and the anti-collapse barrier of all heads.
 
-    L_q is a mean over the tokens of a sentence and over sentences. The function is cached, so that trainings with the
-    same numbers share a compiled program.
+    L_q is a mean over the tokens of a sentence and over sentences. The function is cached, so that training runs with
+    the same numbers share a compiled program.
 
     Args:
         barrier: the coefficient lambda of the anti-collapse barrier of each head.
-        weight: of L_q.
-        gradient: the mode of L_q, `full` or `frozen`.
+        weight: the weight of L_q.
+        gradient: the gradient mode of L_q, `full` or `frozen`.
         task: the weight of the cross entropy.
 
     Source: GROWING, Algorithm, Step 2, Table 3.
@@ -66,9 +66,9 @@ def growing_optimiser(
     temperature_rate: float = 0.01,
     encoder: bool = True,
 ) -> "optax.GradientTransformation":
-    r"""Return AdamW with a cosine schedule that ends at 0, and gradient descent for the temperatures.
+    r"""AdamW with a cosine schedule that ends at 0, and gradient descent for the temperatures.
 
-    The growth of the layer is not trained, nor, without `encoder`, anything but prototypes and temperatures.
+    The growth state of the layer is not trained; without `encoder`, only prototypes and temperatures are.
 
     Source: GROWING, Algorithm, Step 2, Table 3.
 
@@ -97,7 +97,7 @@ def growing_optimiser(
 
 
 def _labels(model: Any) -> Any:
-    """Return how each leaf is trained, by the names on its path."""
+    """How each leaf is trained, by the names on its path."""
 
     def label(path: tuple, _: Any) -> str:
         names = [getattr(part, "name", "") for part in path]
@@ -107,7 +107,7 @@ def _labels(model: Any) -> Any:
 
 
 def logits(model: SentenceClassifier, ids: Int[np.ndarray, "sentences length"]) -> Float[np.ndarray, " sentences"]:
-    """Return the logits of sentences, without dropout, as float64."""
+    """Logits of sentences, without dropout, as float64."""
     if len(ids) == 0:
         raise ArgumentError("ids", "hold at least one sentence", "is empty")
     short = -len(ids) % EVALUATED

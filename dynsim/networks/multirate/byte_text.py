@@ -21,7 +21,7 @@ Bytes = UInt8[np.ndarray, " bytes"]
 
 
 def read_bytes(path: str | Path) -> Bytes:
-    """Return the bytes of a text file, decompressed if its name ends with `.gz`.
+    """Read the bytes of a text file, decompressed if its name ends with `.gz`.
 
     Raises:
         ValueError: if the file is missing, unreadable or empty.
@@ -37,9 +37,9 @@ def read_bytes(path: str | Path) -> Bytes:
 
 
 def windows(text: Bytes, length: int, *, count: int | None = None) -> Int[np.ndarray, "windows length_and_next"]:
-    """Return windows of `length` + 1 bytes, (windows, length + 1): all of them, or `count` evenly spaced ones.
+    """Cut a text into windows of `length` + 1 bytes, (windows, length + 1), all of them or `count` evenly spaced.
 
-    The last byte of a window is the first one of the next. Bytes after the last complete window are omitted.
+    The last byte of a window is the first byte of the next. Bytes after the last complete window are dropped.
 
     Raises:
         ValueError: if a number is less than 1, or the text is too short for `count` windows, or for one.
@@ -61,14 +61,14 @@ class RandomWindows(eqx.Module):
     length: int = eqx.field(static=True)
 
     def __call__(self, step: Int[Array, ""], key: Key) -> Int[Array, "batch length_and_next"]:
-        """Return the windows of a step, (batch, length + 1)."""
+        """Windows of a step, (batch, length + 1)."""
         del step
         starts = jax.random.randint(key, (self.batch,), 0, self.text.shape[0] - self.length)
         return self.text[starts[:, None] + jnp.arange(self.length + 1)[None]].astype(jnp.int32)
 
 
 def random_windows(text: Bytes, *, batch: int, length: int) -> RandomWindows:
-    """Return batches of `batch` random windows of `length` + 1 bytes, for `train`.
+    """Make batches of `batch` random windows of `length` + 1 bytes, for `train`.
 
     Raises:
         ValueError: if a number is less than 1 or the text is shorter than a window.
@@ -80,9 +80,9 @@ def random_windows(text: Bytes, *, batch: int, length: int) -> RandomWindows:
 
 
 def greedy(model: MultirateNetwork, prompt: ArrayLike, count: int) -> Int[np.ndarray, " total"]:
-    """Return the prompt followed by `count` symbols, each the most likely one; of equal scores the first counts.
+    """Continue a prompt by `count` symbols, each the most likely one; among equal scores the first counts.
 
-    Compiles once for each total length.
+    The function is compiled once for each total length.
 
     Raises:
         ValueError: if the prompt is empty or has symbols outside the vocabulary, `count` is less than 1, or the slow
@@ -95,10 +95,10 @@ def greedy(model: MultirateNetwork, prompt: ArrayLike, count: int) -> Int[np.nda
 def sampled(
     model: MultirateNetwork, prompt: ArrayLike, count: int, key: Key, *, temperature: float = 1.0
 ) -> Int[np.ndarray, " total"]:
-    """Return the prompt followed by `count` symbols, each drawn from softmax(logits / temperature).
+    """Continue a prompt by `count` symbols, each drawn from softmax(logits / temperature).
 
     Raises:
-        ValueError: as `greedy`, or if the temperature is not positive.
+        ValueError: as for `greedy`, or if the temperature is not positive.
     """
     if not temperature > 0:
         raise ArgumentError("temperature", "be positive", f"is {temperature}")
@@ -107,7 +107,7 @@ def sampled(
 
 
 def _padded_prompt(model: MultirateNetwork, prompt: ArrayLike, count: int) -> tuple[Int[Array, " total"], Step]:
-    """Return the prompt padded by `count` zeros, and the length of the prompt."""
+    """The prompt padded by `count` zeros, and the length of the prompt."""
     known = np.asarray(prompt)
     if known.ndim != 1 or len(known) == 0:
         raise ArgumentError("prompt", "be one sequence of at least one symbol", f"has shape {known.shape}")
@@ -126,7 +126,7 @@ def _padded_prompt(model: MultirateNetwork, prompt: ArrayLike, count: int) -> tu
 def _continued(
     model: MultirateNetwork, ids: Int[Array, " total"], start: Step, key: Key, temperature: Float[Array, ""]
 ) -> Int[Array, " total"]:
-    """Return `ids` with symbols generated from `start` on; the network is causal: later zeros have no effect."""
+    """Fill `ids` with symbols generated from `start` on; since the network is causal, later zeros have no effect."""
 
     def extend(i: Array, ids: Array) -> Array:
         scores = model(ids)[i - 1]

@@ -1,4 +1,4 @@
-"""The configuration of a multirate network, and the dense baseline of about the same cost."""
+"""The configuration of a multirate network, and of the dense baseline of about the same cost."""
 
 from dataclasses import dataclass, replace
 
@@ -10,8 +10,8 @@ from dynsim.errors import ArgumentError
 class MultirateConfig:
     """The configuration of the network of MULTIRATE, Proposition 9.
 
-    Most numbers of the paper are missing from its text. With the defaults there are 775,681 parameters (with biases in
-    the layers, without them in the projector); the paper prints 0.78M.
+    Most numbers are missing from the paper's text. The defaults give 775,681 parameters (with biases in the layers, but
+    not in the projector); the paper prints 0.78M.
 
     Attributes:
         vocabulary: the number of symbols; 256 for bytes.
@@ -20,7 +20,7 @@ class MultirateConfig:
         key_heads: the number of key and value heads of every layer; divides `query_heads`.
         hidden: the width of the hidden layer of the feed-forward parts.
         layers_before: L_pre, the number of layers before the first round.
-        rounds: R; 0 for a dense causal network.
+        rounds: R, the number of rounds; 0 for a dense causal network.
         slow_layers: L_slow, the number of layers on the pooled sequence in each round.
         layers_after: L_post, the number of layers on the tokens in each round.
         block: P, the number of tokens that are pooled into one.
@@ -79,7 +79,7 @@ class MultirateConfig:
 
     @property
     def depth(self) -> int:
-        """The number of layers on the tokens in one forward pass, without the slow layers."""
+        """Number of layers on the tokens in one forward pass, without the slow layers."""
         return self.layers_before + self.rounds * self.layers_after
 
 
@@ -91,11 +91,11 @@ CHOICES = {
 
 
 def layer_equivalent_cost(config: MultirateConfig) -> float:
-    r"""Return the cost of a forward pass in units of a layer of full attention over the tokens, as the paper counts it.
+    r"""Cost of a forward pass in units of a full-attention layer over the tokens, as the paper counts it.
 
     $$ C = L_{\mathrm{pre}} + R \left( M L_{\mathrm{post}} + \frac{L_{\mathrm{slow}}}{P^2} \right) $$
 
-    The paper has M = 1. The factor P^2 holds for the attention scores alone: the rest of a slow layer, and pooling,
+    The paper has M = 1. The factor P^2 applies only to the attention scores: the rest of a slow layer, and pooling,
     projection and upsampling, cost at least 1/P of a fast layer. `layer_equivalents` counts all matrix products.
 
     Source: MULTIRATE, Proposition 19, (20), and Section 11.2.
@@ -105,8 +105,9 @@ def layer_equivalent_cost(config: MultirateConfig) -> float:
 
 
 def dense(config: MultirateConfig, layers: int | None = None) -> MultirateConfig:
-    """Return the configuration of a dense causal network of the same width, by default with the rounded
-    `layer_equivalent_cost` as its number of layers.
+    """Configuration of a dense causal network of the same width, for comparison.
+
+    The number of layers is the rounded `layer_equivalent_cost` by default.
     """
     count = round(layer_equivalent_cost(config)) if layers is None else layers
     if count < 1:

@@ -1,4 +1,4 @@
-"""Approximations of the fixed point of the fast variable in a round: truncated iteration and Anderson acceleration."""
+"""Approximate the fixed point of the fast variable in a round, by truncated iteration or Anderson acceleration."""
 
 import abc
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from dynsim.errors import ArgumentError
 
 TokenMap = Callable[[Float[Array, "n d"]], Float[Array, "n d"]]
-"""A map G of the tokens, whose fixed point is sought."""
+"""A map G of the tokens whose fixed point is sought."""
 
 
 class AbstractFixedPointMethod(eqx.Module):
@@ -24,11 +24,11 @@ class AbstractFixedPointMethod(eqx.Module):
 
     @abc.abstractmethod
     def __call__(self, G: TokenMap, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the approximation of the fixed point of `G` from the initial value `x`."""
+        """Approximate the fixed point of `G`, starting from `x`."""
 
 
 class FixedPointIteration(AbstractFixedPointMethod):
-    """Fixed-point iteration, truncated after `passes` steps; one step is the forward-Euler step of the paper's network.
+    """Fixed-point iteration with `passes` steps; one step is the forward-Euler step of the paper's network.
 
     Source: MULTIRATE, Sections 11.1 and 11.2.
     """
@@ -36,12 +36,12 @@ class FixedPointIteration(AbstractFixedPointMethod):
     passes: int = eqx.field(static=True, default=1)
 
     def __check_init__(self):
-        """Raise `ValueError` for no step."""
+        """Raise `ValueError` for fewer than one step."""
         if self.passes < 1:
             raise ArgumentError("passes", "be at least 1", f"is {self.passes}")
 
     def __call__(self, G: TokenMap, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return $G^M(x)$, M being `passes`."""
+        """The iterate $G^M(x)$, M being `passes`."""
         if self.passes == 1:
             return G(x)  # XLA does not fuse across the boundary of a loop, even of one iteration
         return jax.lax.scan(lambda x, _: (G(x), None), x, length=self.passes)[0]
@@ -56,9 +56,9 @@ class Anderson(AbstractFixedPointMethod):
         x_{m+1} = G(x_m) - \theta_m (G(x_m) - G(x_{m-1}))
     $$
 
-    The paper does not say over which indices the inner product sums. With `span` = "token" these are the coordinates of
-    each token, and the network is causal; with "sequence" all entries of the sequence, so that the coefficient depends
-    on later tokens. If two successive residuals are equal, the coefficient is 0.
+    The paper does not say over which indices the inner product sums. With `span` = "token" it sums over the coordinates
+    of each token, and the network is causal. With "sequence" it sums over the whole sequence, so the coefficient
+    depends on later tokens. If two successive residuals are equal, the coefficient is 0.
 
     Source: MULTIRATE, Section 11.3.
     """
@@ -74,7 +74,7 @@ class Anderson(AbstractFixedPointMethod):
             raise ArgumentError("span", "be token or sequence", f"is `{self.span}`")
 
     def __call__(self, G: TokenMap, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the last iterate."""
+        """The last iterate."""
         g = G(x)
         start = (g, g, g - x)
 

@@ -1,4 +1,4 @@
-"""The number of floating-point operations in the matrix products of a function, counted in its JAX program."""
+"""Count the floating-point operations in the matrix products of a function, from its JAX program."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -14,10 +14,10 @@ from dynsim.networks.multirate.network import MultirateNetwork
 
 
 def matmul_flops(function: Callable[..., Any], *arguments: Any) -> int:
-    """Return the number of multiplications and additions in all matrix products of `function`, which is only traced.
+    """Number of multiplications and additions in all matrix products of `function`, which is only traced.
 
-    The bodies of loops count once for each iteration, once if the number of iterations is unknown. Attention scores
-    that a mask hides count too, since they are computed.
+    The body of a loop counts once per iteration, or once if the number of iterations is unknown. Attention scores
+    hidden by a mask count too, because they are computed.
     """
     moving, still = eqx.partition(arguments, eqx.is_array)
     traced = jax.make_jaxpr(lambda moving: function(*eqx.combine(moving, still)))(moving)
@@ -25,9 +25,9 @@ def matmul_flops(function: Callable[..., Any], *arguments: Any) -> int:
 
 
 def layer_equivalents(model: MultirateNetwork, n: int) -> float:
-    """Return the operations of a forward pass of `n` symbols, without embeddings, in units of one layer on the tokens.
+    """Operations of a forward pass of `n` symbols, without embeddings, in units of one layer on the tokens.
 
-    The formula of the paper for it is `layer_equivalent_cost`.
+    `layer_equivalent_cost` is the paper's formula for it.
 
     Raises:
         ValueError: if `n` is less than 1.

@@ -1,4 +1,4 @@
-"""The layers of the multirate network: grouped-query attention with normalised queries and keys, and projectors."""
+"""Layers of the multirate network: grouped-query attention with normalised queries and keys, and projectors."""
 
 import math
 
@@ -15,10 +15,10 @@ from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal
 
 
 class GroupedAttention(eqx.Module):
-    """Grouped-query attention: query head h has the keys and values of key head h // (heads / key_heads).
+    """Grouped-query attention: query head h shares the keys and values of key head h // (heads / key_heads).
 
-    Queries and keys are normalised by their root mean square, times a gain that all heads share, before the rotary
-    embedding (see `Attention`). Queries, keys, values and outputs have biases.
+    Queries and keys are divided by their root mean square and multiplied by a gain that all heads share, before the
+    rotary embedding (see `Attention`). Queries, keys, values and outputs have biases.
     """
 
     query: Float[Array, "heads head_dim d"]
@@ -35,7 +35,7 @@ class GroupedAttention(eqx.Module):
     rotary_base: float = eqx.field(static=True, default=10000.0)
 
     def __check_init__(self):
-        """Raise `ValueError` if key heads do not divide query heads, or heads are of odd size."""
+        """Raise `ValueError` if key heads do not divide query heads, or heads have odd size."""
         heads, width = self.query.shape[:2]
         if heads % self.key.shape[0]:
             must = f"have a number of heads that divides {heads}"
@@ -44,7 +44,7 @@ class GroupedAttention(eqx.Module):
             raise ArgumentError("query", "have heads of even size to be rotated", f"has heads of size {width}")
 
     def weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
-        """Return the weight `weights[h, i, j]` that token i places on token j in head h; rows sum to one."""
+        """Attention weights, `weights[h, i, j]` from token i to token j in head h; rows sum to one."""
         q, k = (
             rotated(jax.vmap(norm)(projected(W, b, x)), self.rotary_base)
             for norm, W, b in (
@@ -57,7 +57,7 @@ class GroupedAttention(eqx.Module):
         return jax.nn.softmax(self.mask.hide(scores.reshape(-1, n, n)), axis=-1)
 
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the output of attention, which the layer adds to the tokens."""
+        """Output of attention, which the layer adds to the tokens."""
         v = projected(self.value, self.value_bias, x)
         mixed = jnp.einsum("ksij,kjm->ksim", self._grouped(self.weights(x)), v)
         out = jnp.einsum("him,hdm->id", mixed.reshape(-1, *mixed.shape[2:]), self.output)
@@ -76,23 +76,23 @@ class GroupedLayer(eqx.Module):
     feedforward: GeluMLP
 
     def __call__(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the tokens after the layer."""
+        """Tokens after the layer."""
         x = x + self.attention(self.attention_norm(x))
         return x + self.feedforward(self.feedforward_norm(x))
 
 
 class LinearProjector(eqx.Module):
-    """A linear map of the slow context; without a bias, so that a zero context is mapped to zero."""
+    """A linear map of the slow context, without a bias, so that a zero context is mapped to zero."""
 
     matrix: Float[Array, "d d"]
 
     def __call__(self, c: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the projected context, which the gate scales."""
+        """The projected context, which the gate scales."""
         return c @ self.matrix.T
 
 
 class LearnedProjector(eqx.Module):
-    """Two linear maps with the exact GELU between them; without biases, so that a zero context is mapped to zero.
+    """Two linear maps with an exact GELU between them, without biases, so that a zero context is mapped to zero.
 
     Source: MULTIRATE, (33).
     """
@@ -101,17 +101,17 @@ class LearnedProjector(eqx.Module):
     outer: Float[Array, "d hidden"]
 
     def __call__(self, c: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the projected context, which the gate scales."""
+        """The projected context, which the gate scales."""
         return jax.nn.gelu(c @ self.inner.T, approximate=False) @ self.outer.T
 
 
 def unit_norm(d: int, dtype: DTypeLike) -> RMSNorm:
-    """Return a normalisation with gain one."""
+    """RMS normalisation with gain one."""
     return RMSNorm(jnp.ones(d, dtype))
 
 
 def draw_matrix(key: Key, shape: tuple[int, ...], *, inputs: int, dtype: DTypeLike) -> Array:
-    """Return independent normal entries of variance 1 / `inputs`, the number of terms in each output."""
+    """Draw independent normal entries of variance 1 / `inputs`, the number of terms in each output."""
     return jax.random.normal(key, shape, dtype) / math.sqrt(inputs)
 
 
@@ -127,9 +127,9 @@ def draw_layer(
     rotary_base: float,
     dtype: DTypeLike,
 ) -> GroupedLayer:
-    """Return a layer before training, with output matrices scaled by $1/\\sqrt{2 \\mathrm{depth}}$."""
+    """Initialise a layer, with output matrices scaled by $1/\\sqrt{2 \\mathrm{depth}}$."""
     q, k, v, o, inner, outer = jax.random.split(key, 6)
-    m, additions = d // heads, 2 * depth  # each of the layers adds twice to the tokens
+    m, additions = d // heads, 2 * depth  # each layer adds to the tokens twice
     zeros = lambda *shape: jnp.zeros(shape, dtype)
     attention = GroupedAttention(
         draw_matrix(q, (heads, m, d), inputs=d, dtype=dtype),

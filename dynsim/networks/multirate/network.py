@@ -1,4 +1,4 @@
-"""The multirate network: fast layers on tokens, slow layers on block means of tokens, and a gated coupling of both."""
+"""The multirate network: fast layers on tokens, slow layers on block means, and a gated coupling of both."""
 
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ Tokens = Float[Array, "n d"]
 
 
 class Round(eqx.Module):
-    r"""One round of coupling between slow and fast layers: pooling, slow layers, upsampling, injection, fast layers.
+    r"""One round of slow-fast coupling: pooling, slow layers, upsampling, injection, fast layers.
 
     $$
         y = \mathrm{Slow}(\mathrm{pool}_P(x)), \quad c_i = y_{\lfloor i/P \rfloor - 1}, \quad
@@ -61,26 +61,26 @@ class Round(eqx.Module):
     method: AbstractFixedPointMethod = FixedPointIteration()
 
     def slow_state(self, x: Tokens) -> Float[Array, "blocks d"]:
-        """Return y, the output of the slow layers, one row for each block of tokens."""
+        """Output y of the slow layers, one row for each block of tokens."""
         return _through(self.slow, causal_pool(x, block=self.block))
 
     def forcing(self, x: Tokens) -> Tokens:
-        """Return the gated injection of each token, which is zero in the first block."""
+        """Gated injection into each token, which is zero in the first block."""
         c = causal_upsample(self.slow_state(x), x.shape[0], block=self.block)
         gate = jnp.where(self.gate_frozen, jax.lax.stop_gradient(self.gate), self.gate)
         return gate * self.projector(self.injection_norm(c))
 
     def fast_map(self, x: Tokens, forcing: Tokens) -> Tokens:
-        """Return Post(x + forcing), one pass through the fast layers with a fixed injection."""
+        """One pass through the fast layers with a fixed injection, Post(x + forcing)."""
         return _through(self.after, x + forcing)
 
     def __call__(self, x: Tokens) -> Tokens:
-        """Return the tokens after the round."""
+        """Tokens after the round."""
         forcing = self.forcing(x)
         return self.method(lambda z: self.fast_map(z, forcing), x)
 
     def with_residual(self, x: Tokens) -> tuple[Tokens, Scalar]:
-        """Return the tokens after the round, and the mean square of the entries of the fixed-point residual.
+        """Tokens after the round, and the mean squared entry of the fixed-point residual.
 
         Source: MULTIRATE, Section 11.4.
         """
@@ -90,17 +90,17 @@ class Round(eqx.Module):
 
 
 class LogitsAndResidual(NamedTuple):
-    """The logits of the next symbol at every position, and the mean squared residual of the rounds, or 0."""
+    """Logits of the next symbol at every position, and the mean squared residual of the rounds, or 0."""
 
     logits: Float[Array, "n vocabulary"]
     residual: Scalar
 
 
 class MultirateNetwork(eqx.Module):
-    """A causal language model with two rates.
+    """A causal language model with fast and slow layers.
 
-    Methods take one sequence of at least one symbol; use `jax.vmap` for batches. In a sequence that is not longer than
-    a block no token has a context, so that the network acts as the frozen one. `rounds` holds one round if all rounds
+    Methods take one sequence of at least one symbol; use `jax.vmap` for batches. In a sequence no longer than a block
+    no token has a context, so the network acts like the frozen one. `rounds` contains a single round if all rounds
     share their weights, and `num_rounds` is their number.
 
     Source: MULTIRATE, Proposition 9.
@@ -114,10 +114,10 @@ class MultirateNetwork(eqx.Module):
     num_rounds: int = eqx.field(static=True)
 
     def embed(self, ids: ArrayLike) -> Tokens:
-        """Return the embedded symbols `ids`: the state before the first layer.
+        """Embed the symbols `ids`: the state before the first layer.
 
         Raises:
-            ValueError: if `ids` is not one sequence of symbols of the vocabulary, unless they are traced.
+            ValueError: if `ids` is not one sequence of symbols of the vocabulary, unless it is traced.
         """
         shape = np.shape(ids)
         if len(shape) != 1 or shape[0] == 0:
@@ -127,23 +127,23 @@ class MultirateNetwork(eqx.Module):
         return self.token_embedding[jnp.asarray(ids).astype(int)]
 
     def apply_layers(self, x: Tokens) -> Tokens:
-        """Return the state after all layers and rounds."""
+        """State after all layers and rounds."""
         x = _through(self.before, x)
         for k in range(self.num_rounds):
             x = self.rounds[k % len(self.rounds)](x)
         return x
 
     def logits(self, x: Tokens) -> Float[Array, "n vocabulary"]:
-        """Return the logits of the next symbol at every position, from the state after all layers."""
+        """Logits of the next symbol at every position, from the state after all layers."""
         U = self.token_embedding if self.unembedding is None else self.unembedding
         return self.final_norm(x) @ U.T
 
     def __call__(self, ids: ArrayLike) -> Float[Array, "n vocabulary"]:
-        """Return the logits of the next symbol at every position."""
+        """Logits of the next symbol at every position."""
         return self.logits(self.apply_layers(self.embed(ids)))
 
     def logits_and_residual(self, ids: ArrayLike) -> LogitsAndResidual:
-        """Return the logits, and the mean squared fixed-point residual of the rounds."""
+        """Logits, and the mean squared fixed-point residual of the rounds."""
         x, residuals = _through(self.before, self.embed(ids)), []
         for k in range(self.num_rounds):
             x, residual = self.rounds[k % len(self.rounds)].with_residual(x)
@@ -158,7 +158,7 @@ class MultirateNetwork(eqx.Module):
 
 
 def with_gates(model: MultirateNetwork, gate: float) -> MultirateNetwork:
-    """Return the network with all gates set to `gate`."""
+    """The network with all gates set to `gate`."""
     if not model.rounds:
         return model
     new = [jnp.full_like(r.gate, gate) for r in model.rounds]
@@ -166,7 +166,7 @@ def with_gates(model: MultirateNetwork, gate: float) -> MultirateNetwork:
 
 
 def frozen(model: MultirateNetwork) -> MultirateNetwork:
-    """Return the network without coupling: its gates are zero and are not trained.
+    """The network without coupling: its gates are zero and are not trained.
 
     Source: MULTIRATE, Proposition 23.
     """
@@ -177,18 +177,18 @@ def frozen(model: MultirateNetwork) -> MultirateNetwork:
 
 
 def num_parameters(model: MultirateNetwork) -> int:
-    """Return the number of trainable parameters, gates included."""
+    """Number of trainable parameters, including gates."""
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
 
 
 def draw_multirate(
     key: Key, config: MultirateConfig = MultirateConfig(), *, dtype: DTypeLike = jnp.float32
 ) -> MultirateNetwork:
-    """Return a network before training, with all gates zero.
+    """Initialise a network with all gates zero.
 
-    Matrices have independent normal entries of variance 1 / (number of inputs), those whose outputs are added to the
-    tokens of variance smaller by the number of additions; embeddings have standard deviation 0.02, so that predictions
-    are nearly uniform; biases are zero and gains one. The paper does not give its initialisation.
+    Matrices have independent normal entries of variance 1 / (number of inputs). For matrices whose outputs are added to
+    the tokens, the variance is divided by the number of additions. Embeddings have standard deviation 0.02, so that
+    predictions are nearly uniform. Biases are zero and gains one. The paper does not specify its initialisation.
     """
     c, (embedding, fast, slow, head) = config, jax.random.split(key, 4)
     mask = Causal() if c.slow_mask == "causal" else Full()

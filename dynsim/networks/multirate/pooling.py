@@ -8,7 +8,7 @@ from dynsim.errors import ArgumentError
 
 
 def num_blocks(n: int, block: int) -> int:
-    """Return the number of blocks of `block` tokens in a sequence of `n` tokens; the last block may be shorter."""
+    """Number of blocks of `block` tokens in a sequence of `n` tokens; the last block may be shorter."""
     if n < 1:
         raise ArgumentError("n", "be at least 1", f"is {n}")
     if block < 1:
@@ -17,7 +17,7 @@ def num_blocks(n: int, block: int) -> int:
 
 
 def causal_pool(x: Float[Array, "n d"], *, block: int) -> Float[Array, "blocks d"]:
-    r"""Return the mean of the tokens of every block, also of a shorter last block.
+    r"""Mean of the tokens of every block, including a shorter last block.
 
     $$ y_k = \frac{1}{|B_k|} \sum_{i \in B_k} x_i, \quad B_k = \{i < n : \lfloor i / P \rfloor = k\} $$
 
@@ -37,7 +37,7 @@ def causal_pool(x: Float[Array, "n d"], *, block: int) -> Float[Array, "blocks d
 
 
 def causal_upsample(y: Float[Array, "blocks d"], n: int, *, block: int) -> Float[Array, "n d"]:
-    r"""Return for each token the row of the previous block, $c_i = y_{\lfloor i/P \rfloor - 1}$, or zero in the first.
+    r"""Row of the previous block for each token, $c_i = y_{\lfloor i/P \rfloor - 1}$, zero in the first block.
 
     The last row of `y` is not used.
 
@@ -52,7 +52,7 @@ def causal_upsample(y: Float[Array, "blocks d"], n: int, *, block: int) -> Float
 
 
 def leaking_upsample(y: Float[Array, "blocks d"], n: int, *, block: int) -> Float[Array, "n d"]:
-    r"""Return for each token the row of its own block, $c_i = y_{\lfloor i/P \rfloor}$, which violates causality.
+    r"""Row of its own block for each token, $c_i = y_{\lfloor i/P \rfloor}$, which violates causality.
 
     Source: MULTIRATE, Definition 6 and Section 4.1.
 

@@ -1,4 +1,4 @@
-"""Training of the multirate network: the cross entropy of the next byte, AdamW, and the loss on held-out text."""
+"""Training of the multirate network: next-byte cross entropy, AdamW, and the loss on held-out text."""
 
 import functools
 from pathlib import Path
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     import optax
 
 Windows = Int[Array, "windows length_and_next"]
-EVALUATED = 8  # windows at a time in `text_loss`
+EVALUATED = 8  # number of windows evaluated at a time in `text_loss`
 
 
 def byte_loss(model: MultirateNetwork, batch: Windows, key: Key) -> Scalar:
-    """Return the mean cross entropy of the next symbol, in nats per symbol."""
+    """Mean cross entropy of the next symbol, in nats per symbol."""
     del key
     return _cross_entropy(jax.vmap(model)(batch[:, :-1]), batch[:, 1:])
 
 
 @functools.cache
 def loss_with_residual(weight: float) -> Loss:
-    """Return the loss `byte_loss` plus `weight` times the mean squared fixed-point residual of the rounds.
+    """Make the loss `byte_loss` plus `weight` times the mean squared fixed-point residual of the rounds.
 
-    The function is cached, so that trainings with the same weight share a compiled program.
+    The function is cached, so that training runs with the same weight share a compiled program.
 
     Source: MULTIRATE, Section 11.4.
 
@@ -52,10 +52,10 @@ def loss_with_residual(weight: float) -> Loss:
 
 @functools.cache
 def adamw(learning_rate: float = 1e-3, weight_decay: float = 1e-2) -> "optax.GradientTransformation":
-    """Return AdamW with the default constants of PyTorch; those of the paper are missing from its text.
+    """AdamW with PyTorch's default constants; the paper's constants are missing from its text.
 
     Raises:
-        ValueError: if the learning rate is not positive, the weight decay negative, or optax not installed.
+        ValueError: if the learning rate is not positive, the weight decay negative, or optax is not installed.
     """
     if not learning_rate > 0:
         raise ArgumentError("learning_rate", "be positive", f"is {learning_rate}")
@@ -83,9 +83,9 @@ def train_multirate(
     callback: Callback | None = None,
     shown: bool | None = None,
 ) -> Trained:
-    """Minimise the cross entropy of the next byte by AdamW; see `train` for `every`, `folder`, `callback` and `shown`.
+    """Minimise the next-byte cross entropy by AdamW; see `train` for `every`, `folder`, `callback` and `shown`.
 
-    Trainings with the same `batches`, numbers and configuration share a compiled program, also with frozen gates.
+    Runs with the same `batches`, numbers and configuration share a compiled program, even with frozen gates.
     """
     loss = loss_with_residual(residual_weight) if residual_weight else byte_loss
     rule = adamw(learning_rate, weight_decay)
@@ -104,7 +104,7 @@ def train_multirate(
 
 
 def text_loss(model: MultirateNetwork, found: Int[np.ndarray, "windows length_and_next"]) -> float:
-    """Return the mean cross entropy over windows of text, (windows, length + 1), in nats per symbol."""
+    """Mean cross entropy over windows of text, (windows, length + 1), in nats per symbol."""
     if len(found) == 0:
         raise ArgumentError("found", "hold at least one window", "is empty")
     short = -len(found) % EVALUATED

@@ -26,8 +26,8 @@ Map = Float[Array, "batch rows columns outputs"]
 class Pointwise(eqx.Module):
     """An affine map of the channels of every pixel.
 
-    After `merged` it is a convolution of 2 x 2 with stride two, after `neighbourhoods` one of 3 x 3 with zero padding,
-    and before `split` a transposed convolution of 2 x 2 with stride two. As products of matrices they are much faster
+    After `merged` it is a 2 x 2 convolution with stride two, after `neighbourhoods` a 3 x 3 convolution with zero
+    padding, and before `split` a transposed 2 x 2 convolution with stride two. As matrix products these are much faster
     than XLA's convolutions in a compiled loop on a CPU.
     """
 
@@ -35,33 +35,33 @@ class Pointwise(eqx.Module):
     bias: Float[Array, " outputs"]
 
     def __call__(self, x: Images) -> Map:
-        """Return the map with other channels."""
+        """The map applied to the channels of every pixel."""
         return x @ self.matrix + self.bias[None, None, None]
 
 
 def merged(x: Images) -> Map:
-    """Return squares of 2 x 2 pixels as pixels with four times the channels."""
+    """Merge squares of 2 x 2 pixels into pixels with four times the channels."""
     batch, rows, columns, channels = x.shape
     parts = x.reshape(batch, rows // 2, 2, columns // 2, 2, channels).transpose(0, 1, 3, 2, 4, 5)
     return parts.reshape(batch, rows // 2, columns // 2, 4 * channels)
 
 
 def split(x: Images) -> Map:
-    """Return every pixel as a square of 2 x 2 pixels with a quarter of its channels: the inverse of `merged`."""
+    """Split every pixel into 2 x 2 pixels with a quarter of its channels: the inverse of `merged`."""
     batch, rows, columns, channels = x.shape
     parts = x.reshape(batch, rows, columns, 2, 2, channels // 4).transpose(0, 1, 3, 2, 4, 5)
     return parts.reshape(batch, 2 * rows, 2 * columns, channels // 4)
 
 
 def neighbourhoods(x: Images) -> Map:
-    """Return for every pixel the channels of the 3 x 3 pixels around it, row by row, with zeros beyond the border."""
+    """Channels of the 3 x 3 pixels around each pixel, row by row, with zeros beyond the border."""
     rows, columns = x.shape[1:3]
     padded = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
     return jnp.concatenate([padded[:, i : i + rows, j : j + columns] for i in range(3) for j in range(3)], axis=-1)
 
 
 class Reconstruction(NamedTuple):
-    """Reconstructed images, and the result of the quantiser on all latent tokens of the batch."""
+    """Reconstructed images, and the result of the quantiser for all latent tokens of the batch."""
 
     images: Images
     quantised: Quantised
@@ -70,9 +70,9 @@ class Reconstruction(NamedTuple):
 class Autoencoder(eqx.Module):
     """An autoencoder of images whose decoder reads quantised latent tokens.
 
-    Two convolutions of 2 x 2 with stride two and one of 3 x 3, with ReLU between them, map images of 32 x 32 x 3 to
-    8 x 8 tokens of m channels; the decoder is their mirror image, with transposed convolutions and a sigmoid at the
-    end. The paper states the two sizes and nothing else.
+    Two 2 x 2 convolutions with stride two and one 3 x 3 convolution, with ReLU between them, map images of 32 x 32 x 3
+    to 8 x 8 tokens of m channels. The decoder is their mirror image, with transposed convolutions and a final sigmoid.
+    The paper states only the two sizes.
 
     Source: PROTOTYPES, Section 7.4.
     """
@@ -82,30 +82,30 @@ class Autoencoder(eqx.Module):
     decoder: tuple[Pointwise, Pointwise, Pointwise]
 
     def latent(self, images: Images) -> Map:
-        """Return the map of latent tokens before the quantiser."""
+        """Encode images: the map of latent tokens before the quantiser."""
         first, second, third = self.encoder
         x = jax.nn.relu(second(merged(jax.nn.relu(first(merged(images))))))
         return third(neighbourhoods(x))
 
     def decoded(self, z: Images) -> Map:
-        """Return the images of a map of tokens."""
+        """Decode a map of tokens to images."""
         first, second, third = self.decoder
         x = jax.nn.relu(second(jax.nn.relu(first(neighbourhoods(z)))))
         return jax.nn.sigmoid(split(third(split(x))))
 
     def __call__(self, images: Images, temperature: Any) -> Reconstruction:
-        """Return the reconstructed images and the quantised tokens, in the order of images, rows and columns."""
+        """Reconstruct images; also the quantised tokens, in the order of images, rows and columns."""
         z = self.latent(images)
         found = self.quantiser(z.reshape(-1, z.shape[-1]), temperature)
         return Reconstruction(self.decoded(found.output.reshape(z.shape)), found)
 
     def with_quantiser(self, quantiser: AbstractQuantiser) -> "Autoencoder":
-        """Return the same encoder and decoder with another quantiser."""
+        """The same encoder and decoder with another quantiser."""
         return Autoencoder(self.encoder, quantiser, self.decoder)
 
 
 def reconstruction_loss(model: Autoencoder, images: Images, temperature: Any, weight: float = 0.1) -> Scalar:
-    """Return the mean squared error of a pixel's channel, plus `weight` times the loss of the quantiser per token.
+    """Mean squared error per pixel and channel, plus `weight` times the loss of the quantiser per token.
 
     Source: PROTOTYPES, Section 7.4.
     """
@@ -116,14 +116,14 @@ def reconstruction_loss(model: Autoencoder, images: Images, temperature: Any, we
 def draw_autoencoder(
     key: Key, quantiser: AbstractQuantiser, *, hidden: int = 32, channels: int = 3, dtype: DTypeLike = jnp.float32
 ) -> Autoencoder:
-    """Return an autoencoder before training: independent normal matrices of variance 2 / inputs, and zero biases.
+    """Initialise an autoencoder: independent normal matrices of variance 2 / inputs, with zero biases.
 
     Args:
         key: the random key.
-        quantiser: the quantiser, whose prototypes have the dimension of latent tokens.
-        hidden: channels of the first layer; the second has twice as many.
-        channels: channels of the images.
-        dtype: of all parameters but the quantiser's.
+        quantiser: the quantiser, whose prototypes have the dimension of the latent tokens.
+        hidden: the number of channels of the first layer; the second has twice as many.
+        channels: the number of channels of the images.
+        dtype: the dtype of all parameters except the quantiser's.
 
     Raises:
         ValueError: unless the numbers are positive.
@@ -145,11 +145,11 @@ def draw_autoencoder(
     return Autoencoder((layers[0], layers[1], layers[2]), quantiser, (layers[3], layers[4], layers[5]))
 
 
-@functools.cache  # another object would compile anew
+@functools.cache  # a new object would trigger a new compilation
 def two_rates(prototypes: float = 1e-3, rest: float = 1e-4) -> "optax.GradientTransformation":
-    r"""Return Adam with one rate for prototypes, $\eta_P$, and another for all else, $\eta_\theta$.
+    r"""Adam with one learning rate for prototypes, $\eta_P$, and another for everything else, $\eta_\theta$.
 
-    Prototypes are the leaves of a model whose names are `prototypes` or `codebook`.
+    Prototypes are the leaves of a model that are called `prototypes` or `codebook`.
 
     Source: PROTOTYPES, Algorithm 1, Section 7.1.
 
@@ -169,10 +169,10 @@ def two_rates(prototypes: float = 1e-3, rest: float = 1e-4) -> "optax.GradientTr
 
 
 def images_between_zero_and_one(pixels: np.ndarray) -> Images:
-    """Return images of bytes, (count, height, width, channels), as numbers from 0 to 1 in float32.
+    """Convert images of bytes, (count, height, width, channels), to numbers from 0 to 1 in float32.
 
     Raises:
-        ValueError: for anything else than bytes of that shape.
+        ValueError: for anything other than bytes of that shape.
     """
     if pixels.dtype != np.uint8 or pixels.ndim != 4:
         but = f"holds {pixels.dtype} of shape {pixels.shape}"
@@ -181,7 +181,7 @@ def images_between_zero_and_one(pixels: np.ndarray) -> Images:
 
 
 def _labels(model: Any) -> Any:
-    """Return which rate each leaf has, by the names on its path."""
+    """The learning rate of each leaf, by the names on its path."""
 
     def label(path: tuple, _: Any) -> str:
         names = {getattr(part, "name", "") for part in path}

@@ -1,4 +1,4 @@
-"""Read-outs of documents: projected tokens, their prototypes in one level or two, and a linear classifier."""
+"""Read-outs of documents: projected tokens, prototypes on one or two levels, and a linear classifier."""
 
 import math
 from typing import Any, NamedTuple
@@ -19,14 +19,14 @@ Shares = Float[Array, "documents length"]
 
 
 class Reading(NamedTuple):
-    """What a read-out makes of documents; losses are means over documents of the weighted sums over their tokens.
+    """Output of a read-out for documents; losses are means over documents of weighted sums over their tokens.
 
     Attributes:
         assignments: the weighted mean of the assignments of the tokens of each document.
-        centroids: that of their soft centroids.
-        output: that of the outputs of the layer.
-        loss: $L_q$ in the mode of the layer, without a barrier.
-        variance: $V$.
+        centroids: the weighted mean of their soft centroids.
+        output: the weighted mean of the outputs of the layer.
+        loss: $L_q$ in the gradient mode of the layer, without a barrier.
+        variance: $V$, the variance of the prototypes under the assignments.
         entropy: the mean entropy of the assignments of tokens, in nats.
     """
 
@@ -39,9 +39,9 @@ class Reading(NamedTuple):
 
 
 class ProjectedReadout(eqx.Module):
-    """A read-out layer with one head on projected tokens, z = W x + b, pooled by weighted means over each document.
+    """A one-head read-out layer on projected tokens, z = W x + b, pooled by weighted means over each document.
 
-    The weights of the tokens of a document sum to one; those of padding are zero.
+    The weights of the tokens of a document sum to one; the weights of padding are zero.
 
     Source: PROTOTYPES, Section 7.3, Section 7.5.
     """
@@ -61,11 +61,11 @@ class ProjectedReadout(eqx.Module):
         return self.layer.prototypes[0]
 
     def embed(self, x: Float[Array, "n d"]) -> Float[Array, "n m"]:
-        """Return the projections of tokens."""
+        """Project tokens: W x + b."""
         return x @ self.matrix.T + self.bias[None]
 
     def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> Reading:
-        """Return what the layer makes of the documents.
+        """Read documents, given their tokens and the weight of each token.
 
         Raises:
             ValueError: unless the temperature is positive.
@@ -90,7 +90,7 @@ class ProjectedReadout(eqx.Module):
 
 
 class DocumentClassifier(eqx.Module):
-    """A read-out, and an affine map of its pooled centroids, or outputs, to the logits of classes.
+    """A read-out with an affine map from its pooled centroids, or outputs, to the logits of classes.
 
     Source: PROTOTYPES, Algorithm 1, Section 7.3.
     """
@@ -101,15 +101,15 @@ class DocumentClassifier(eqx.Module):
     from_centroids: bool = eqx.field(static=True, default=True)
 
     def logits(self, reading: Reading) -> Float[Array, "documents classes"]:
-        """Return the logits of a reading."""
+        """Logits of the classes for a reading."""
         read = reading.centroids if self.from_centroids else reading.output
         return read @ self.head.T + self.head_bias[None]
 
 
 class TwoLevelReadout(eqx.Module):
-    """Two read-outs: the second reads the pooled soft centroids of the first, one for each document.
+    """Two read-outs, where the second reads the pooled soft centroids of the first, one for each document.
 
-    If `detached`, these are constants when the loss of the second is differentiated.
+    If `detached`, these centroids are held constant when the loss of the second level is differentiated.
 
     Source: PROTOTYPES, Section 5.2, Section 7.5.
     """
@@ -119,7 +119,7 @@ class TwoLevelReadout(eqx.Module):
     detached: bool = eqx.field(static=True)
 
     def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> tuple[Reading, Reading]:
-        """Return the readings of both levels."""
+        """Readings of both levels."""
         below = self.first(tokens, shares, temperature)
         read = jax.lax.stop_gradient(below.centroids) if self.detached else below.centroids
         return below, self.second(read[:, None], jnp.ones((read.shape[0], 1), read.dtype), temperature)
@@ -133,7 +133,7 @@ def classification_loss(
     temperature: Any,
     weight: float = 0.1,
 ) -> Scalar:
-    """Return the mean cross entropy of the labels in nats, plus `weight` times the loss of the prototypes.
+    """Mean cross entropy of the labels in nats, plus `weight` times the loss of the prototypes.
 
     Source: PROTOTYPES, Algorithm 1, lines 13-14.
     """
@@ -146,7 +146,7 @@ def classification_loss(
 def two_level_loss(
     model: TwoLevelReadout, tokens: Tokens, shares: Shares, temperature: Any, barrier: Any = 0.0
 ) -> Scalar:
-    """Return the sum of the losses of both levels, each with a barrier of this coefficient.
+    """Sum of the losses of both levels, each with a barrier of the given coefficient.
 
     Source: PROTOTYPES, eq. (17), Section 7.5.
     """
@@ -157,7 +157,7 @@ def two_level_loss(
 
 
 def draw_projected(key: Key, inputs: int, m: int, k: int, *, gradient: str = "full") -> ProjectedReadout:
-    """Return a read-out before training in float32: a normal projection of variance 1 / inputs, and zero bias."""
+    """Initialise a read-out in float32: a normal projection of variance 1 / inputs, with zero bias."""
     project, layer = jax.random.split(key)
     matrix = jax.random.normal(project, (m, inputs), jnp.float32) / math.sqrt(inputs)
     drawn = draw_readout(layer, m, k, gradient=gradient, dtype=jnp.float32)
@@ -165,5 +165,5 @@ def draw_projected(key: Key, inputs: int, m: int, k: int, *, gradient: str = "fu
 
 
 def with_bank(readout: ProjectedReadout, p: Float[Array, "k m"]) -> ProjectedReadout:
-    """Return the same read-out with other prototypes."""
+    """The same read-out with other prototypes."""
     return eqx.tree_at(lambda one: one.layer.prototypes, readout, p[None])

@@ -1,4 +1,4 @@
-"""The read-out layer: tokens plus projected soft centroids of their prototypes, normalised; one head or several."""
+"""The prototype read-out layer: tokens plus projected soft centroids, normalised, with one head or several."""
 
 import math
 from typing import Any, NamedTuple, get_args
@@ -23,13 +23,13 @@ PerHead = Float[Array, " heads"]
 
 
 class HeadLosses(NamedTuple):
-    """Losses of each head, summed over tokens, each by its own formula; in the unit of a squared length.
+    """Losses of each head, summed over tokens, each by its own formula, in the unit of a squared length.
 
     Attributes:
-        competitive: $L_q$, the distances under the assignments.
-        reconstruction: $R$, the distances of embeddings from their soft centroids.
-        variance: $V$, the variance of prototypes under the assignments; $L_q = R + V$ up to rounding.
-        hard: $M$, the distances from the nearest prototypes.
+        competitive: $L_q$, the mean squared distances under the assignments.
+        reconstruction: $R$, the squared distances of embeddings from their soft centroids.
+        variance: $V$, the variance of the prototypes under the assignments; $L_q = R + V$ up to rounding.
+        hard: $M$, the squared distances from the nearest prototypes.
     """
 
     competitive: PerHead
@@ -46,21 +46,22 @@ class PrototypeReadout(eqx.Module):
         \mu_n^{(h)} = \sum_k q_{nk}^{(h)} p_k^{(h)}
     $$
 
-    Head h assigns $z_n^{(h)} = W_h z_n$ to its own prototypes. The matrix $W_O$ acts once, though (5) and (7) together
-    would apply it twice. The layer acts on the tokens of one sequence, (n, m); `jax.vmap(layer, in_axes=(0, None))`
-    acts on many. Prototypes are a leaf of the module like any other, so that an optimiser can give them their own rate.
+    Head h assigns $z_n^{(h)} = W_h z_n$ to its own prototypes. The matrix $W_O$ acts once, although (5) and (7)
+    together would apply it twice. The layer acts on the tokens of one sequence, (n, m); use `jax.vmap(layer,
+    in_axes=(0, None))` for several sequences. Prototypes are an ordinary leaf of the module, so an optimiser can give
+    them their own rate.
 
-    The mode of `gradient` is that of the losses: `full`, through the assignments, or `frozen`. The output is always
-    differentiated through the assignments.
+    `gradient` is the mode of the losses: `full` differentiates through the assignments, `frozen` holds them constant.
+    The output is always differentiated through the assignments.
 
     Source: PROTOTYPES, Definition 1, eq. (4)-(7).
 
     Attributes:
         prototypes: the prototypes of each head.
-        projections: W_h, or None for one head that reads the tokens as they are.
+        projections: W_h, or None for one head that reads the tokens unchanged.
         output: W_O.
         norm: the normalisation.
-        gradient: the mode of the losses.
+        gradient: the gradient mode of the losses.
     """
 
     prototypes: Float[Array, "heads k width"]
@@ -77,10 +78,10 @@ class PrototypeReadout(eqx.Module):
         norm: LayerNorm,
         gradient: str = "full",
     ):
-        """Store the parameters and the mode of the losses.
+        """Store the parameters and the gradient mode of the losses.
 
         Raises:
-            ValueError: unless the shapes fit together, and for an unknown mode.
+            ValueError: if the shapes do not match, or the mode is unknown.
         """
         self.prototypes = floats("prototypes", prototypes)
         if self.prototypes.ndim != 3 or 0 in self.prototypes.shape:
@@ -97,12 +98,12 @@ class PrototypeReadout(eqx.Module):
         self.gradient = choice("gradient", gradient, get_args(GradientMode))
 
     def __call__(self, z: Float[Array, "n m"], temperature: Any) -> Float[Array, "n m"]:
-        """Return the normalised tokens with their projected soft centroids added.
+        """Normalised tokens with their projected soft centroids added.
 
         The product of prototypes and W_O is formed first where this takes fewer operations, as for few prototypes.
 
         Raises:
-            ValueError: for tokens of another shape, or a temperature that is not positive.
+            ValueError: for tokens of the wrong shape, or a temperature that is not positive.
         """
         q = self.assignments(z, temperature)
         heads, k, width = self.prototypes.shape
@@ -115,66 +116,66 @@ class PrototypeReadout(eqx.Module):
         return self.norm(z + added)
 
     def heads(self, z: Float[Array, "n m"]) -> Heads:
-        """Return what each head assigns to its prototypes: projected tokens, or the tokens themselves."""
+        """Inputs of the heads: projected tokens, or the tokens themselves."""
         heads, _, width = self.prototypes.shape
         if jnp.ndim(z) != 2 or z.shape[1] != heads * width:
             raise ArgumentError("z", f"have shape (n, {heads * width})", f"has shape {jnp.shape(z)}")
         return z[None] if self.projections is None else jnp.einsum("hwm,nm->hnw", self.projections, z)
 
     def assignments(self, z: Float[Array, "n m"], temperature: Any) -> HeadWeights:
-        """Return the soft assignments of each head; rows sum to one.
+        """Soft assignments of each head; rows sum to one.
 
         Raises:
-            ValueError: for tokens of another shape, or a temperature that is not positive.
+            ValueError: for tokens of the wrong shape, or a temperature that is not positive.
         """
         T = real("temperature", temperature, positive=True).astype(z.dtype)
         z, p = self.heads(z), self.prototypes
-        if len(p) == 1:  # a matrix product, which XLA compiles to faster code than a batch of one
+        if len(p) == 1:  # XLA compiles a matrix product to faster code than a batch of one
             return soft_assignments(z[0], p[0], T)[None]
         return jax.vmap(lambda z, p: soft_assignments(z, p, T))(z, p)
 
     def soft_centroids(self, z: Float[Array, "n m"], temperature: Any) -> Float[Array, "n m"]:
-        r"""Return the soft centroids $\mu_n$ of all heads side by side.
+        r"""Soft centroids $\mu_n$ of all heads, concatenated.
 
         Raises:
-            ValueError: for tokens of another shape, or a temperature that is not positive.
+            ValueError: for tokens of the wrong shape, or a temperature that is not positive.
         """
         return _joined(self.assignments(z, temperature) @ self.prototypes)
 
     def losses(self, z: Float[Array, "n m"], temperature: Any) -> HeadLosses:
-        """Return the losses of each head; for the mean over tokens divide them by n.
+        """Losses of each head, summed over tokens; divide them by n for means.
 
         Raises:
-            ValueError: for tokens of another shape, or a temperature that is not positive.
+            ValueError: for tokens of the wrong shape, or a temperature that is not positive.
         """
         q = self.assignments(z, temperature)
         q = jax.lax.stop_gradient(q) if self.gradient == "frozen" else q
         return HeadLosses(*jax.vmap(_losses)(self.heads(z), self.prototypes, q))
 
     def separation(self) -> PerHead:
-        """Return the least squared distance between two prototypes of each head, S(P)."""
+        """Smallest squared distance between two prototypes of each head, S(P)."""
         return jax.vmap(separation)(self.prototypes)
 
     def entropy(self, z: Float[Array, "n m"], temperature: Any) -> PerHead:
-        """Return the mean entropy of the assignments of each head, H(Q), in nats."""
+        """Mean entropy of the assignments of each head, H(Q), in nats."""
         return jax.vmap(entropy)(self.assignments(z, temperature))
 
 
 def soft_assignments(z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
-    r"""Return the soft assignments q (n, k), with no array of the size n k m in the derivative either.
+    r"""Soft assignments q (n, k), without arrays of size n k m even in the derivative.
 
-    They are the softmax of $(2 z_n \cdot p_k - |p_k|^2) / T$: the square of $z_n$ is the same for all prototypes. The
-    origin is that of `pairwise_distances`.
+    They are the softmax of $(2 z_n \cdot p_k - |p_k|^2) / T$, because $|z_n|^2$ is the same for all prototypes. The
+    origin is chosen as in `pairwise_distances`.
     """
     z, p = _about_the_mean(z, p)
     return jax.nn.softmax(z @ (p * (2 / temperature)).T - (jnp.sum(p**2, axis=1) / temperature)[None], axis=-1)
 
 
 def pairwise_distances(z: Embeddings, p: Prototypes) -> Weights:
-    """Return the squared distances (n, k) by a matrix product, never negative.
+    """Squared distances (n, k) by a matrix product, never negative.
 
-    The origin is the mean of the prototypes, against cancellation; derivatives are exact, since distances do not depend
-    on it.
+    The origin is the mean of the prototypes, which limits cancellation. Derivatives are exact, because distances do not
+    depend on the origin.
     """
     z, p = _about_the_mean(z, p)
     squares = jnp.sum(z**2, axis=1)[:, None] + jnp.sum(p**2, axis=1)[None]
@@ -189,18 +190,18 @@ def _about_the_mean(z: Embeddings, p: Prototypes) -> tuple[Embeddings, Prototype
 def draw_readout(
     key: Key, m: int, k: int, *, heads: int = 1, gradient: str = "full", dtype: DTypeLike = float
 ) -> PrototypeReadout:
-    """Return a layer before training: independent normal prototypes and matrices, of variances 1 and 1 / m.
+    """Initialise a layer: independent normal prototypes of variance 1 and matrices of variance 1 / m.
 
     Args:
         key: the random key.
         m: the dimension of the tokens.
         k: the number of prototypes of each head.
         heads: the number of heads.
-        gradient: the mode of the losses, `full` or `frozen`.
-        dtype: of all parameters; tokens must have the same.
+        gradient: the gradient mode of the losses, `full` or `frozen`.
+        dtype: the dtype of all parameters; tokens must have the same.
 
     Raises:
-        ValueError: unless the numbers are positive and `heads` divides m, and for an unknown mode.
+        ValueError: unless the numbers are positive and `heads` divides m, or if the mode is unknown.
     """
     m, k, heads = integer("m", m, least=1), integer("k", k, least=1), integer("heads", heads, least=1)
     if m % heads:
@@ -215,10 +216,10 @@ def draw_readout(
 
 
 def floats(name: str, value: ArrayLike) -> Array:
-    """Return an array of floats in their own precision, of other numbers in double precision.
+    """Convert to an array: floats keep their precision, other numbers become double precision.
 
     Raises:
-        ValueError: for anything else than real numbers.
+        ValueError: for anything other than real numbers.
     """
     found = reals(name, value)
     return jnp.asarray(found) if jnp.issubdtype(found.dtype, jnp.floating) else jnp.asarray(found, float)

@@ -1,4 +1,4 @@
-"""Vector quantisers: the soft one, and the hard one with the straight-through gradient."""
+"""Vector quantisers: soft, and hard with the straight-through gradient."""
 
 import abc
 from typing import Any, NamedTuple, get_args
@@ -21,8 +21,8 @@ class Quantised(NamedTuple):
     """The result of a quantiser.
 
     Attributes:
-        output: what the decoder reads.
-        assignments: the weights of prototypes; each row sums to one, and is an indicator for the hard quantiser.
+        output: the embeddings that the decoder reads.
+        assignments: the weights of the prototypes; each row sums to one, and is an indicator for the hard quantiser.
         loss: the mean loss of the quantiser per embedding, in the unit of a squared length.
     """
 
@@ -32,26 +32,27 @@ class Quantised(NamedTuple):
 
 
 class AbstractQuantiser(eqx.Module):
-    """A map of embeddings to combinations of prototypes, the codebook."""
+    """A map from embeddings to combinations of prototypes, the codebook."""
 
     codebook: eqx.AbstractVar[Prototypes]
 
     @abc.abstractmethod
     def __call__(self, z: Embeddings, temperature: Any) -> Quantised:
-        """Return the quantised embeddings (n, m), the assignments and the loss."""
+        """Quantise embeddings (n, m): output, assignments and loss."""
 
 
 class SoftQuantiser(AbstractQuantiser):
-    r"""A quantiser whose output is the soft centroid $\mu_n$, and whose loss is $L_q / n$ plus a barrier.
+    r"""A quantiser whose output is the soft centroid $\mu_n$, with the loss $L_q / n$ plus a barrier.
 
-    The loss has the derivative of its mode, `full` or `frozen`; the output is differentiated through the assignments.
+    The loss is differentiated in its mode, `full` or `frozen`; the output is always differentiated through the
+    assignments.
 
     Source: PROTOTYPES, Section 5.1, Section 7.4.
 
     Attributes:
         codebook: the prototypes.
-        barrier: lambda of the barrier (15), with the competitive loss as a mean over embeddings.
-        gradient: the mode of the loss.
+        barrier: lambda of the barrier (15), which is added to the mean of the competitive loss over embeddings.
+        gradient: the gradient mode of the loss.
     """
 
     codebook: Prototypes
@@ -59,17 +60,17 @@ class SoftQuantiser(AbstractQuantiser):
     gradient: GradientMode = eqx.field(static=True)
 
     def __init__(self, codebook: ArrayLike, *, barrier: Any = 0.0, gradient: str = "full"):
-        """Store the prototypes, (k, m), the coefficient of the barrier, and the mode of the loss.
+        """Store the prototypes, (k, m), the coefficient of the barrier, and the gradient mode of the loss.
 
         Raises:
-            ValueError: for prototypes of another shape, a negative coefficient or an unknown mode.
+            ValueError: for prototypes of the wrong shape, a negative coefficient or an unknown mode.
         """
         self.codebook = _codebook(codebook)
         self.barrier = PrototypeLoss(barrier=barrier).barrier
         self.gradient = choice("gradient", gradient, get_args(GradientMode))
 
     def __call__(self, z: Embeddings, temperature: Any) -> Quantised:
-        """Return the soft centroids, the soft assignments and the loss.
+        """Quantise embeddings: soft centroids, soft assignments and loss.
 
         Raises:
             ValueError: unless the temperature is positive.
@@ -78,7 +79,7 @@ class SoftQuantiser(AbstractQuantiser):
         d = pairwise_distances(z, p)
         q = jax.nn.softmax(-d / T, axis=-1)
         weights = jax.lax.stop_gradient(q) if self.gradient == "frozen" else q
-        # The coefficient is a choice of the user's and is not trained.
+        # The coefficient is chosen by the user and not trained.
         penalty = PrototypeLoss(barrier=jax.lax.stop_gradient(self.barrier)).penalty(p)
         return Quantised(soft_centroids(q, p), q, jnp.sum(weights * d) / z.shape[0] + penalty)
 
@@ -86,16 +87,16 @@ class SoftQuantiser(AbstractQuantiser):
 class HardQuantiser(AbstractQuantiser):
     r"""A quantiser whose output is the nearest prototype, with the straight-through gradient of VQ-VAE.
 
-    The derivative of the output by the embeddings is set to the identity, and that by the prototypes to zero; the loss
-    is $\frac1n \sum_n |\mathrm{sg}[z_n] - p_{k(n)}|^2 + \beta\, |z_n - \mathrm{sg}[p_{k(n)}]|^2$, sg being a constant
-    when it is differentiated. Of equally near prototypes the first is taken. Prototypes that are nearest to no
-    embedding have zero gradient.
+    The derivative of the output with respect to the embeddings is set to the identity, and with respect to the
+    prototypes to zero. The loss is $\frac1n \sum_n |\mathrm{sg}[z_n] - p_{k(n)}|^2 + \beta\, |z_n -
+    \mathrm{sg}[p_{k(n)}]|^2$, where sg (stop gradient) holds its argument constant. Among equally near prototypes the
+    first is taken. Prototypes that are nearest to no embedding have zero gradient.
 
     Source: PROTOTYPES, Section 5.1, Proposition 4 (proof).
 
     Attributes:
         codebook: the prototypes.
-        commitment: beta.
+        commitment: the weight beta.
     """
 
     codebook: Prototypes
@@ -105,12 +106,12 @@ class HardQuantiser(AbstractQuantiser):
         """Store the prototypes, (k, m), and the weight beta of the commitment loss.
 
         Raises:
-            ValueError: for prototypes of another shape, or a weight that is not positive.
+            ValueError: for prototypes of the wrong shape, or a weight that is not positive.
         """
         self.codebook, self.commitment = _codebook(codebook), real("commitment", commitment, positive=True)
 
     def __call__(self, z: Embeddings, temperature: Any) -> Quantised:
-        """Return the nearest prototypes, their indicators and the loss; the temperature is not used."""
+        """Quantise embeddings: nearest prototypes, their indicators and the loss; the temperature is ignored."""
         del temperature
         p, constant = self.codebook, jax.lax.stop_gradient
         nearest = jnp.argmin(pairwise_distances(constant(z), constant(p)), axis=-1)
@@ -123,7 +124,7 @@ class HardQuantiser(AbstractQuantiser):
 
 
 def usage(assignments: Weights) -> Float[Array, " k"]:
-    """Return the sum of the assignments of each prototype: for a hard quantiser the number of its embeddings."""
+    """Sum of the assignments of each prototype; for a hard quantiser the number of its embeddings."""
     return jnp.sum(assignments, axis=0)
 
 

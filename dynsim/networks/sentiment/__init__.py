@@ -1,1 +1,1 @@
-"""The sentiment classifier of HARDMAX for film reviews, with hardmax layers, and the preprocessing of the reviews."""
+"""The sentiment classifier of HARDMAX for film reviews, with hardmax layers, and the reviews' preprocessing."""

@@ -1,4 +1,4 @@
-"""The sentiment classifier of HARDMAX, Section 6: word embedding, hardmax layers, and a linear decoder of the mean."""
+"""The sentiment classifier of HARDMAX, Section 6: word embedding, hardmax layers, and a linear decoder."""
 
 from pathlib import Path
 
@@ -19,8 +19,8 @@ from dynsim.networks.sentiment.words import PADDING, Vocabulary
 from dynsim.networks.training import Callback, Trained, train
 from dynsim.systems.hardmax.maps import HardmaxMap, SoftmaxMap
 
-SOFT_BLOCK = 50  # reviews in a block of the softmax forward pass, in JAX
-HARD_BLOCK = 2000  # reviews in a block of the hardmax forward pass, in NumPy; limits its memory
+SOFT_BLOCK = 50  # number of reviews in a block of the softmax forward pass, in JAX
+HARD_BLOCK = 2000  # number of reviews in a block of the hardmax forward pass, in NumPy; limits its memory
 
 Logits = Float[np.ndarray, " reviews"]
 
@@ -33,7 +33,7 @@ class ReviewClassifier(eqx.Module):
     $$
 
     Padding is treated as a word: it has a row of E (row 0) and counts in the mean. The logarithm of the step size is
-    trained, so that the step size stays positive. Training uses the softmax layer (2.6), evaluation either layer
+    trained, so that the step size stays positive. Training uses the softmax layer (2.6); evaluation uses either layer
     (`softmax_logits`, `hardmax_logits`).
 
     Source: HARDMAX, Section 6.2.
@@ -65,7 +65,7 @@ class ReviewClassifier(eqx.Module):
         return HardmaxMap(np.exp(np.float64(self.log_alpha)))
 
     def soft_logits(self, ids: Int[Array, "reviews n"]) -> Float[Array, " reviews"]:
-        """Return the logits with the softmax layer, in JAX and in the precision of the weights."""
+        """Logits with the softmax layer, in JAX and in the precision of the weights."""
         soft = SoftmaxMap(self.alpha, self.temperature)
         # Recomputing the scores in the backward pass is 1.4 times faster than storing those of all layers.
         layer = jax.checkpoint(lambda x, k: (jax.vmap(lambda tokens: soft.step(k, tokens))(x), None))
@@ -76,9 +76,9 @@ class ReviewClassifier(eqx.Module):
 def draw_classifier(
     key: Key, *, words: int, d: int, depth: int = 8, temperature: float = 1e-3, dtype: DTypeLike = jnp.float32
 ) -> ReviewClassifier:
-    """Return a classifier before training: E standard normal, w, v uniform in $[-1/\\sqrt d, 1/\\sqrt d]$, alpha = 1.
+    """Initialise a classifier: E standard normal, w, v uniform in $[-1/\\sqrt d, 1/\\sqrt d]$, alpha = 1.
 
-    The paper does not give the initialisation; E, w and v have the default one of PyTorch.
+    The paper does not specify the initialisation; E, w and v use PyTorch's default.
 
     Raises:
         ValueError: if `words`, `d` or `depth` is less than 1, or the temperature is not positive.
@@ -101,13 +101,13 @@ def draw_classifier(
 
 
 def load_classifier(path: str | Path) -> tuple[ReviewClassifier, Vocabulary]:
-    """Return the classifier in an `.npz` file, in float64, and its vocabulary.
+    """Load a classifier and its vocabulary from an `.npz` file, in float64.
 
-    The file holds `embedding`, `alpha` (not its logarithm), `decoder_w`, `decoder_b`, `depth`, `temperature`, and the
-    known words `word` (byte strings) with their numbers `word_id`: the layout of the authors' weights for d = 2.
+    The file contains `embedding`, `alpha` (not its logarithm), `decoder_w`, `decoder_b`, `depth`, `temperature`, and
+    the known words `word` (byte strings) with their indices `word_id`: the layout of the authors' weights for d = 2.
 
     Raises:
-        ValueError: the file is missing, damaged or of another layout, or alpha, depth or temperature is not positive.
+        ValueError: if the file is missing, damaged or of another layout, or a parameter that must be positive is not.
     """
     tensors = read_tensors(path)
     embedding = tensors.take("embedding", None, None)
@@ -129,29 +129,29 @@ def load_classifier(path: str | Path) -> tuple[ReviewClassifier, Vocabulary]:
 
 
 def forward_pass(model: ReviewClassifier, ids: Int[np.ndarray, "reviews n"]) -> ForwardPass:
-    """Return the forward pass of reviews through the hardmax layers, in float64 (NumPy: not for `jit`)."""
+    """Apply the hardmax layers to reviews, in float64 (NumPy: not for `jit`)."""
     check_ids("ids", ids, len(model.embedding))
     return apply_layers(grouped(ids, np.asarray(model.embedding)), model.layer, model.depth)
 
 
 def forward_pass_logits(model: ReviewClassifier, found: ForwardPass) -> Logits:
-    """Return the logits of the reviews of a forward pass of this model, in float64."""
+    """Logits of the reviews of a forward pass of this model, in float64."""
     return decision_values(model, found.means)
 
 
 def decision_values(model: ReviewClassifier, z: Float[np.ndarray, "*batch d"]) -> Float[np.ndarray, "*batch"]:
-    r"""Return $\mathcal H(z) = z^\top w + v$ in float64, whose zero set is the separating hyperplane."""
+    r"""Decision function $\mathcal H(z) = z^\top w + v$ in float64, whose zero set is the separating hyperplane."""
     return z @ np.asarray(model.weight, np.float64) + float(model.bias)
 
 
 def hardmax_logits(model: ReviewClassifier, ids: Int[np.ndarray, "reviews n"]) -> Logits:
-    """Return the logits with the hardmax layer, in float64 (NumPy: not for `jit`)."""
+    """Logits with the hardmax layer, in float64 (NumPy: not for `jit`)."""
     blocks = (ids[first : first + HARD_BLOCK] for first in range(0, len(ids), HARD_BLOCK))
     return np.concatenate([forward_pass_logits(model, forward_pass(model, block)) for block in blocks])
 
 
 def softmax_logits(model: ReviewClassifier, ids: Int[np.ndarray, "reviews n"]) -> Logits:
-    """Return the logits with the softmax layer, computed in the precision of the weights, as float64."""
+    """Logits with the softmax layer, computed in the precision of the weights, as float64."""
     check_ids("ids", ids, len(model.embedding))
     short = -len(ids) % SOFT_BLOCK
     blocks = np.pad(ids, ((0, short), (0, 0))).reshape(-1, SOFT_BLOCK, ids.shape[1])
@@ -164,25 +164,25 @@ def _soft_blocks(model: ReviewClassifier, blocks: Int[Array, "blocks block n"]) 
 
 
 def cross_entropies(logits: Float[Array, " reviews"], labels: Float[Array, " reviews"]) -> Float[Array, " reviews"]:
-    """Return the cross entropy of each review, the terms of (6.1), in nats, from logits and labels 0 or 1."""
+    """Cross entropy of each review, the terms of (6.1), in nats, from logits and labels 0 or 1."""
     return jax.nn.softplus(logits) - labels * logits
 
 
 def mean_loss(logits: Logits, labels: Int[np.ndarray, " reviews"]) -> float:
-    """Return the mean cross entropy (6.1), in nats."""
+    """Mean cross entropy (6.1), in nats."""
     return float(jnp.mean(cross_entropies(jnp.asarray(logits), jnp.asarray(labels, jnp.float64))))
 
 
 def accuracy(logits: Logits, labels: Int[np.ndarray, " reviews"]) -> float:
-    """Return the fraction of reviews with the right prediction, which is 1 where $\\hat y > 1/2$ and else 0."""
+    """Fraction of reviews with the right prediction, which is 1 where $\\hat y > 1/2$ and 0 elsewhere."""
     return float(np.mean((logits > 0) == (labels == 1)))
 
 
 class EpochBatches(eqx.Module):
-    """Batches for `train` that contain each review once in an epoch, in random order.
+    """Batches for `train` that contain each review once per epoch, in random order.
 
-    A batch holds the numbers of words, the labels, and the weights of its reviews: the last batch of an epoch is filled
-    up with reviews of weight 0. The order depends on the epoch and on `key` alone.
+    A batch contains the word indices, the labels, and the weights of its reviews. The last batch of an epoch is padded
+    with reviews of weight 0. The order depends only on the epoch and on `key`.
     """
 
     ids: Int[Array, "reviews n"]
@@ -192,11 +192,11 @@ class EpochBatches(eqx.Module):
 
     @property
     def steps(self) -> int:
-        """The number of batches in an epoch."""
+        """Number of batches in an epoch."""
         return -(-self.labels.shape[0] // self.size)
 
     def __call__(self, step: Int[Array, ""], key: Key) -> tuple[Array, Array, Array]:
-        """Return the batch of a step: (size, n), (size,) and (size,)."""
+        """Batch of a step: arrays of shape (size, n), (size,) and (size,)."""
         del key
         count = self.labels.shape[0]
         order = jax.random.permutation(jax.random.fold_in(self.key, step // self.steps), count)
@@ -206,7 +206,7 @@ class EpochBatches(eqx.Module):
 
 
 def batch_loss(model: ReviewClassifier, batch: tuple[Array, Array, Array], key: Key) -> Scalar:
-    """Return the mean cross entropy (6.1) of the reviews of a batch, with the softmax layer."""
+    """Mean cross entropy (6.1) of the reviews of a batch, with the softmax layer."""
     del key
     ids, labels, counted = batch
     kind = model.embedding.dtype
@@ -226,9 +226,9 @@ def train_classifier(
     callback: Callback | None = None,
     shown: bool | None = None,
 ) -> Trained:
-    """Minimise (6.1) by Adam with learning rate 1e-3, as the paper does, with a checkpoint after each epoch.
+    """Minimise (6.1) by Adam with learning rate 1e-3, as in the paper, with a checkpoint after each epoch.
 
-    `callback` is called with the number of epochs done and the model; see `train` for it, `folder` and `shown`.
+    `callback` is called with the number of epochs done and the model. See `train` for `folder` and `shown`.
     """
     for name, number in (("epochs", epochs), ("batch", batch)):
         if number < 1:

@@ -1,4 +1,4 @@
-"""Forward passes of many reviews through hardmax layers, with exact follower sets; equal tokens are computed once."""
+"""Forward passes of many reviews through hardmax layers, with exact follower sets."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from dynsim.systems.hardmax.maps import HardmaxMap
 
-BLOCK = 32  # reviews at a time, so that their scores stay in the cache
+BLOCK = 32  # number of reviews processed at a time, so that their scores stay in the cache
 
 Values = Float[np.ndarray, "reviews n d"]
 
@@ -17,9 +17,9 @@ class WordGroups(NamedTuple):
     """The distinct tokens of each review, padded to equal numbers; words with equal embeddings are one token.
 
     Attributes:
-        words: the number of the first word with each value.
-        counts: how often each occurs in the review; 0 for padding.
-        which: `which[r, i]` is the position among the distinct tokens of token i of review r.
+        words: the index of the first word with each value.
+        counts: how often each token occurs in the review; 0 for padding.
+        which: `which[r, i]` is the position of token i of review r among the distinct tokens.
         values: the distinct tokens.
     """
 
@@ -35,9 +35,9 @@ class ForwardPass(NamedTuple):
     Attributes:
         groups: the distinct tokens of the reviews before the layers.
         final: these tokens after the last layer.
-        leading: the first layer, from 0 to the depth, at which a distinct token g is a leader by value: it follows only
-            tokens equal to it. -1 if it is none at any layer. It is a leader by index, as in Definition 1.1, if it
-            also occurs once, since equal tokens follow each other.
+        leading: the first layer, from 0 to the depth, at which a distinct token is a leader by value, meaning that it
+            follows only tokens equal to it; -1 if there is none. It is a leader by index, as in Definition 1.1, if it
+            also occurs once, because equal tokens follow each other.
         certain: the reviews in which rounding in earlier layers certainly changed no follower set.
     """
 
@@ -48,7 +48,7 @@ class ForwardPass(NamedTuple):
 
     @property
     def means(self) -> Float[np.ndarray, "reviews d"]:
-        """The mean of the tokens of each review after the last layer; words that pad a review count."""
+        """Mean token of each review after the last layer; padding counts as a word."""
         counts = self.groups.counts
         return np.einsum("rn,rnd->rd", counts, self.final) / counts.sum(axis=1, keepdims=True)
 
@@ -63,8 +63,8 @@ class Attended(NamedTuple):
 
     Attributes:
         averages: the mean of the follower set of each distinct token.
-        leads: whether it follows only tokens equal to it.
-        radius: for each review, a lower bound of the displacements of tokens that change a follower set, divided by the
+        leads: whether the token follows only tokens equal to it.
+        radius: for each review, a lower bound on the displacements of tokens that change a follower set, divided by the
             largest norm of a token.
     """
 
@@ -74,7 +74,7 @@ class Attended(NamedTuple):
 
 
 def grouped(ids: Int[np.ndarray, "reviews n"], embedding: Float[np.ndarray, "words d"]) -> WordGroups:
-    """Return the distinct tokens of the reviews `ids`, which are rows of word numbers."""
+    """Find the distinct tokens of the reviews `ids`, which are rows of word indices."""
     used, place = np.unique(ids, return_inverse=True)
     _, first, kind = np.unique(embedding[used], axis=0, return_index=True, return_inverse=True)
     kinds = kind.reshape(-1)[place.reshape(ids.shape)]
@@ -87,7 +87,7 @@ def grouped(ids: Int[np.ndarray, "reviews n"], embedding: Float[np.ndarray, "wor
 
 
 def apply_layers(groups: WordGroups, layer: HardmaxMap, depth: int) -> ForwardPass:
-    """Return the forward pass through `depth` hardmax layers; follower sets are exact for the tokens in floats."""
+    """Apply `depth` hardmax layers to reviews; follower sets are exact for the floating-point tokens."""
     final, leading = groups.values.copy(), np.full(groups.counts.shape, -1)
     certain = np.ones(len(leading), bool)
     for rows, size in _blocks(groups):
@@ -95,7 +95,7 @@ def apply_layers(groups: WordGroups, layer: HardmaxMap, depth: int) -> ForwardPa
         for k in range(depth + 1):
             found = attended(layer, x, counts)
             leading[rows, :size] = np.where(found.leads & (leading[rows, :size] < 0), k, leading[rows, :size])
-            # A layer rounds by at most 8 ulp of the largest entry, and does not increase distances of tokens.
+            # A layer rounds by at most 8 ulp of the largest entry, and does not increase distances between tokens.
             certain[rows] &= found.radius > 8 * k * np.sqrt(x.shape[-1]) * 2.0**-52
             if k < depth:
                 x = moved(layer, x, found.averages)
@@ -104,12 +104,12 @@ def apply_layers(groups: WordGroups, layer: HardmaxMap, depth: int) -> ForwardPa
 
 
 def moved(layer: HardmaxMap, x: Values, averages: Values) -> Values:
-    """Return the tokens after one layer (1.1), from the means of their follower sets."""
+    """Tokens after one layer (1.1), from the means of their follower sets."""
     return x + layer.alpha / (1 + layer.alpha) * (averages - x)
 
 
 def attended(layer: HardmaxMap, x: Values, counts: Int[np.ndarray, "reviews n"]) -> Attended:
-    """Return the hardmax attention of the tokens; scores that differ by less than rounding are compared exactly."""
+    """Hardmax attention of the tokens; scores within rounding error are compared exactly."""
     scores = _scores(x, counts)
     best = np.argmax(scores, axis=2)[..., None]
     top = np.take_along_axis(scores, best, axis=2)
@@ -120,7 +120,7 @@ def attended(layer: HardmaxMap, x: Values, counts: Int[np.ndarray, "reviews n"])
     filled = counts > 0
     several = (near.sum(axis=2) > 1) & filled
     averages = np.take_along_axis(x, best, axis=1)
-    leads = best[..., 0] == np.arange(x.shape[1])  # false for padding, whose best is the first position
+    leads = best[..., 0] == np.arange(x.shape[1])  # false for padding, whose best token is the first position
     scores[near] = -np.inf
     spare = (top[..., 0] - scores.max(axis=2) - errors) / (2 * (sizes + largest) * np.maximum(largest, 1e-300))
     radius = np.where(filled, spare, np.inf).min(axis=1)
@@ -131,10 +131,10 @@ def attended(layer: HardmaxMap, x: Values, counts: Int[np.ndarray, "reviews n"])
 
 
 def further_layers(found: ForwardPass, layer: HardmaxMap, layers: int) -> tuple[Values, Float[np.ndarray, " reviews"]]:
-    """Return the tokens after `layers` further layers, and the largest displacement in each review in the last.
+    """Apply `layers` more layers; also the largest displacement in each review in the last of them.
 
-    Ties are not resolved, and the first of the best scores in floats counts: in a cluster whose diameter is of the
-    order of rounding they have no meaning.
+    Ties are not resolved: the first of the best scores in floats counts. In a cluster whose diameter is of the order of
+    rounding, ties have no meaning.
     """
     final, movement = found.final.copy(), np.zeros(len(found.final))
     for rows, size in _blocks(found.groups):
@@ -153,7 +153,7 @@ def _scores(x: Values, counts: Int[np.ndarray, "reviews n"]) -> Float[np.ndarray
 
 
 def _attended_exactly(layer: HardmaxMap, x: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return `averages` and `leads` of one review, by exact comparisons."""
+    """Fields `averages` and `leads` for one review, by exact comparisons."""
     size = int(np.count_nonzero(counts))
     sets = layer.follower_sets(x[:size])
     averages, leads = np.zeros_like(x), np.zeros(len(x), bool)

@@ -1,4 +1,4 @@
-"""Labelled reviews: read from CSV files, cleaned, and encoded as rows of word numbers."""
+"""Labelled reviews: read from CSV files, cleaned, and encoded as rows of word indices."""
 
 import csv
 import gzip
@@ -39,7 +39,7 @@ class Selection:
 
 
 class Reviews(NamedTuple):
-    """Texts of reviews, their labels (1 is positive, 0 negative), and the number of the line on which each ends."""
+    """Texts of reviews, their labels (1 is positive, 0 negative), and the line on which each ends."""
 
     texts: tuple[str, ...]
     labels: Int[np.ndarray, " reviews"]
@@ -47,18 +47,18 @@ class Reviews(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """Reviews as rows of word numbers, padded with 0, and their labels (1 is positive, 0 negative)."""
+    """Reviews as rows of word indices, padded with 0, and their labels (1 is positive, 0 negative)."""
 
     ids: Int[np.ndarray, "reviews length"]
     labels: Int[np.ndarray, " reviews"]
 
 
 def read_reviews(path: str | Path, selection: Selection) -> Reviews:
-    """Return the selected reviews of the file at `path`.
+    """Read the selected reviews of a CSV file.
 
     Raises:
         ValueError: if the file is missing, unreadable or malformed, a label is unknown, a review is empty (all with the
-            number of the line), or no review is selected.
+            line number), or no review is selected.
     """
     path = Path(path)
     found = [
@@ -78,7 +78,7 @@ def _selected(selection: Selection, number: int, row: dict[str, str]) -> bool:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the records, each with the number of its last line; line 1 has the names of the columns."""
+    """Yield the records, each with the number of its last line; line 1 contains the column names."""
     if not path.is_file():
         raise ArgumentError("path", "be a file of reviews", f"there is none at `{path}`")
     opened = gzip.open if path.suffix == ".gz" else open
@@ -95,7 +95,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 _check_fields(path, line, row)
                 yield line, row
     except (csv.Error, UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
-        but = f"`{path.name}` cannot be read from line {line + 1} on ({str(error).rstrip('.')})"
+        but = f"`{path.name}` cannot be read from line {line + 1} onwards ({str(error).rstrip('.')})"
         raise ArgumentError("path", "be a well-formed CSV file of reviews", but) from None
 
 
@@ -125,7 +125,7 @@ def _review(path: Path, line: int, row: dict[str, str]) -> tuple[str, int, int]:
 
 
 def cleaned(reviews: Reviews, cleaning: Cleaning) -> list[list[str]]:
-    """Return the words of each review after cleaning; raise `ValueError` for a review without any, with its line."""
+    """Words of each review after cleaning; raise `ValueError` for a review without any, naming its line."""
     words = [cleaning(text) for text in reviews.texts]
     for line, left in zip(reviews.lines, words, strict=True):
         if not left:
@@ -135,12 +135,12 @@ def cleaned(reviews: Reviews, cleaning: Cleaning) -> list[list[str]]:
 
 
 def encoded(texts: list[list[str]], labels: Int[np.ndarray, " reviews"], known: Vocabulary, length: int) -> Encoded:
-    """Return cleaned reviews as word numbers, truncated or padded to `length` words."""
+    """Encode cleaned reviews as word indices, truncated or padded to `length` words."""
     return Encoded(np.stack([known.encode(words, length) for words in texts]), labels)
 
 
 def summary(reviews: Reviews, cleaning: Cleaning, *, length: int = 128) -> str:
-    """Return a sentence that compares vocabulary, words and long reviews with and without removal of stop words."""
+    """Compare vocabulary, words and long reviews with and without removal of stop words, in one sentence."""
     kinds = {"cleaned": cleaning, "with stop words": Cleaning("none", cleaning.lemmas, cleaning.keep_case, 1)}
     found = {}
     for name, kind in kinds.items():

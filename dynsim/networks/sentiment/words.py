@@ -1,4 +1,4 @@
-"""Text preprocessing: from text to words, without stop words, and from words to numbers of a vocabulary."""
+"""Text preprocessing: from text to words without stop words, and from words to indices of a vocabulary."""
 
 import re
 from collections import Counter
@@ -18,19 +18,19 @@ NO_LETTERS = re.compile(r"[^A-Za-z]+")
 
 @dataclass(frozen=True)
 class Cleaning:
-    """A function of a text that returns its words in the letters A to Z, without markup, digits and stop words.
+    """A function that splits a text into words of the letters A to Z, without markup, digits and stop words.
 
     The paper does not describe its preprocessing. As in the authors' vocabulary, an apostrophe splits a word
-    ("didn t"), the case is kept, and stop words are removed in lower case only ("the", not "The"), before
-    lemmatisation. The preprocessing of the authors is `Cleaning("nltk", "wordnet", shortest=1)`; no extra installs
-    NLTK and its corpora.
+    ("didn t"), the case is kept, and stop words are removed only in lower case ("the", not "The"), before
+    lemmatisation. The authors' preprocessing is `Cleaning("nltk", "wordnet", shortest=1)`; no optional dependency
+    installs NLTK and its corpora.
 
     Attributes:
         stop_words: the list of stop words: "scikit-learn" (extra `text`), "nltk", or "none".
         lemmas: "wordnet" replaces every word by its lemma as a noun; "none" does not.
-        keep_case: whether case is kept; otherwise text is first converted to lower case.
-        shortest: the least number of letters of a word. As in the tokenizer of scikit-learn it is two by default, since
-            its list of stop words, unlike that of NLTK, has no "s" and "t".
+        keep_case: whether to keep the case; otherwise text is first converted to lower case.
+        shortest: the least number of letters of a word. It is two by default, as in scikit-learn's tokenizer, because
+            its list of stop words, unlike NLTK's, lacks "s" and "t".
     """
 
     stop_words: str = "scikit-learn"
@@ -46,7 +46,7 @@ class Cleaning:
                 raise ArgumentError(name, must, f"is `{getattr(self, name)}`")
 
     def __call__(self, text: str) -> list[str]:
-        """Return the words of `text` after cleaning, in their order."""
+        """The words of `text` after cleaning, in order."""
         letters = NO_LETTERS.sub(" ", MARKUP.sub(" ", text if self.keep_case else text.lower()))
         kept = (word for word in letters.split() if len(word) >= self.shortest and word not in self._removed)
         return [self._lemma(word) for word in kept]
@@ -97,13 +97,13 @@ LEMMAS = {"none": lambda: str, "wordnet": _wordnet_lemma}
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A vocabulary: the words by number, and the numbers by word; number 0 is the padding, unknown words are empty."""
+    """A vocabulary: words by index, and indices by word; index 0 is padding, unknown words are empty."""
 
     words: tuple[str, ...]
     numbers: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self):
-        """Number the words; raise `ValueError` if the first one is not the padding."""
+        """Index the words; raise `ValueError` if the first one is not the padding."""
         if not self.words or self.words[0] != PADDING:
             raise ArgumentError("words", f"begin with `{PADDING}`", f"begins with {self.words[:1]}")
         numbers = {word: number for number, word in enumerate(self.words) if number and word}
@@ -114,7 +114,7 @@ class Vocabulary:
         return len(self.words)
 
     def encode(self, words: Iterable[str], length: int) -> Int[np.ndarray, " length"]:
-        """Return the numbers of the first `length` words in the vocabulary, padded with zeros at the end."""
+        """Indices of the first `length` words in the vocabulary, padded with zeros at the end."""
         if length < 1:
             raise ArgumentError("length", "be at least 1", f"is {length}")
         found = [self.numbers[word] for word in words if word in self.numbers][:length]
@@ -122,6 +122,6 @@ class Vocabulary:
 
 
 def vocabulary(texts: Iterable[Sequence[str]]) -> Vocabulary:
-    """Return the vocabulary of cleaned texts by descending frequency; equally frequent words in order of appearance."""
+    """Vocabulary of cleaned texts by descending frequency; equally frequent words in order of appearance."""
     counts = Counter(word for words in texts for word in words)
     return Vocabulary((PADDING, *(word for word, _ in counts.most_common())))

@@ -1,1 +1,1 @@
-"""Textbook systems with published numbers, to learn and to test on; `entries.CATALOGUE` lists them by name."""
+"""Textbook systems with published reference values; `entries.CATALOGUE` lists them by name."""

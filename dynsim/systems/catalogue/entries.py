@@ -1,4 +1,4 @@
-"""The systems of the catalogue by name, each with a start in the basin of interest and a window to look at."""
+"""The systems of the catalogue by name, each with an initial state and a window for its portrait."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ from dynsim.systems.catalogue.populations import Brusselator, Kuramoto, LotkaVol
 
 
 class Entry(NamedTuple):
-    """A system of the catalogue: its class, a start, and the window (low, high for each component) of a portrait.
+    """A catalogue system: its class, an initial state in the basin of interest, and the portrait's window.
 
-    Components of what is `counted`, populations or concentrations, have no meaning below zero.
+    The window is (low, high) for each component. What is `counted`, such as populations, cannot be negative.
     """
 
     kind: Callable[..., AbstractFlow | AbstractMap]
@@ -22,12 +22,12 @@ class Entry(NamedTuple):
     counted: str = ""
 
     def system(self, **parameters: Any) -> AbstractFlow | AbstractMap:
-        """Return the system with these parameters, of the others the default."""
+        """The system with these parameters, and defaults for the others."""
         return self.kind(**parameters)
 
     @property
     def text(self) -> str:
-        """The first line of its description, without formulas."""
+        """The first line of the system's description, without formulas."""
         return str(self.kind.__doc__).splitlines()[0].split(" $")[0].split("; ")[0].rstrip(",").rstrip(".")
 
 

@@ -1,4 +1,4 @@
-"""Maps: logistic, Henon, standard, Ikeda."""
+"""Discrete maps: logistic, Henon, standard, Ikeda."""
 
 from typing import ClassVar
 
@@ -14,8 +14,8 @@ from dynsim.systems.catalogue.parameters import parameter
 class Logistic(AbstractMap):
     r"""The logistic map, $x \mapsto r x (1 - x)$ on [0, 1]; state (x,).
 
-    Period 2 begins at r = 3, period 4 at $1 + \sqrt 6$, and chaos at 3.569946; ratios of successive distances between
-    doublings tend to Feigenbaum's 4.669201. At r = 4 the exponent of Lyapunov is log 2.
+    Period 2 begins at r = 3, period 4 at $1 + \sqrt 6$, and chaos at 3.569946. Ratios of successive distances between
+    period doublings tend to Feigenbaum's constant 4.669201. At r = 4 the Lyapunov exponent is log 2.
 
     Source: R. M. May, Nature 261 (1976); M. J. Feigenbaum, J. Stat. Phys. 19 (1978).
     """
@@ -25,7 +25,7 @@ class Logistic(AbstractMap):
     names: ClassVar[tuple[str, ...]] = ("x",)
 
     def step(self, k: Step, x: State) -> State:
-        """Return the next state."""
+        """The next state."""
         del k
         return self.r * x * (1 - x)
 
@@ -33,7 +33,7 @@ class Logistic(AbstractMap):
 class Henon(AbstractMap):
     r"""Henon's map, $(x, y) \mapsto (1 - a x^2 + y, b x)$.
 
-    With a = 1.4, b = .3 the exponents of Lyapunov are .41922 and -1.62319; their sum is log |b| exactly.
+    For a = 1.4, b = .3 the Lyapunov exponents are .41922 and -1.62319; their sum is exactly log |b|.
 
     Source: M. Henon, A two-dimensional mapping with a strange attractor, Comm. Math. Phys. 50 (1976).
     """
@@ -44,7 +44,7 @@ class Henon(AbstractMap):
     names: ClassVar[tuple[str, ...]] = ("x", "y")
 
     def step(self, k: Step, x: State) -> State:
-        """Return the next state."""
+        """The next state."""
         del k
         return jnp.stack([1 - self.a * x[0] ** 2 + x[1], self.b * x[0]])
 
@@ -52,8 +52,8 @@ class Henon(AbstractMap):
 class Standard(AbstractMap):
     r"""Chirikov's standard map, $p' = p + K \sin\theta$, $\theta' = \theta + p'$; state (theta, p) in [0, 2 pi)^2.
 
-    It preserves area; the last invariant circle across the cylinder breaks at K = .971635. For large K the largest
-    exponent of Lyapunov is about log(K / 2).
+    The map preserves area. The last invariant circle around the cylinder breaks at K = .971635. For large K the largest
+    Lyapunov exponent is about log(K / 2).
 
     Source: B. V. Chirikov, Phys. Rep. 52 (1979); J. M. Greene, J. Math. Phys. 20 (1979).
     """
@@ -63,7 +63,7 @@ class Standard(AbstractMap):
     names: ClassVar[tuple[str, ...]] = ("theta", "p")
 
     def step(self, k: Step, x: State) -> State:
-        """Return the next state, reduced to [0, 2 pi)."""
+        """The next state, reduced to [0, 2 pi)."""
         del k
         p = x[1] + self.K * jnp.sin(x[0])
         return jnp.mod(jnp.stack([x[0] + p, p]), 2 * jnp.pi)
@@ -72,8 +72,8 @@ class Standard(AbstractMap):
 class Ikeda(AbstractMap):
     r"""Ikeda's map of light in a ring cavity, $z \mapsto 1 + u z e^{i \tau}$, $\tau = .4 - 6 / (1 + |z|^2)$.
 
-    The state is (x, y), z = x + i y. It contracts areas by u^2 at every step; for u = .9 it has a strange attractor
-    with the exponents .507 and -.718, whose sum is 2 log u exactly.
+    The state is (x, y), z = x + i y. The map contracts areas by u^2 at every step. For u = .9 it has a strange
+    attractor with Lyapunov exponents .507 and -.718, whose sum is exactly 2 log u.
 
     Source: K. Ikeda, Opt. Comm. 30 (1979); S. M. Hammel, C. Jones and J. Moloney, J. Opt. Soc. Am. B 2 (1985).
     """
@@ -83,7 +83,7 @@ class Ikeda(AbstractMap):
     names: ClassVar[tuple[str, ...]] = ("x", "y")
 
     def step(self, k: Step, x: State) -> State:
-        """Return the next state."""
+        """The next state."""
         del k
         turn = 0.4 - 6 / (1 + jnp.sum(x**2))
         c, s = jnp.cos(turn), jnp.sin(turn)

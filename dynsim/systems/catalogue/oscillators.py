@@ -14,8 +14,8 @@ from dynsim.systems.catalogue.parameters import parameter
 class VanDerPol(AbstractFlow):
     r"""Van der Pol's oscillator, $\dot x = y$, $\dot y = \mu (1 - x^2) y - x$; state (x, y).
 
-    For every mu > 0 the origin repels and one limit cycle attracts. Its period is $2 \pi (1 + \mu^2 / 16 + O(\mu^4))$,
-    6.6632869 for mu = 1, and $(3 - 2 \log 2) \mu$ to leading order for large mu.
+    For every mu > 0 the origin is unstable and one limit cycle is attracting. Its period is
+    $2 \pi (1 + \mu^2 / 16 + O(\mu^4))$, 6.6632869 for mu = 1, and $(3 - 2 \log 2) \mu$ to leading order for large mu.
 
     Source: B. van der Pol, On relaxation-oscillations, Phil. Mag. 2 (1926).
     """
@@ -25,16 +25,16 @@ class VanDerPol(AbstractFlow):
     names: ClassVar[tuple[str, ...]] = ("x", "y")
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the right-hand side."""
+        """Right-hand side."""
         del t
         return jnp.stack([x[1], self.mu * (1 - x[0] ** 2) * x[1] - x[0]])
 
 
 class FitzHughNagumo(AbstractFlow):
-    r"""FitzHugh's model of a nerve, $\dot v = v - v^3/3 - w + I$, $\dot w = (v + a - b w) / \tau$; state (v, w).
+    r"""FitzHugh-Nagumo model of a neuron, $\dot v = v - v^3/3 - w + I$, $\dot w = (v + a - b w) / \tau$; state (v, w).
 
-    With a = .7, b = .8, tau = 12.5 the equilibrium loses its stability in Hopf bifurcations at the currents
-    I = .331281 and 1.418719, where $1 - v^2 = b / \tau$.
+    For a = .7, b = .8, tau = 12.5 the equilibrium loses stability in Hopf bifurcations at the currents I = .331281 and
+    1.418719, where $1 - v^2 = b / \tau$.
 
     Source: R. FitzHugh, Impulses and physiological states, Biophys. J. 1 (1961).
     """
@@ -47,7 +47,7 @@ class FitzHughNagumo(AbstractFlow):
     names: ClassVar[tuple[str, ...]] = ("v", "w")
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the right-hand side."""
+        """Right-hand side."""
         del t
         v, w = x[0], x[1]
         return jnp.stack([v - v**3 / 3 - w + self.current, (v + self.a - self.b * w) / self.tau])
@@ -56,8 +56,8 @@ class FitzHughNagumo(AbstractFlow):
 class Duffing(AbstractFlow):
     r"""Duffing's oscillator, $\ddot x + \delta \dot x + \alpha x + \beta x^3 = \gamma \cos(\omega t)$; state (x, v).
 
-    Without forcing (gamma = 0) and with alpha < 0 < beta it has two wells at $\pm\sqrt{-\alpha / \beta}$ and a saddle
-    at 0. The defaults, with the forcing gamma = .3, omega = 1, are chaotic.
+    Without forcing (gamma = 0), for alpha < 0 < beta, it has two wells at $\pm\sqrt{-\alpha / \beta}$ and a saddle at
+    0. The default parameters, with forcing gamma = .3 and omega = 1, are chaotic.
 
     Source: P. Holmes, A nonlinear oscillator with a strange attractor, Phil. Trans. R. Soc. A 292 (1979).
     """
@@ -71,20 +71,20 @@ class Duffing(AbstractFlow):
     names: ClassVar[tuple[str, ...]] = ("x", "v")
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the right-hand side."""
+        """Right-hand side."""
         force = self.gamma * jnp.cos(self.omega * t)
         return jnp.stack([x[1], force - self.delta * x[1] - self.alpha * x[0] - self.beta * x[0] ** 3])
 
     def step_limit(self) -> float:
-        """Return half a period of the forcing, or infinity without it."""
+        """Longest step for a solver: half a period of the forcing, infinite without forcing."""
         return float(jnp.pi / jnp.abs(self.omega)) if float(self.gamma) else float("inf")
 
 
 class Pendulum(AbstractFlow):
     r"""The pendulum, $\ddot\theta = -\sin\theta - \gamma \dot\theta$; state (angle, velocity), the angle in radians.
 
-    Without friction the period at the amplitude A is $4 K(\sin^2(A / 2))$, with the complete elliptic integral K of the
-    parameter; time is in units of $\sqrt{l / g}$.
+    Without friction the period at amplitude A is $4 K(\sin^2(A / 2))$, where K is the complete elliptic integral as a
+    function of the parameter. Time is in units of $\sqrt{l / g}$.
     """
 
     friction: Float[Array, ""] = parameter("friction", 0.0)
@@ -92,16 +92,16 @@ class Pendulum(AbstractFlow):
     names: ClassVar[tuple[str, ...]] = ("angle", "velocity")
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the right-hand side."""
+        """Right-hand side."""
         del t
         return jnp.stack([x[1], -jnp.sin(x[0]) - self.friction * x[1]])
 
 
 class DoubleWell(AbstractFlow):
-    r"""Motion down the double well $V(x) = x^4/4 - a x^2/2 - h x$, $\dot x = a x - x^3 + h$; state (x,).
+    r"""Gradient motion in the double well $V(x) = x^4/4 - a x^2/2 - h x$, $\dot x = a x - x^3 + h$; state (x,).
 
-    Without the field h there is a pitchfork at a = 0. For a > 0 the folds are at $h = \pm 2 (a/3)^{3/2}$, where
-    $x = \mp \sqrt{a/3}$.
+    Without the field h there is a pitchfork bifurcation at a = 0. For a > 0 there are folds at
+    $h = \pm 2 (a/3)^{3/2}$, where $x = \mp \sqrt{a/3}$.
     """
 
     a: Float[Array, ""] = parameter("a", 1.0)
@@ -110,6 +110,6 @@ class DoubleWell(AbstractFlow):
     names: ClassVar[tuple[str, ...]] = ("x",)
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the right-hand side."""
+        """Right-hand side."""
         del t
         return self.a * x - x**3 + self.h

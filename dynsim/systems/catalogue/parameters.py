@@ -1,4 +1,4 @@
-"""Parameters of the systems of the catalogue: fields that take a real number and hold it as an array."""
+"""Parameters of catalogue systems: fields that accept a real number and store it as an array."""
 
 import functools
 from typing import Any
@@ -9,5 +9,5 @@ from dynsim._core.validation import real
 
 
 def parameter(name: str, default: float, *, positive: bool = False) -> Any:
-    """Return a field for one real parameter, a `positive` one or any; others are refused in one sentence."""
+    """A dataclass field for one real parameter, positive if so declared; other values raise `ValueError`."""
     return eqx.field(converter=functools.partial(real, name, positive=positive), default=default)

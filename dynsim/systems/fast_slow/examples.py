@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dynsim.spaces import Simplex
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, Part
 
-SATURATION = 1.0  # K_M, in units of the total enzyme concentration, as x and y
+SATURATION = 1.0  # K_M, in units of the total enzyme concentration like x and y
 TURNOVER = 1.0  # k_2, per unit of slow time
 
 
@@ -25,7 +25,7 @@ def _minus_fast(x: Part, y: Part) -> Part:
 
 
 def linear_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return $\varepsilon \dot x = y - x$, $\dot y = -x$, with the attracting critical manifold $\varphi(y) = y$."""
+    r"""Linear system $\varepsilon \dot x = y - x$, $\dot y = -x$ with the critical manifold $\varphi(y) = y$."""
     return FastSlowFlow(_relaxing, _minus_fast, epsilon)
 
 
@@ -34,7 +34,7 @@ def _cubic(x: Part, y: Part) -> Part:
 
 
 def van_der_pol_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return van der Pol's oscillator, $\varepsilon \dot x = y - (x^3/3 - x)$, $\dot y = -x$.
+    r"""Van der Pol's oscillator as a fast-slow system, $\varepsilon \dot x = y - (x^3/3 - x)$, $\dot y = -x$.
 
     The critical manifold attracts for |x| > 1 and repels for |x| < 1, with folds at (x, y) = (1, -2/3) and (-1, 2/3).
     """
@@ -51,17 +51,17 @@ def _conversion(x: Part, y: Part) -> Part:
 
 
 def michaelis_menten_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return the Michaelis-Menten reaction, $\varepsilon \dot x = (1 - x)(y - x) - x$, $\dot y = -x$.
+    r"""Michaelis-Menten reaction, $\varepsilon \dot x = (1 - x)(y - x) - x$, $\dot y = -x$.
 
-    x is the concentration of the complex and y that of the total substrate, free and bound, both in units of the total
-    enzyme concentration; K_M = 1. The smaller root of f = 0 attracts (the total quasi-steady-state approximation), and
-    the larger one, x > 1, repels.
+    x is the concentration of the complex and y the total concentration of substrate, free and bound, both in units of
+    the total enzyme concentration; K_M = 1. The smaller root of f = 0 attracts (the total quasi-steady-state
+    approximation), and the larger root, x > 1, repels.
     """
     return FastSlowFlow(_binding, _conversion, epsilon)
 
 
 def generator(y: Part) -> Float[Array, "3 3"]:
-    """Return the generator of a three-state chain whose rates depend on the slow variable; columns sum to zero."""
+    """Generator of a three-state chain whose rates depend on the slow variable; its columns sum to zero."""
     up, down = 1 + jnp.exp(y), 1 + jnp.exp(-y)
     one = jnp.ones_like(y)
     rows = [[-up - one, down, one], [up, -down - one, one], [one, one, -2 * one]]
@@ -77,9 +77,9 @@ def _mean_force(x: Part, y: Part) -> Part:
 
 
 def switching_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return a three-state chain driven by y, $\varepsilon \dot x = Q(y) x$, $\dot y = x_1 - x_2 - y/2$.
+    r"""Three-state Markov chain coupled to y, $\varepsilon \dot x = Q(y) x$, $\dot y = x_1 - x_2 - y/2$.
 
-    x lies on the probability simplex, since its sum is conserved; on the critical manifold it is the stationary
+    x stays on the probability simplex, because its sum is conserved. On the critical manifold it is the stationary
     distribution of Q(y).
 
     Source: MULTIRATE, Theorem 28.
@@ -97,10 +97,10 @@ def _passing(x: Part, y: Part) -> Part:
 
 
 def transcritical_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return $\varepsilon \dot x = x (y - x)$, $\dot y = 1$: a transcritical point at the origin.
+    r"""Fast-slow system with a transcritical point at the origin, $\varepsilon \dot x = x (y - x)$, $\dot y = 1$.
 
     The lines x = 0 and x = y exchange stability there. The critical manifold is not normally hyperbolic at the origin,
-    though it has no fold, so that the reduced flow is not a limit of the full flow beyond it.
+    although it has no fold, so beyond it the reduced flow is not a limit of the full flow.
     """
     return FastSlowFlow(_crossing, _passing, epsilon)
 
@@ -115,7 +115,7 @@ def _first_fast(x: Part, y: Part) -> Part:
 
 
 def saddle_flow(epsilon: ArrayLike) -> FastSlowFlow:
-    r"""Return $\varepsilon \dot x = (y - x_1, x_2 - y)$, $\dot y = -x_1$: a critical manifold of saddle type."""
+    r"""Fast-slow system of saddle type, $\varepsilon \dot x = (y - x_1, x_2 - y)$, $\dot y = -x_1$."""
     return FastSlowFlow(_stretching, _first_fast, epsilon)
 
 
@@ -123,15 +123,15 @@ Coordinates = tuple[float, ...] | float  # of x
 
 
 class Example(NamedTuple):
-    """A fast-slow system with parameters for its simulation; the slow variable y of the named examples is scalar.
+    """A fast-slow system with settings for its simulation; the slow variable y of these examples is scalar.
 
     Attributes:
         text: a description.
         flow: the flow as a function of epsilon.
         start: the initial state, off the critical manifold.
-        path: the values of y, (points,), over which the critical manifold is continued.
+        path: the values of y, (points,), along which the critical manifold is continued.
         guess: the initial guess of x on the critical manifold at the first value of y.
-        end: the last time of the simulation.
+        end: the final time of the simulation.
         compare: the time up to which the reduced flow is compared with the simulation; zero for no comparison.
     """
 

@@ -22,7 +22,7 @@ RightHandSide = Callable[[Part, Part], Part]
 
 
 class FastSlow(NamedTuple):
-    """A state of a fast-slow system: `fast` is x and `slow` is y, arrays of any shape; or a space for each of them."""
+    """A state of a fast-slow system: `fast` is x and `slow` is y, arrays of any shape; or a space for each."""
 
     fast: State
     slow: State
@@ -35,8 +35,16 @@ class FastSlowFlow(AbstractFlow):
         \varepsilon \dot x = f(x, y), \qquad \dot y = g(x, y)
     $$
 
-    The functions do not depend on time; for a system that does, t is a further slow variable with derivative 1. The
-    vector field is stiff, with rates of order 1/epsilon: use the integrator `stiff()`.
+    The functions do not depend on time; if they do, make t a further slow variable with derivative 1. The vector field
+    is stiff, with rates of order 1/epsilon: use the integrator `stiff()`.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> flow = ds.FastSlowFlow(lambda x, y: y - x, lambda x, y: -x, 0.1)
+        >>> velocity = flow.vector_field(0.0, ds.FastSlow(jnp.array(1.0), jnp.array(2.0)))
+        >>> [float(part) for part in velocity]
+        [10.0, -1.0]
 
     Source: MULTIRATE, eq. (1).
     """
@@ -57,8 +65,8 @@ class FastSlowFlow(AbstractFlow):
     ):
         """Store f and g, functions of (x, y) in JAX, the time-scale ratio, and the spaces of x and of y.
 
-        If f conserves a quantity, `fast_space` is a space on which it is constant, such as `Simplex()` for a
-        probability vector: the critical manifold and its stability are then those within the space.
+        If f conserves a quantity, let `fast_space` be a space on which it is constant, such as `Simplex()` for a
+        probability vector. The critical manifold and its stability are then computed within the space.
 
         Raises:
             ValueError: if f or g is not callable, or epsilon is not a positive number.
@@ -70,13 +78,13 @@ class FastSlowFlow(AbstractFlow):
         self.space = Product(FastSlow(as_space(fast_space), as_space(slow_space)))
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return (f / epsilon, g)."""
+        """The velocity (f / epsilon, g) in slow time."""
         del t
         f, g = rates(self, x)
         return FastSlow(f / self.epsilon.astype(f.dtype), g)
 
     def with_epsilon(self, epsilon: ArrayLike) -> "FastSlowFlow":
-        """Return the same system with another time-scale ratio."""
+        """The same system with another time-scale ratio."""
         return eqx.tree_at(lambda flow: flow.epsilon, self, _ratio(epsilon))
 
 
@@ -94,14 +102,14 @@ class FastTimeFlow(AbstractFlow):
         return self.flow.space
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return (f, epsilon g)."""
+        """The velocity (f, epsilon g) in fast time."""
         del t
         f, g = rates(self.flow, x)
         return FastSlow(f, self.flow.epsilon.astype(g.dtype) * g)
 
 
 class FastSubsystem(AbstractFlow):
-    """The fast subsystem x' = f(x, y) in fast time, with y fixed: `FastTimeFlow` in the limit epsilon to zero."""
+    """The fast subsystem x' = f(x, y) in fast time with y fixed: `FastTimeFlow` in the limit of small epsilon."""
 
     fast: RightHandSide
     slow: Part
@@ -112,13 +120,13 @@ class FastSubsystem(AbstractFlow):
         self.fast, self.slow, self.space = flow.fast, jnp.asarray(slow, float), flow.space.parts.fast
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return f at the fixed y."""
+        """The value of f at the fixed y."""
         del t
         return _shaped("fast", self.fast(x, self.slow.astype(x.dtype)), x)
 
 
 def rates(flow: FastSlowFlow, x: State) -> FastSlow:
-    """Return f and g at a state; raise `ValueError` unless each has the shape of its variable."""
+    """Values of f and g at a state; raise `ValueError` unless each has the shape of its variable."""
     if not isinstance(x, FastSlow):
         raise ArgumentError("y0", "be a `FastSlow(fast, slow)` of arrays", f"is {type(x).__name__}")
     f, g = flow.fast(x.fast, x.slow), flow.slow(x.fast, x.slow)
@@ -126,7 +134,7 @@ def rates(flow: FastSlowFlow, x: State) -> FastSlow:
 
 
 def _shaped(name: str, rate: Part, variable: State) -> Part:
-    """Return `rate`; raise `ValueError` unless it has the shape of its variable."""
+    """The rate itself; raise `ValueError` unless it has the shape of its variable."""
     if jnp.shape(rate) != jnp.shape(variable):
         must = f"return the shape of its variable, {jnp.shape(variable)}"
         raise ArgumentError(name, must, f"returns {jnp.shape(rate)}")
@@ -134,5 +142,5 @@ def _shaped(name: str, rate: Part, variable: State) -> Part:
 
 
 def _ratio(epsilon: ArrayLike) -> Float[Array, ""]:
-    """Return epsilon as an array; raise `ValueError` unless it is a positive number, or traced."""
+    """Convert epsilon to an array; raise `ValueError` unless it is a positive number or traced."""
     return real("epsilon", epsilon, positive=True)

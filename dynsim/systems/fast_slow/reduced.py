@@ -13,15 +13,15 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, Part, RightHandSide
 
 NEWTON_STEPS = 30
-"""The limit on Newton steps; near a regular root convergence is quadratic, and takes far fewer."""
+"""Limit on Newton steps; quadratic convergence near a regular root takes far fewer."""
 
 
 class CriticalManifold(AbstractSpace):
     r"""The critical manifold $\{(x, y) : f(x, y) = 0\}$, locally the graph of a function $x = \varphi(y)$.
 
     The paper calls it the quasi-steady-state manifold. The retraction keeps y and maps x to the root that Newton's
-    method finds from it, so that each state determines its own branch; where Newton's method does not converge, as
-    beyond a fold, it is NaN.
+    method finds from it, so each state determines its own branch. It is NaN where Newton's method does not converge, as
+    beyond a fold.
 
     Source: MULTIRATE, Section 2.1.
     """
@@ -34,12 +34,12 @@ class CriticalManifold(AbstractSpace):
         self.fast, self.parts = flow.fast, flow.space.parts
 
     def project(self, y: State) -> State:
-        """Return the point of the manifold with the same y whose x Newton's method finds from `y.fast`, or NaN."""
+        """Point of the manifold with the same y, where Newton's method from `y.fast` finds x; NaN if it fails."""
         slow = self.parts.slow.project(y.slow)
         return FastSlow(nearby_root(self.fast, self.parts.fast, y.fast, slow), slow)
 
     def tangent(self, x: State, v: State) -> State:
-        r"""Return $(D\varphi(y) v_y, v_y)$, with $D\varphi = -(D_x f)^{-1} D_y f$."""
+        r"""Tangent vector $(D\varphi(y) v_y, v_y)$, with $D\varphi = -(D_x f)^{-1} D_y f$."""
         slow = self.parts.slow.tangent(x.slow, v.slow)
         at = lambda y: residual(self.fast, self.parts.fast, x.fast, y)
         forcing = jax.jvp(at, (x.slow,), (slow,))[1]
@@ -47,19 +47,19 @@ class CriticalManifold(AbstractSpace):
         return FastSlow(-change.reshape(x.fast.shape), slow)
 
     def defect(self, y: State) -> Scalar:
-        """Return the larger of the largest change of an entry of x by the retraction and the defect of y."""
+        """Larger of two numbers: the largest change of an entry of x by the retraction, and the defect of y."""
         root = nearby_root(self.fast, self.parts.fast, y.fast, y.slow)
         return jnp.maximum(jnp.max(jnp.abs(root - y.fast)), self.parts.slow.defect(y.slow))
 
     def sample(self, key: Key, shape: tuple[tuple[int, ...], tuple[int, ...]]) -> State:
-        """Return a point with random y, and x from Newton's method with a random guess; `shape` has those of x, y."""
+        """A point with random y, and x from Newton's method with a random guess; `shape` has the shapes of x and y."""
         return self.project(Product(self.parts).sample(key, shape))
 
 
 class ReducedFlow(AbstractFlow):
     r"""The reduced flow $\dot y = g(\varphi(y), y)$ on the critical manifold, the limit as epsilon tends to zero.
 
-    Its states are points (x, y) of the manifold, so that the initial state determines the branch. It is not defined
+    Its states are points (x, y) of the manifold, so the initial state determines the branch. The flow is not defined
     beyond a fold.
 
     Source: MULTIRATE, Section 2.1.
@@ -73,13 +73,13 @@ class ReducedFlow(AbstractFlow):
         self.slow, self.space = flow.slow, CriticalManifold(flow)
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return (0, g): the projection onto the tangent space sets the component of x from g."""
+        """The vector (0, g); projection to the tangent space then sets the component of x from g."""
         del t
         return FastSlow(jnp.zeros_like(x.fast), self.slow(x.fast, x.slow))
 
 
 def residual(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> Part:
-    """Return the tangential part of f plus the difference of x from its projection to its space; zero on the manifold.
+    """Tangential part of f plus the difference of x from its projection; zero on the critical manifold.
 
     The second term makes the Jacobian regular if f conserves a quantity that is constant on the space.
     """
@@ -88,18 +88,18 @@ def residual(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> Par
 
 
 def fast_jacobian(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> Float[Array, "n n"]:
-    """Return the Jacobian of `residual` with respect to x, flattened: D_x f if the space is R^n."""
+    """Jacobian of `residual` with respect to x, flattened; D_x f if the space is R^n."""
     size = math.prod(x.shape)
     return jax.jacfwd(lambda z: residual(fast, space, z, y))(x).reshape(size, size)
 
 
 def nearby_root(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> Part:
-    """Return the root of f(., y) to which Newton's method converges from x, or NaN.
+    """Root of f(., y) to which Newton's method converges from x, or NaN.
 
-    Values of f are judged in a unit, a power of two, that is not below its derivatives times x: at a root they are
-    those of rounding, of any size.
+    Values of f are scaled by a power of two that is not below the derivatives of f times x, because rounding errors at
+    a root have this size, whatever it is.
     """
-    solver = optx.Newton(rtol=1e-10, atol=1e-13)  # of the last step; the error after it is about its square
+    solver = optx.Newton(rtol=1e-10, atol=1e-13)  # tolerances of the last step; the error after it is about its square
     terms = jnp.max(jnp.abs(fast_jacobian(fast, space, x, y))) * (1 + jnp.max(jnp.abs(x)))
     unit = unit_above(terms)
     found = optx.root_find(_residual, solver, x, (fast, space, y, unit), max_steps=NEWTON_STEPS, throw=False)
@@ -108,7 +108,7 @@ def nearby_root(fast: RightHandSide, space: AbstractSpace, x: Part, y: Part) -> 
 
 
 def unit_above(size: Array) -> Array:
-    """Return a power of two above a size and not below one, without a derivative; 1 for what is not finite."""
+    """A power of two not below `size` and not below one, without a derivative; 1 if `size` is not finite."""
     return jax.lax.stop_gradient(jnp.exp2(jnp.ceil(jnp.log2(1 + jnp.where(jnp.isfinite(size), size, 0.0)))))
 
 

@@ -1,1 +1,1 @@
-"""The growing system: heads with prototype banks and temperatures, added and removed by the residual attention."""
+"""The growing system: heads with prototype banks and temperatures, added and removed by residual attention."""

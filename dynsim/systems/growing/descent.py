@@ -17,15 +17,15 @@ from dynsim.systems.growing.gate import gate_velocity
 
 
 def temperature_step(temperature: Any, activity: Any, rate: Any, least: Any = None) -> Any:
-    r"""Return $T - \eta_T \sigma / T^2$, or the least temperature where that is larger.
+    r"""Temperature after a step, $T - \eta_T \sigma / T^2$, clipped from below at the least temperature.
 
     Source: GROWING, eq. (37); with `least` the clip of the proof of Lemma 17.
 
     Args:
-        temperature: T, positive. Numbers, arrays or fractions.
-        activity: sigma, with the factor N where losses are summed over tokens.
-        rate: eta_T.
-        least: T_min, or None for the equation as printed, without the clip.
+        temperature: T, positive; a number, an array or a Fraction.
+        activity: sigma, multiplied by N where losses are summed over tokens.
+        rate: the step size eta_T.
+        least: T_min, or None for the equation as printed, without clipping.
     """
     moved = temperature - rate * activity / temperature**2
     if least is None:
@@ -34,7 +34,7 @@ def temperature_step(temperature: Any, activity: Any, rate: Any, least: Any = No
 
 
 class GrowingStep(AbstractMap):
-    r"""One step of the Algorithm for the heads that exist, all from the same state; the clock counts steps.
+    r"""One step of the Algorithm for the existing heads, all updated from the same state; the clock counts steps.
 
     $$
         T_h \leftarrow \max(T_h - \eta_T c N \sigma_h / T_h^2, T_{min}), \quad
@@ -43,8 +43,8 @@ class GrowingStep(AbstractMap):
         w \leftarrow \frac{w + \eta_s f(w)}{|w + \eta_s f(w)|}, \quad \eta_s = \frac{\eta_+}{(s + 1)^a}
     $$
 
-    With a = `gate_power` in (1/2, 1] the gate's steps are square summable and not summable, condition (E4); with 0 they
-    are constant. Without `clipping` the temperatures follow eq. (37) as printed, and may become negative.
+    With a = `gate_power` in (1/2, 1] the gate's step sizes are square summable but not summable, condition (E4); with
+    a = 0 they are constant. Without `clipping` the temperatures follow eq. (37) as printed and may become negative.
 
     Source: GROWING, Algorithm of Section 3.4, eq. (37)-(39).
     """
@@ -54,7 +54,7 @@ class GrowingStep(AbstractMap):
     clipping: bool = eqx.field(static=True)
 
     def __init__(self, flow: GrowingFlow, *, gate_power: Any = 0.0, clipping: bool = True):
-        """Store the flow, whose rates are the step sizes, and the choices; raise `ValueError` for a negative power."""
+        """Store the flow, whose rates are the step sizes, the power a, and whether temperatures are clipped."""
         self.flow = instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
         self.gate_power = not_negative("gate_power", gate_power)
         if not isinstance(clipping, bool):
@@ -67,7 +67,7 @@ class GrowingStep(AbstractMap):
         return self.flow.space
 
     def step(self, k: Step, x: State) -> State:
-        """Return the state after step `k`."""
+        """State after step `k`."""
         flow = self.flow
         v = flow.velocity(jnp.zeros((), x.prototypes.dtype), x)
         return Growing(
@@ -79,7 +79,7 @@ class GrowingStep(AbstractMap):
         )
 
     def temperatures_after(self, x: State) -> Float[Array, " heads"]:
-        """Return the temperatures after a step from a state."""
+        """Temperatures after a step from the state `x`."""
         flow = self.flow
         T = jnp.cbrt(x.cubes)
         count = flow.data.shape[0] if flow.loss.reduction == "sum" else 1

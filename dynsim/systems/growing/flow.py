@@ -1,4 +1,4 @@
-"""The growing system between two events: gate, prototype banks, temperatures and encoder on one dwell interval."""
+"""The growing system between two events: gate, prototypes, temperatures and encoder on one dwell interval."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -32,14 +32,13 @@ from dynsim.systems.prototypes.encoders import AbstractEncoder, Data
 from dynsim.systems.prototypes.flow import as_points
 from dynsim.systems.prototypes.losses import PrototypeLoss, as_loss
 
-NOT_SYMMETRIC = 1e-12  # relative size below which an interaction counts as without a directed part
+NOT_SYMMETRIC = 1e-12  # below this relative size, an interaction counts as having no antisymmetric part
 
 
 class Growing(NamedTuple):
-    """A state: encoder's parameters, gate (d,), prototypes (heads, k, d), cubes of the temperatures (heads,), clock.
+    """A state: encoder parameters, gate (d,), prototypes (heads, k, d), cubed temperatures (heads,), and clock.
 
-    Slots of heads that do not exist hold placeholders that do not move. The clock is the time since the last growth or
-    pruning.
+    Unused slots for heads hold placeholders that do not move. The clock is the time since the last growth or pruning.
     """
 
     encoder: State
@@ -50,15 +49,15 @@ class Growing(NamedTuple):
 
 
 class FixedEmbeddings(AbstractEncoder):
-    """The data themselves as embeddings; there are no parameters, and the array of them is empty."""
+    """The data themselves as embeddings, with an empty array of parameters."""
 
     def embed(self, parameters: State, x: Data) -> Embeddings:
-        """Return the data."""
+        """The data, unchanged."""
         del parameters
         return x
 
     def draw(self, key: Key) -> State:
-        """Return an empty array."""
+        """An empty array of parameters."""
         del key
         return jnp.zeros(0)
 
@@ -69,7 +68,7 @@ class FixedEmbeddings(AbstractEncoder):
 
 
 class GrowingFlow(AbstractFlow):
-    r"""Gate, prototypes, temperatures and encoder of the heads that exist on one dwell interval.
+    r"""Gate, prototypes, temperatures and encoder of the existing heads on one dwell interval.
 
     $$
         \dot w = \eta_+ f(w), \quad \dot P_h = -\eta_P\, \partial_{P_h} L, \quad
@@ -77,13 +76,13 @@ class GrowingFlow(AbstractFlow):
         \dot\theta = -\eta_\theta\, \partial_\theta L
     $$
 
-    L is the sum over heads of a `PrototypeLoss`, c is 1 or 1/N by its reduction, and the last equation has the task's
-    loss and (lambda_theta / 2)|theta|^2 in L too. A temperature that has been clipped stays. The derivative of the
-    loss by the temperature is always the full one: at fixed assignments it is zero. The residual matrix does not change
-    between events, since neither the interaction nor the captured directions do.
+    L is the sum over heads of a `PrototypeLoss`, and c is 1 or 1/N according to its reduction. In the last equation L
+    also contains the task's loss and (lambda_theta / 2)|theta|^2. A clipped temperature stays constant. The derivative
+    of the loss by the temperature is always taken through the assignments, because it vanishes at fixed ones. The
+    residual matrix is constant between events, because the interaction and the captured directions are.
 
-    Arrays have room for `rules.capacity` heads, so that an event changes numbers and no shapes. `simulate_growing`
-    integrates through events.
+    Arrays have room for `rules.capacity` heads, so an event changes values but no shapes. `simulate_growing` integrates
+    across events.
 
     Source: GROWING, eq. (45)-(48), (22).
     """
@@ -129,14 +128,15 @@ class GrowingFlow(AbstractFlow):
         regulariser: Any = 0.0,
         task: Callable[[Embeddings], Scalar] | None = None,
     ):
-        """Store the tokens (n, d), the attention product M (d, d) and the rates, before the first head.
+        """Store the tokens (n, d), the attention product M (d, d) and the rates, before the first head is added.
 
-        Only the antisymmetric part of M counts. Without an encoder the tokens are the embeddings; an encoder must map
-        to dimension d, in which the captured directions live. `task` is a further loss of the embeddings, (n, d) to a
-        number. Rates of encoder, prototypes and temperatures may be zero: these then stay as they are.
+        Only the antisymmetric part of M matters. Without an encoder the tokens are the embeddings; an encoder must map
+        to dimension d, in which the captured directions live. `task` is an additional loss of the embeddings, a
+        function of an (n, d) array with a scalar value. The rates of encoder, prototypes and temperatures may be zero,
+        which freezes them.
 
         Raises:
-            ValueError: for shapes that do not fit, an interaction without an antisymmetric part, or a negative rate.
+            ValueError: for shapes that do not match, an interaction without an antisymmetric part, or a negative rate.
         """
         self.data = as_points("data", data)
         self.rules = GrowthRules() if rules is None else instance("rules", rules, GrowthRules, "`GrowthRules(...)`")
@@ -175,7 +175,7 @@ class GrowingFlow(AbstractFlow):
         self.space = Product(Growing(self.encoder.space, *[Euclidean() for _ in range(4)]))
 
     def start(self, key: Key) -> Growing:
-        """Return a start: random encoder, gate at its first position, no head, or a random one as the rules say."""
+        """Initial state: random encoder, initial gate, and no head or one random head, as the rules say."""
         first, second = jax.random.split(key)
         encoder = self.encoder.draw(first)
         z = self.encoder.embed(encoder, self.data)
@@ -184,11 +184,11 @@ class GrowingFlow(AbstractFlow):
             noise = jax.random.normal(second, prototypes.shape[1:])
             prototypes = prototypes.at[0].set(jnp.mean(z, axis=0)[None] + jnp.std(z, axis=0)[None] * noise)
         cubes = jnp.full(self.rules.capacity, self.rules.initial_temperature**3)
-        clock = 2 * self.rules.dwell + 1  # nothing has happened yet: no dwell time to wait for
+        clock = 2 * self.rules.dwell + 1  # no event has happened yet, so there is no dwell time to wait for
         return Growing(encoder, self.gate_start(), prototypes, cubes, clock)
 
     def gate_start(self) -> Float[Array, " d"]:
-        """Return where the gate begins: in the dominant plane if it is ideal, or at a generic residual direction."""
+        """Initial gate: in the dominant plane if the gate is ideal, otherwise a generic residual direction."""
         if self.rules.gate == "ideal":
             return self.plane[0]
         w = jnp.asarray(self.uncaptured()) @ self.probe
@@ -196,7 +196,7 @@ class GrowingFlow(AbstractFlow):
         return jnp.where(norm > 0, w / jnp.where(norm > 0, norm, 1.0), 0.0)
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the velocities of gate, prototypes, cubes of temperatures, encoder and clock."""
+        """Time derivatives of encoder, gate, prototypes, cubed temperatures and clock."""
         del t
         dtype = x.prototypes.dtype
         z, pull = jax.vjp(lambda theta: self.encoder.embed(theta, self.data.astype(dtype)), x.encoder)
@@ -215,20 +215,20 @@ class GrowingFlow(AbstractFlow):
         return Growing(encoder, gate, prototypes, cubes, jnp.ones_like(x.clock))
 
     def temperatures(self, x: State) -> Float[Array, " heads"]:
-        """Return the temperatures; those of heads that do not exist are T_init."""
-        least = (self.rules.least_temperature / 2).astype(x.cubes.dtype)  # a step beyond the clip stays defined
+        """Temperatures of all slots; T_init for heads that do not exist."""
+        least = (self.rules.least_temperature / 2).astype(x.cubes.dtype)  # keeps a trial step beyond the clip defined
         return jnp.maximum(jnp.cbrt(jnp.maximum(x.cubes, 0)), least)
 
     def embed(self, x: State) -> Embeddings:
-        """Return the embeddings (n, d)."""
+        """Embeddings of the tokens, (n, d)."""
         return self.encoder.embed(x.encoder, self.data.astype(x.prototypes.dtype))
 
     def head_inputs(self, x: State) -> Float[Array, "heads n d"]:
-        """Return what each head sees: the embeddings, or their projection on the head's frame."""
+        """Inputs of each head: the embeddings, or their projection on the head's frame."""
         return self._inputs(self.embed(x))
 
     def activity(self, x: State) -> Float[Array, " heads"]:
-        r"""Return $\sigma_h = \frac1N \sum_n \mathrm{Var}_{q_n}[d_{nk}]$ of each head; zero for those that are not.
+        r"""Activity $\sigma_h = \frac1N \sum_n \mathrm{Var}_{q_n}[d_{nk}]$ of each head; zero in unused slots.
 
         Source: GROWING, eq. (21).
         """
@@ -236,28 +236,28 @@ class GrowingFlow(AbstractFlow):
         return jnp.where(self.active, jax.vmap(distance_variance)(z, x.prototypes, T) / z.shape[1], 0)
 
     def head_losses(self, x: State) -> Float[Array, " heads"]:
-        """Return the loss of each head with its barrier and ridge; zero for those that do not exist."""
+        """Loss of each head with its barrier and ridge; zero for heads that do not exist."""
         values = jax.vmap(self.loss.value)(self.head_inputs(x), x.prototypes, self.temperatures(x))
         return jnp.where(self.active, values, 0)
 
     def value(self, t: Time, x: State) -> Scalar:
-        """Return the loss: of all heads, of the task, and of the regulariser of the encoder."""
+        """Total loss: all heads, the task, and the regulariser of the encoder."""
         del t
         task = 0.0 if self.task is None else self.task(self.embed(x))
         return jnp.sum(self.head_losses(x)) + task + self.penalty(x.encoder)
 
     def penalty(self, theta: State) -> Scalar:
-        r"""Return the regulariser of the encoder, $(\lambda_\theta / 2) |\theta|^2$."""
+        r"""Regulariser of the encoder, $(\lambda_\theta / 2) |\theta|^2$."""
         return self.regulariser / 2 * sum((jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta)), jnp.zeros(()))
 
     def uncaptured(self) -> np.ndarray:
-        """Return the projection (d, d) on the directions that are neither captured nor retained. NumPy."""
+        """Projection (d, d) on the directions that are neither captured nor retained, in NumPy."""
         return _uncaptured(self.frames, self.retained)
 
     def with_heads(self, **changed: Array) -> "GrowingFlow":
-        """Return the flow with other heads: arrays by name, with the residual of the new captured directions.
+        """The flow with other heads, given as arrays by name, and the residual of the new captured directions.
 
-        NumPy: not for `jit`.
+        Evaluated in NumPy, so it cannot be called under `jit`.
         """
         residuals = self._residuals(changed.get("frames", self.frames), changed.get("retained", self.retained))
         names = ("residual", "tracked", "plane", "dominant")
@@ -265,16 +265,17 @@ class GrowingFlow(AbstractFlow):
         return eqx.tree_at(lambda f: [getattr(f, name) for name in found], self, [*found.values()])
 
     def _residuals(self, frames: Array, retained: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the residual matrix of the reading, what the gate tracks (d, d), its dominant plane, and its value."""
+        """Residual matrix of the reading, the matrix (d, d) that the gate tracks, its dominant plane, and its value."""
         m, x = np.asarray(self.interaction, float), np.asarray(self.data, float)
         projection = _uncaptured(frames, retained)
         residual = outside(m, projection, tokens=x, reading=self.rules.reading)
         tracked = residual
-        if self.rules.reading == "tokens":  # the same singular values, in the space of the features
+        if self.rules.reading == "tokens":  # it has the same singular values, in feature space
             root = np.asarray(self.root, float)
             tracked = root @ projection @ m @ projection @ root
         value = dominant_value(tracked)
-        small = value <= 1e-13 * max(np.linalg.norm(m), np.finfo(float).tiny)  # rounding of a residual that is zero
+        # only rounding error remains of a zero residual
+        small = value <= 1e-13 * max(np.linalg.norm(m), np.finfo(float).tiny)
         plane = np.zeros((2, len(m))) if small else dominant_plane(tracked)
         return jnp.asarray(residual), jnp.asarray(tracked), jnp.asarray(plane), jnp.asarray(0.0 if small else value)
 
@@ -283,7 +284,7 @@ class GrowingFlow(AbstractFlow):
             return jnp.broadcast_to(z, (self.rules.capacity, *z.shape))
         frames = self.frames.astype(z.dtype)
         own = jnp.einsum("nd,hfd,hfe->hne", z, frames, frames)
-        captures = jnp.any(frames != 0, axis=(1, 2))  # a random first head captures nothing and sees everything
+        captures = jnp.any(frames != 0, axis=(1, 2))  # a random first head captures nothing and sees all inputs
         return jnp.where(captures[:, None, None], own, z[None])
 
     def _encoder_velocity(self, theta: State, z: Embeddings, pull: Any, by_inputs: Array) -> State:
@@ -296,7 +297,7 @@ class GrowingFlow(AbstractFlow):
 
 
 def placeholders(rules: GrowthRules, dimension: int) -> Float[Array, "heads k d"]:
-    """Return distinct points in the slots of heads that do not exist."""
+    """Distinct points that fill the slots of heads that do not exist."""
     row = jnp.arange(rules.prototypes, dtype=float)[:, None] * jnp.ones((1, dimension))
     return jnp.broadcast_to(row, (rules.capacity, *row.shape))
 

@@ -1,4 +1,4 @@
-"""Gradients of the losses of all heads, and the variances that cool them, from one set of squared distances."""
+"""Gradients of the losses of all heads, and the variances that drive cooling, from one set of squared distances."""
 
 import jax
 import jax.numpy as jnp
@@ -8,21 +8,22 @@ from dynsim.systems.prototypes.assignments import variances_of
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 Inputs = Float[Array, "n m"] | Float[Array, "h n m"]
-"""What the heads see: tokens that all of them share, or those of each."""
+"""Inputs of the heads: tokens (n, m) shared by all heads, or (h, n, m) for each head."""
 
 
 def head_forces(
     loss: PrototypeLoss, z: Inputs, p: Float[Array, "h k m"], temperatures: Float[Array, " h"]
 ) -> tuple[Float[Array, "h n m"], Float[Array, "h k m"], Float[Array, " h"]]:
-    r"""Return the derivatives of each loss by inputs and prototypes, and each $\sum_n \mathrm{Var}_{q_n}(d_{n \cdot})$.
+    r"""Derivatives of each head's loss by inputs and prototypes, and each $\sum_n \mathrm{Var}_{q_n}(d_{n \cdot})$.
 
-    They are `loss.gradients` and `distance_variance` of each head, for about a third of the time: squared distances are
-    made once, by matrix products, with the tokens last in memory. So they are accurate to rounding of the squared
-    extent of tokens and prototypes, also where a token is near to a prototype.
+    Equivalent to `loss.gradients` and `distance_variance` of each head, in about a third of the time: squared distances
+    are computed once, by matrix products, with the tokens last in memory. Their absolute error is therefore the
+    rounding error of the squared extent of tokens and prototypes, even where a token is close to a prototype.
     """
     n, m = z.shape[-2:]
     shared = "nm" if z.ndim == 2 else "hnm"
-    centre = jnp.mean(z, axis=-2, keepdims=True)  # only differences count, and rounding grows with what is squared
+    # only differences matter, and centring keeps the rounding error of squares small
+    centre = jnp.mean(z, axis=-2, keepdims=True)
     y, r = z - centre, p - centre.reshape(-1, 1, m)
     products = jnp.einsum(f"hkm,{shared}->hkn", r, y)
     sizes = jnp.sum(y**2, axis=-1).reshape(-1, 1, n)

@@ -1,4 +1,4 @@
-"""The gate: a unit vector that is drawn to the dominant plane of the residual matrix."""
+"""The gate: a unit vector that converges to the dominant plane of the residual matrix."""
 
 from typing import Any, Literal, get_args
 
@@ -14,18 +14,18 @@ from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
 Normalisation = Literal["oja", "exin"]
-"""How the gate is normalised: Oja's rule, or the gradient of the Rayleigh quotient (the rule called EXIN)."""
+"""Normalisation of the gate: Oja's rule, or the gradient of the Rayleigh quotient (the EXIN rule)."""
 
 
 def gate_velocity(matrix: Float[Array, "d d"], w: Float[Array, " d"], normalisation: str) -> Float[Array, " d"]:
-    r"""Return the velocity of the gate at unit rate, with $E = A^\top A$.
+    r"""Velocity of the gate at unit rate, with $E = A^\top A$.
 
     $$
         E w - (w^\top E w) w \quad\text{(oja)}, \qquad
         \frac{1}{|w|^2} \Bigl(E w - \frac{w^\top E w}{|w|^2} w\Bigr) \quad\text{(exin)}
     $$
 
-    On the unit sphere the two agree. Oja's rule draws the length to 1; the other one keeps it.
+    On the unit sphere both rules agree. Oja's rule drives the length to 1; the EXIN rule conserves it.
     """
     pull = matrix.T @ (matrix @ w)
     if normalisation == "oja":
@@ -37,8 +37,8 @@ def gate_velocity(matrix: Float[Array, "d d"], w: Float[Array, " d"], normalisat
 class GateFlow(AbstractFlow):
     r"""A gate w that tracks the dominant plane of a fixed residual matrix A, $\dot w = \eta_+ f(w)$.
 
-    E = A^T A has every eigenvalue twice, so w converges to a vector of the dominant plane that depends on the start:
-    for almost every start its normalised projection on the plane. From a start orthogonal to the plane it does not.
+    E = A^T A has every eigenvalue twice, so the limit depends on the initial w: for almost every start it is the
+    normalised projection of w on the dominant plane. A start orthogonal to the plane does not converge to it.
 
     Source: GROWING, eq. (45).
     """
@@ -63,6 +63,6 @@ class GateFlow(AbstractFlow):
         self.space = Euclidean()
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the velocity of the gate."""
+        """Velocity of the gate."""
         del t
         return self.rate.astype(x.dtype) * gate_velocity(self.matrix.astype(x.dtype), x, self.normalisation)

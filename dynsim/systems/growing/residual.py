@@ -1,8 +1,8 @@
-"""The residual of the directed attention: its antisymmetric part outside the directions that heads have captured.
+"""The residual of directed attention: its antisymmetric part outside the directions captured by heads.
 
-Real antisymmetric matrices have imaginary eigenvalues in conjugate pairs, +-i s. What the paper calls the largest
-eigenvalue is here the largest singular value s, which is also the largest eigenvalue of the Hermitian matrix i A; it
-belongs to a real plane, and any unit vector of the plane is a dominant eigenvector. NumPy: not for `jit`.
+Real antisymmetric matrices have imaginary eigenvalues in conjugate pairs, +-i s. The paper's "largest eigenvalue" is
+computed here as the largest singular value s, which is also the largest eigenvalue of the Hermitian matrix i A. It
+belongs to a real plane, and every unit vector of the plane is a dominant eigenvector. NumPy: not for `jit`.
 """
 
 from typing import Any, Literal, get_args
@@ -16,18 +16,18 @@ from dynsim._core.validation import choice, reals
 from dynsim.errors import ArgumentError
 
 Reading = Literal["features", "data", "tokens"]
-"""What the residual matrix is made of: the interaction alone, the interaction weighted by the data, or the tokens.
+"""The data that the residual matrix is built from: the interaction alone, the data-weighted one, or the tokens.
 
 With P the projection on the directions that are not captured, M_a the antisymmetric part of the interaction, X the
-tokens (n, d) and G = X^T X, they are P M_a P, P G^{1/2} M_a G^{1/2} P / n, and X P M_a P X^T (n, n). The product as
-printed, P X M_a X^T P, is defined for n = d alone.
+tokens (n, d) and G = X^T X, the residual matrices are P M_a P, P G^{1/2} M_a G^{1/2} P / n, and X P M_a P X^T (n, n).
+The product as printed, P X M_a X^T P, is defined only for n = d.
 """
 
 Square = Float[np.ndarray, "d d"]
 
 
 def antisymmetric_part(matrix: ArrayLike) -> Square:
-    r"""Return $M_a = (M - M^\top) / 2$, the directed part of an attention product (d, d).
+    r"""Antisymmetric part $M_a = (M - M^\top) / 2$, the directed part of an attention product (d, d).
 
     Source: GROWING, Section 3.2.
     """
@@ -36,7 +36,7 @@ def antisymmetric_part(matrix: ArrayLike) -> Square:
 
 
 def uncaptured(frames: ArrayLike | None, dimension: int) -> Square:
-    """Return the projection (d, d) on the complement of orthonormal rows (h, d); rows of zeros count for nothing.
+    """Projection (d, d) on the complement of orthonormal rows (h, d); rows of zeros are ignored.
 
     Raises:
         ValueError: for rows of another length, or rows that are neither zero nor orthonormal.
@@ -62,18 +62,18 @@ def residual_matrix(
     tokens: ArrayLike | None = None,
     reading: str = "features",
 ) -> Float[np.ndarray, "s s"]:
-    """Return the residual matrix, antisymmetric, (d, d) or with the reading `tokens` (n, n).
+    """Antisymmetric residual matrix of an attention product, (d, d), or (n, n) for the reading `tokens`.
 
     Args:
-        interaction: the attention product M = W_Q W_K^T, (d, d), of which the antisymmetric part counts.
-        frames: the directions captured so far, orthonormal rows (h, d), rows of zeros counting for nothing.
-        tokens: the tokens X, (n, d), for the readings `data` and `tokens`.
+        interaction: the attention product M = W_Q W_K^T, (d, d), of which only the antisymmetric part matters.
+        frames: the directions captured so far, orthonormal rows (h, d); rows of zeros are ignored.
+        tokens: the tokens X, (n, d), required by the readings `data` and `tokens`.
         reading: one of the three readings of eq. (3), see `Reading`.
 
     Source: GROWING, eq. (3).
 
     Raises:
-        ValueError: for shapes that do not fit, an unknown reading, or a reading that needs tokens without them.
+        ValueError: for shapes that do not match, an unknown reading, or missing tokens.
     """
     m = antisymmetric_part(interaction)
     return outside(m, uncaptured(frames, len(m)), tokens=tokens, reading=reading)
@@ -82,7 +82,7 @@ def residual_matrix(
 def outside(
     m: Square, projection: Square, *, tokens: ArrayLike | None = None, reading: str = "features"
 ) -> Float[np.ndarray, "s s"]:
-    """Return the residual matrix of an antisymmetric interaction outside what a projection leaves out."""
+    """Residual matrix of an antisymmetric interaction after a projection on the uncaptured directions."""
     kind = choice("reading", reading, get_args(Reading))
     if kind == "features":
         return _antisymmetric(projection @ m @ projection)
@@ -94,16 +94,17 @@ def outside(
 
 
 def dominant_value(matrix: ArrayLike) -> float:
-    """Return the largest singular value of an antisymmetric matrix, the largest eigenvalue of i times it."""
+    """Largest singular value s of an antisymmetric matrix A, which is the largest eigenvalue of i A."""
     found = _square("matrix", matrix)
     return float(np.linalg.norm(found, 2)) if np.any(found) else 0.0
 
 
 def dominant_plane(matrix: ArrayLike) -> Float[np.ndarray, "2 d"]:
-    """Return orthonormal rows v, A v / s that span the dominant plane of an antisymmetric matrix A; of zero, zeros.
+    """Orthonormal rows v, A v / s that span the dominant plane of an antisymmetric matrix A; zeros for A = 0.
 
-    v depends on A alone and not on the processor: it is the normalised projection, on the vectors of the largest
-    singular value, of the coordinate axis nearest to them. If several planes share that value the plane is one of them.
+    v depends only on A, not on the processor: it is the normalised projection, on the singular vectors of the largest
+    singular value, of the coordinate axis closest to them. If several planes share that value, the result is one of
+    them.
     """
     a = _square("matrix", matrix)
     values, vectors = np.linalg.eigh(a.T @ a)
@@ -118,13 +119,13 @@ def dominant_plane(matrix: ArrayLike) -> Float[np.ndarray, "2 d"]:
 
 
 def square_root(gram: Square) -> Square:
-    """Return the symmetric positive semidefinite square root of a Gram matrix."""
+    """Symmetric positive semidefinite square root of a Gram matrix."""
     values, vectors = np.linalg.eigh(gram)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
 
 def _antisymmetric(matrix: np.ndarray) -> np.ndarray:
-    """Return an antisymmetric matrix without the rounding errors of its symmetric part."""
+    """Remove the symmetric rounding errors from an antisymmetric matrix."""
     return (matrix - matrix.T) / 2
 
 

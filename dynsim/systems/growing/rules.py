@@ -10,42 +10,42 @@ from dynsim.errors import ArgumentError, shown
 from dynsim.systems.growing.residual import Reading
 
 Gate = Literal["ideal", "oja", "exin"]
-"""The gate is exact at any time (`ideal`), or follows its own flow and must have settled before a head is added."""
+"""The gate is exact at all times (`ideal`), or follows its own flow and must settle before a head is added."""
 
 
 class GrowthRules(eqx.Module):
-    r"""When heads are added and removed, how a new head begins, and what it sees.
+    r"""When heads are added and removed, how a new head is initialised, and what its inputs are.
 
     Args:
         threshold: theta_w; a head is added only while the dominant value of the residual exceeds it.
-        pruning: phi_g; a head is removed when its measure falls below it. 0: heads are never removed. It may exceed
-            `threshold`, against the paper's condition phi_g < theta_w.
+        pruning: phi_g; a head is removed when its pruning measure falls below it. With 0 heads are never removed. It
+            may exceed `threshold`, against the paper's condition phi_g < theta_w.
         capacity: H_max, the largest number of heads.
-        prototypes: K, of each head.
+        prototypes: K, the number of prototypes of each head.
         initial_temperature: T_init of a new head, in the unit of a squared length.
         least_temperature: T_min, below T_init; a temperature that reaches it stays there.
-        dwell: the least time from one growth or pruning to the next, in the flow's time unit.
-        prune_by: `separation` removes a head when S(P_h), the least squared distance of two of its prototypes, is below
-            phi_g (the Algorithm); `direction` when Gamma_h = |B u_h| is, with B = M_a / |M_a|_F and u_h the direction
-            of the head (Section 9).
-        release: `retain` keeps the direction of a removed head captured (the Algorithm); `release` gives it back.
-        removal: a new head captures the `direction` u alone, or the dominant `plane`.
-        first: `grown`: the first head, too, has the dominant direction; `random`: it has random prototypes and captures
-            nothing (the Algorithm).
+        dwell: the shortest time between two events (growth or pruning), in the flow's time unit.
+        prune_by: `separation` removes a head when S(P_h), the smallest squared distance between two of its prototypes,
+            is below phi_g (the Algorithm); `direction` removes it when Gamma_h = |B u_h| is, with B = M_a / |M_a|_F and
+            u_h the direction of the head (Section 9).
+        release: `retain` keeps the direction of a removed head captured (the Algorithm); `release` makes it available.
+        removal: a new head captures only the `direction` u, or the whole dominant `plane`.
+        first: with `grown` the first head also takes the dominant direction; with `random` it has random prototypes and
+            captures nothing (the Algorithm).
         gate: see `Gate`.
-        settled: how far from the dominant plane, in the norm of the unit gate, a gate counts as settled.
-        ordered: a head is added only while the dominant value is below that at the growth before (Section 7.5).
-        reading: of the residual matrix, eq. (3).
+        settled: largest distance of the unit gate from the dominant plane at which the gate counts as settled.
+        ordered: add a head only while the dominant value is below its value at the previous growth (Section 7.5).
+        reading: which residual matrix of eq. (3) is meant, see `Reading`.
         head_input: heads see the embeddings (`shared`), or their projection on the head's frame (`projected`).
-        birth: prototypes of a new head lie on the line along u through the mean of its inputs, at equal distances
+        birth: the prototypes of a new head lie on the line along u through the mean of its inputs, at equal distances
             (`line`), or at the quantiles of the inputs' coordinates (`quantiles`).
-        spread: half the length of that line in its unit, and a factor of the quantiles.
+        spread: half the length of that line in units of `scaling`, or a factor of the quantiles.
         scaling: the unit of `spread`: 1 (`fixed`), the standard deviation of the inputs along u (`tokens`), or the
-            dominant value at the birth (`eigenvalue`); quantiles are in the unit of the inputs and take no other.
+            dominant value at the birth (`eigenvalue`). Quantiles have the unit of the inputs and require `fixed`.
 
     Raises:
-        ValueError: for a threshold that is not positive, temperatures that do not decrease, a negative dwell time or
-            pruning threshold, an unknown word, or fewer than one head or prototype.
+        ValueError: for a threshold that is not positive, a `least_temperature` that is not below `initial_temperature`,
+            a negative dwell time or pruning threshold, an unknown word, or fewer than one head or prototype.
 
     Source: GROWING, Algorithm of Section 3.4, Sections 7 and 9.
     """
@@ -93,7 +93,7 @@ class GrowthRules(eqx.Module):
         spread: Any = 1.0,
         scaling: str = "fixed",
     ):
-        """Store the rules; the class has what they mean."""
+        """Store the rules; the class documents their meaning."""
         self.threshold = real("threshold", threshold, positive=True)
         self.pruning, self.dwell = not_negative("pruning", pruning), not_negative("dwell", dwell)
         self.capacity = integer("capacity", capacity, least=1)
@@ -121,7 +121,7 @@ class GrowthRules(eqx.Module):
             raise ArgumentError("scaling", "be `fixed` with quantiles", f"is `{self.scaling}`")
 
     def say(self) -> str:
-        """Return a sentence about rules that leave the paper's conditions, or the empty string."""
+        """A sentence about rules that violate the paper's conditions, or the empty string."""
         if float(self.pruning) >= float(self.threshold):
             return (
                 f"The pruning threshold, {float(self.pruning):g}, is not below the growth threshold, "

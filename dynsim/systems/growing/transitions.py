@@ -1,7 +1,7 @@
-"""What the events of the growing system are: when a head is added, removed or at its least temperature, and what then.
+"""Events of the growing system: conditions for adding, removing and clipping heads, and the resets they cause.
 
-The guards are functions of time and state for the event location of the integrators, positive when the condition holds
-(for the clip: negative). The resets return the flow and the state after an event. NumPy in the resets: not for `jit`.
+The guards are functions of time and state for event location by the integrators, positive when the condition holds
+(negative for the clip). The resets return the flow and the state after an event. They use NumPy, not `jit`.
 """
 
 from typing import Any
@@ -20,16 +20,16 @@ from dynsim.systems.growing.flow import Growing, GrowingFlow, placeholders
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.assignments import separation
 
-CLIP_TIE = 1e-9  # relative; cubes of temperatures this near to the least one are clipped together
+CLIP_TIE = 1e-9  # relative; temperatures whose cubes are this close to the least one are clipped together
 
 
 class GrowthGuard(eqx.Module):
-    """Positive when a head is to be added: the clock is over, the gate settled, the residual above the threshold."""
+    """Positive when a head is to be added: dwell time over, gate settled, residual above the threshold."""
 
     flow: GrowingFlow
 
     def __call__(self, t: Time, x: State) -> Scalar:
-        """Return the smallest margin of the three, at most 1 in size."""
+        """The smallest margin of the conditions, at most 1 in size."""
         del t
         return _limited(jnp.minimum(jnp.minimum(clock_margin(self.flow, x), gate_margin(self.flow, x)), self._room()))
 
@@ -38,12 +38,12 @@ class GrowthGuard(eqx.Module):
 
 
 class PruningGuard(eqx.Module):
-    """Positive when a head is to be removed: the clock is over, and the measure of a head below the threshold."""
+    """Positive when a head is to be removed: dwell time over, and a head's pruning measure below the threshold."""
 
     flow: GrowingFlow
 
     def __call__(self, t: Time, x: State) -> Scalar:
-        """Return the smaller margin of the two, at most 1 in size; -1 without a pruning threshold."""
+        """The smaller margin of the two conditions, at most 1 in size; -1 without a pruning threshold."""
         del t
         threshold = self.flow.rules.pruning
         below = jnp.max(jnp.where(self.flow.active, threshold - head_measures(self.flow, x), -1.0))
@@ -52,24 +52,24 @@ class PruningGuard(eqx.Module):
 
 
 class ClipGuard(eqx.Module):
-    """Negative when a temperature has passed the least one: the least difference of their cubes."""
+    """Negative when a temperature has fallen below the least temperature, judged by its cube."""
 
     flow: GrowingFlow
 
     def __call__(self, t: Time, x: State) -> Scalar:
-        """Return the least T^3 - T_min^3 of the heads that exist and are not clipped, 1 if there is none."""
+        """Smallest T^3 - T_min^3 over the existing heads that are not clipped; 1 if there is none."""
         del t
         warm = self.flow.active & ~self.flow.clipped
         return jnp.min(jnp.where(warm, x.cubes - self.flow.rules.least_temperature**3, 1.0))
 
 
 def clock_margin(flow: GrowingFlow, x: Growing) -> Scalar:
-    """Return by how much the dwell time is over; 1 if there is none."""
+    """Time by which the dwell time is exceeded; 1 if there is no dwell time."""
     return jnp.where(flow.rules.dwell > 0, x.clock - flow.rules.dwell, 1.0)
 
 
 def gate_margin(flow: GrowingFlow, x: Growing) -> Scalar:
-    """Return by how much the squared distance of the unit gate from the dominant plane is below that of `settled`."""
+    """Margin by which the squared distance of the unit gate from the dominant plane is below `settled` squared."""
     if flow.rules.gate == "ideal":
         return jnp.asarray(1.0)
     square = jnp.sum(x.gate**2)
@@ -78,14 +78,14 @@ def gate_margin(flow: GrowingFlow, x: Growing) -> Scalar:
 
 
 def may_grow(flow: GrowingFlow) -> Bool[Array, ""]:
-    """Return whether the residual exceeds the threshold (and with `ordered` lies below the last level) with room."""
+    """Whether a slot is free and the residual exceeds the threshold (and, if `ordered`, is below the last level)."""
     above = flow.dominant > flow.rules.threshold
     lower = flow.dominant < flow.last_level if flow.rules.ordered else True
     return above & lower & ~jnp.all(flow.active)
 
 
 def head_measures(flow: GrowingFlow, x: Growing) -> Float[Array, " heads"]:
-    """Return the measure of each head by which it is pruned: S(P_h), or Gamma_h (infinite without a direction)."""
+    """Pruning measure of each head: S(P_h), or Gamma_h, which is infinite for a head without a direction."""
     if flow.rules.prune_by == "separation":
         return _separations(x.prototypes)
     return directional_energies(flow)
@@ -95,7 +95,7 @@ _separations = jax.jit(jax.vmap(separation))
 
 
 def directional_energies(flow: GrowingFlow) -> Float[Array, " heads"]:
-    r"""Return $\Gamma_h$ of each head, see `directional_energy`; infinite for a head without a direction.
+    r"""Directional energy $\Gamma_h$ of each head, see `directional_energy`; infinite for a head without a direction.
 
     Source: GROWING, Section 9, Experiment 4.
     """
@@ -103,17 +103,17 @@ def directional_energies(flow: GrowingFlow) -> Float[Array, " heads"]:
 
 
 def directional_energy(m: Float[Array, "d d"], u: Float[Array, "heads d"]) -> Float[Array, " heads"]:
-    """Return |B u| for directions u, with B = M_a / |M_a|_F; infinite for rows of zeros."""
+    """Directional energy |B u| of directions u, with B = M_a / |M_a|_F; infinite for rows of zeros."""
     return jnp.where(jnp.any(u != 0, axis=1), jnp.linalg.norm(u @ m.T, axis=1) / jnp.linalg.norm(m), jnp.inf)
 
 
 def grow(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
-    """Add a head: capture the direction of the gate, or its plane, and begin a bank along it at T_init.
+    """Add a head: capture the direction of the gate, or its plane, and start prototypes along it at T_init.
 
     Source: GROWING, Algorithm of Section 3.4, Step 3.
 
     Raises:
-        ValueError: if every slot has a head, or the residual is zero.
+        ValueError: if every slot is occupied, or the residual is zero.
     """
     del t
     flow = _growing(flow)
@@ -140,11 +140,11 @@ def grow(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
 
 
 def new_frame(flow: GrowingFlow, gate: Any) -> Float[np.ndarray, "2 d"]:
-    """Return the rows that a new head captures: the gate's direction, and its partner if the plane is removed."""
+    """Directions that a new head captures: the gate's direction, and its partner if the plane is removed."""
     free, m = flow.uncaptured(), np.asarray(flow.interaction, float)
     w = np.asarray(gate, float)
     if flow.rules.reading == "tokens":
-        w = m @ free @ np.asarray(flow.root, float) @ w  # the direction of features that these tokens respond to
+        w = m @ free @ np.asarray(flow.root, float) @ w  # the feature direction to which these tokens respond
     u = _unit(free @ w, "gate")
     frame = np.zeros((2, len(u)))
     frame[0] = u
@@ -156,7 +156,7 @@ def new_frame(flow: GrowingFlow, gate: Any) -> Float[np.ndarray, "2 d"]:
 
 
 def new_bank(flow: GrowingFlow, x: Growing, slot: int) -> Float[np.ndarray, "k d"]:
-    """Return the first prototypes of the head in a slot."""
+    """Initial prototypes of the head in a slot."""
     inputs = flow.embed(x) if flow.rules.head_input == "shared" else flow.head_inputs(x)[slot]
     u, level = np.asarray(flow.frames, float)[slot, 0], np.asarray(flow.levels)[slot]
     return bank_along(np.asarray(inputs, float), u, flow.rules, float(level))
@@ -165,12 +165,12 @@ def new_bank(flow: GrowingFlow, x: Growing, slot: int) -> Float[np.ndarray, "k d
 def bank_along(
     inputs: Float[np.ndarray, "n d"], u: Float[np.ndarray, " d"], rules: GrowthRules, level: float
 ) -> Float[np.ndarray, "k d"]:
-    """Return the first prototypes of a head: on the line along its direction u through the mean of its inputs.
+    """Initial prototypes of a head, on the line along its direction u through the mean of its inputs.
 
     Args:
-        inputs: the tokens that the head sees.
-        u: its direction, a unit vector.
-        rules: say where on the line the prototypes lie.
+        inputs: the tokens that the head sees, shape (n, d).
+        u: the direction of the head, a unit vector of shape (d,).
+        rules: where on the line the prototypes lie.
         level: the dominant value of the residual at the growth.
     """
     centre, count = np.mean(inputs, axis=0), rules.prototypes
@@ -184,7 +184,7 @@ def bank_along(
 
 
 def prune(flow: AbstractFlow, t: float, x: State, head: int | None = None) -> tuple[GrowingFlow, Growing]:
-    """Remove a head: the one with the least measure, or that of a given slot; its direction is kept or given back.
+    """Remove a head, by default the one with the smallest measure; its direction is retained or released.
 
     Source: GROWING, Algorithm of Section 3.4, Step 4.
 
@@ -220,7 +220,7 @@ def prune(flow: AbstractFlow, t: float, x: State, head: int | None = None) -> tu
 
 
 def clip(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
-    """Keep the temperatures that have reached the least one there.
+    """Freeze the temperatures that have reached the least temperature.
 
     Source: GROWING, Section 5.3; Lemma 17, proof.
     """
@@ -228,7 +228,7 @@ def clip(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
     flow = _growing(flow)
     least = flow.rules.least_temperature.astype(x.cubes.dtype) ** 3
     reached = flow.active & ~flow.clipped & (x.cubes <= least * (1 + CLIP_TIE))
-    if not bool(jnp.any(reached)):  # the located time is that of the nearest one, up to the error of the location
+    if not bool(jnp.any(reached)):  # located only up to an error: clip the nearest one
         warm = jnp.where(flow.active & ~flow.clipped, x.cubes, jnp.inf)
         reached = jnp.arange(len(warm)) == jnp.argmin(warm)
     clipped = eqx.tree_at(lambda f: f.clipped, flow, flow.clipped | reached)
@@ -236,14 +236,14 @@ def clip(flow: AbstractFlow, t: float, x: State) -> tuple[GrowingFlow, Growing]:
 
 
 def placed(values: Any, slot: int | tuple[()], value: Any) -> Array:
-    """Return an array with another value in a slot, in its type; in NumPy, where a change compiles nothing."""
+    """An array with a new value in one slot, in its dtype; uses NumPy to avoid compilation."""
     found = np.array(values)
     found[slot] = np.asarray(value)
     return jnp.asarray(found)
 
 
 def _first_cube(flow: GrowingFlow, x: Growing) -> np.floating:
-    """Return T_init^3 in the type of the state's cubes."""
+    """T_init^3 in the dtype of the state's cubes."""
     T = np.dtype(x.cubes.dtype).type(flow.rules.initial_temperature)
     return T * T * T
 

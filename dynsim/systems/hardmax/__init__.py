@@ -1,1 +1,1 @@
-"""Hardmax attention: the clustering maps, in floats and in exact arithmetic, and the follower sets."""
+"""Hardmax attention: clustering maps in floating-point and exact arithmetic, and their follower sets."""

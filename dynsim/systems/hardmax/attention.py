@@ -1,4 +1,4 @@
-"""Attention rules: hardmax in floats, hardmax in exact arithmetic, and softmax."""
+"""Attention rules: hardmax in floating-point arithmetic, hardmax in exact arithmetic, and softmax."""
 
 import abc
 from typing import Any, ClassVar
@@ -18,13 +18,13 @@ from dynsim.systems.hardmax.search.grouping import equal_keys
 from dynsim.systems.hardmax.search.scores import Scores
 from dynsim.systems.hardmax.search.ties import FloatTies, IntegerTies, exact_queries
 
-LARGEST = 1e300  # modulus of an entry, so that a sum of a million entries is finite
+LARGEST = 1e300  # largest modulus of an entry, so that a sum of a million entries is finite
 
 
 class AbstractAttention(eqx.Module):
-    """The row-stochastic attention matrix $\\Lambda(Z, A)$ of (2.2), as a map of tokens to averages of tokens.
+    """The row-stochastic attention matrix $\\Lambda(Z, A)$ of (2.2), as a map from tokens to averages of tokens.
 
-    `on_host` is whether it is computed in NumPy, not in JAX.
+    `on_host` says whether it is evaluated in NumPy rather than JAX.
 
     Source: HARDMAX, (2.2).
     """
@@ -33,11 +33,11 @@ class AbstractAttention(eqx.Module):
 
     @abc.abstractmethod
     def averages(self, x: Any) -> Any:
-        """Return $\\sum_j \\Lambda_{ij} z_j$ for every token, shape (n, d)."""
+        """Averages $\\sum_j \\Lambda_{ij} z_j$ of every token, shape (n, d)."""
 
 
 class AbstractHardmax(AbstractAttention):
-    """Hardmax attention: equal weights on the maximisers of $\\langle A z_i, z_j\\rangle$ over j, zero on other tokens.
+    """Hardmax attention: equal weights on the maximisers of $\\langle A z_i, z_j\\rangle$ over j, and zero elsewhere.
 
     Source: HARDMAX, (2.3).
     """
@@ -46,34 +46,34 @@ class AbstractHardmax(AbstractAttention):
 
     @abc.abstractmethod
     def tokens(self, x: Any) -> np.ndarray:
-        """Return `x` as an (n, d) array in this rule's arithmetic; raise `ValueError` if it is not such an array."""
+        """Convert `x` to an (n, d) array in this rule's arithmetic; raise `ValueError` if that is impossible."""
 
     @abc.abstractmethod
     def scores(self, z: Any) -> Scores:
-        """Return the scores of the tokens `z` in floats, with error bounds, and an exact comparison for near ties."""
+        """Scores of the tokens `z` in floats, with error bounds, and an exact comparison for near ties."""
 
     @abc.abstractmethod
     def scaled(self, z: Any, exponent: int) -> Float[np.ndarray, "n d"]:
-        """Return tokens divided by $2^e$, e being `exponent`, in floats; each entry is rounded correctly."""
+        """Tokens divided by $2^e$, e being `exponent`, in floats; each entry is rounded correctly."""
 
     @abc.abstractmethod
     def scaled_attention(self) -> Float[np.ndarray, "d d"] | None:
-        """Return A divided by a power of two, in floats, its largest modulus in [1/2, 1]; None for A = I."""
+        """A divided by a power of two, in floats, with its largest modulus in [1/2, 1]; None for A = I."""
 
     def follower_sets(self, x: Any, *, search: AbstractSearch | None = None) -> FollowerSets:
-        """Return the sets C_i of (1.1b) at the tokens `x`, decided exactly, by the fastest search or by `search`."""
+        """Exact follower sets C_i of (1.1b) at the tokens `x`, by the fastest search or by `search`."""
         scores = self.scores(self.tokens(x))
         every = np.arange(len(scores.tokens))
         return (search_for(scores, len(every)) if search is None else search).sets(scores, every)
 
     def averages(self, x: Any) -> np.ndarray:
-        """Return the mean of the tokens in C_i for every token i, shape (n, d)."""
+        """Mean of the tokens in C_i for every token i, shape (n, d)."""
         z = self.tokens(x)
         return self.follower_sets(z).averages(z)
 
 
 class Hardmax(AbstractHardmax):
-    """Hardmax attention in float64: the sets C_i are decided exactly for the given floats, the averages are rounded.
+    """Hardmax attention in float64: exact sets C_i for the given floats, and rounded averages.
 
     `attention` is A, shape (d, d), or None for the identity.
 
@@ -87,7 +87,7 @@ class Hardmax(AbstractHardmax):
         self.attention = None if attention is None else square("attention", floats("attention", attention))
 
     def tokens(self, x: Any) -> np.ndarray:
-        """Return `x` in float64."""
+        """The tokens `x` in float64, checked."""
         z = checked(floats("x", x), self.attention)
         bad = np.argwhere(~(np.abs(z) < LARGEST))
         if len(bad):
@@ -96,10 +96,10 @@ class Hardmax(AbstractHardmax):
                 "be finite" if not np.isfinite(z[where]) else f"have entries below {LARGEST:g}, so that sums are finite"
             )
             raise ArgumentError("x", must, f"has {z[where]} in token {where[0]}")
-        return z + 0.0  # no negative zero: equal rows have equal bytes
+        return z + 0.0  # adding zero removes negative zeros, so that equal rows have equal bytes
 
     def scores(self, z: np.ndarray) -> Scores:
-        """Return the scores in floats; near ties are compared exactly, at the floats' binary values."""
+        """Scores in floats; near ties are compared exactly, at the floats' binary values."""
         u = np.ldexp(z, -int(np.frexp(np.max(np.abs(z)))[1]))  # division by a power of two is exact
         A, scaled = self.attention, self.scaled_attention()
         if A is None or scaled is None:
@@ -110,23 +110,23 @@ class Hardmax(AbstractHardmax):
         norms = np.sqrt(np.einsum("nd,nd->n", q, q))
         bounds = np.linalg.norm(rescaled_rows(u, z), axis=1) * len(A)
         weak = np.flatnonzero(norms < 2.0**-9 * bounds)
-        if len(weak):  # queries that have lost digits by cancellation are computed again from exact numbers
+        if len(weak):  # these queries lost digits by cancellation, so they are recomputed exactly
             q[weak] = rounded_rows(exact_queries(z[weak], A))
             bounds[weak] = norms[weak] = np.sqrt(np.einsum("nd,nd->n", q[weak], q[weak]))
         return Scores(q, u, norms, bounds, FloatTies(z, A))
 
     def scaled(self, z: np.ndarray, exponent: int) -> np.ndarray:
-        """See `AbstractHardmax`."""
+        """Tokens divided by $2^e$, e being `exponent`."""
         return np.ldexp(z, -exponent)
 
     def scaled_attention(self) -> np.ndarray | None:
-        """See `AbstractHardmax`."""
+        """A divided by a power of two, with its largest modulus in [1/2, 1]; None for A = I."""
         A = self.attention
         return None if A is None else np.ldexp(A, -int(np.frexp(np.max(np.abs(A)))[1]))
 
 
 class ExactHardmax(AbstractHardmax):
-    """Hardmax attention in rational arithmetic, on arrays of `Fraction`.
+    """Hardmax attention in exact rational arithmetic, on arrays of `Fraction`.
 
     `attention` is A, shape (d, d), or None for the identity.
 
@@ -136,15 +136,15 @@ class ExactHardmax(AbstractHardmax):
     attention: Exact | None
 
     def __init__(self, attention: Any = None):
-        """Store A exactly, entries converted by `rational`: ints, Fractions, strings such as `1/3`, floats."""
+        """Store A exactly, converted by `rational` from ints, Fractions, strings such as `1/3`, or floats."""
         self.attention = None if attention is None else square("attention", rationals("attention", attention))
 
     def tokens(self, x: Any) -> Exact:
-        """Return `x` in fractions."""
+        """The tokens `x` as Fractions, checked."""
         return checked(rationals("x", x), self.attention)
 
     def scores(self, z: Exact) -> Scores:
-        """Return the scores in floats, whose error bounds decide most comparisons, and integers for the others."""
+        """Scores in floats, whose error bounds decide most comparisons, and integers that decide the others."""
         A, numerators = self.attention, integers(z)[0]
         queries = numerators if A is None else numerators @ integers(A)[0].T
         q = rounded_rows(queries)
@@ -154,12 +154,12 @@ class ExactHardmax(AbstractHardmax):
         return Scores(q, u.astype(float), norms, norms, IntegerTies(queries, numerators), equal)
 
     def scaled(self, z: Exact, exponent: int) -> np.ndarray:
-        """See `AbstractHardmax`."""
+        """Tokens divided by $2^e$, e being `exponent`, correctly rounded to floats."""
         numerators, denominator = integers(z)
         return (numerators * 2 ** max(-exponent, 0) / (denominator * 2 ** max(exponent, 0))).astype(float)
 
     def scaled_attention(self) -> np.ndarray | None:
-        """See `AbstractHardmax`."""
+        """A divided by a power of two, rounded to floats; None for A = I."""
         return None if self.attention is None else nearest_floats(self.attention)[0]
 
 
@@ -176,33 +176,33 @@ class Softmax(AbstractAttention):
     attention: Array | None
 
     def __init__(self, temperature: Any, attention: Any = None):
-        """Store both; raise `ValueError` if the temperature is not positive, unless it is traced."""
+        """Store the temperature and A; raise `ValueError` unless the temperature is positive or traced."""
         self.temperature = real("temperature", temperature, positive=True)
         self.attention = None if attention is None else jnp.asarray(reals("attention", attention), float)
         if self.attention is not None and (self.attention.ndim != 2 or len({*self.attention.shape}) != 1):
             raise ArgumentError("attention", "have shape (d, d)", f"has shape {self.attention.shape}")
 
     def averages(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the softmax averages, in the precision of `x`."""
+        """Softmax averages of the tokens, in the precision of `x`."""
         queries = x if self.attention is None else x @ self.attention.astype(x.dtype).T
         return jax.nn.softmax(queries @ x.T / self.temperature.astype(x.dtype), axis=-1) @ x
 
 
 def rounded_rows(rows: np.ndarray) -> Float[np.ndarray, "n d"]:
-    """Return rows of Python ints in floats, each row divided by a power of two that brings its largest to [1/2, 1)."""
+    """Rows of Python ints as floats, each divided by a power of two so that its largest entry is in [1/2, 1)."""
     scale = np.array([2 ** max(abs(entry) for entry in row).bit_length() for row in rows.tolist()], object)
     return (rows / scale[:, None]).astype(float)
 
 
 def rescaled_rows(u: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return `u`; if squares of some rows might underflow, every row of `z`, brought to order one by a power of two."""
+    """The scaled tokens `u`, or each row of `z` scaled by its own power of two if squares in `u` might underflow."""
     if np.min(np.einsum("nd->n", np.abs(u))) > 2.0**-300:
         return u
     return np.ldexp(z, -np.frexp(np.max(np.abs(z), axis=1))[1][:, None])
 
 
 def floats(name: str, values: Any) -> np.ndarray:
-    """Return an array of float64, fractions and strings such as `1/3` rounded; raise `ValueError` for booleans."""
+    """Convert to float64, rounding Fractions and strings such as `1/3`; raise `ValueError` for booleans."""
     try:
         given = np.asarray(values)
     except ValueError:
@@ -221,7 +221,7 @@ def floats(name: str, values: Any) -> np.ndarray:
 
 
 def square(name: str, matrix: np.ndarray) -> np.ndarray:
-    """Return `matrix`; raise `ValueError` unless it is square and finite."""
+    """The matrix itself; raise `ValueError` unless it is square and finite."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ArgumentError(name, "have shape (d, d)", f"has shape {matrix.shape}")
     if matrix.dtype != object and not np.all(np.abs(matrix) < LARGEST):
@@ -230,7 +230,7 @@ def square(name: str, matrix: np.ndarray) -> np.ndarray:
 
 
 def checked(z: np.ndarray, attention: np.ndarray | None) -> np.ndarray:
-    """Return `z`; raise `ValueError` unless it has shape (n, d) with n, d >= 1, and d is the dimension of A."""
+    """The tokens themselves; raise `ValueError` unless their shape is (n, d), n, d >= 1, and d matches A."""
     if z.ndim != 2 or 0 in z.shape:
         raise ArgumentError("x", "have shape (n, d), with at least one token", f"has shape {z.shape}")
     if attention is not None and attention.shape[0] != z.shape[1]:

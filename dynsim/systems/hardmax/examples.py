@@ -1,19 +1,19 @@
-"""Tokens of the examples in HARDMAX, as printed, and tokens of our own for its figures, which print none.
+"""Tokens of the examples in HARDMAX: as printed for the text, and chosen by us for the figures, which print none.
 
-Numbers are ints or strings such as `1/3`, which the maps in floats and in exact arithmetic both take. A = I unless a
-comment says otherwise.
+Numbers are ints or strings such as `1/3`, which the maps accept in floating-point and in exact arithmetic. A = I unless
+a comment says otherwise.
 """
 
-ALPHA = "1/2"  # of Example 5.2 and Figure 2
+ALPHA = "1/2"  # step size of Example 5.2 and Figure 2
 
 EXAMPLE_5_2 = ((-1, 1), (0, 3), (12, 4))
 REMARK_1_3 = ((-1,), ("-1/2",), (0,), ("1/2",), (1,))
 
-# Figure 1: for A = I token 0 follows tokens 1 and 2, for FIGURE_1_ATTENTION token 3.
+# Figure 1: token 0 follows tokens 1 and 2 for A = I, and token 3 for FIGURE_1_ATTENTION.
 FIGURE_1 = ((1, 0), (2, 1), (2, -1), ("3/2", 3), (-1, "-1/2"), ("-1/2", 2))
 FIGURE_1_ATTENTION = ((2, 1), (1, 1))
 
-# Figure 2, row by row: three leaders from the start; a leader of layer 1; four leaders; the same four, and two ties.
+# Figure 2, by panel: three leaders from the start; a leader after layer 1; four leaders; four leaders and two ties.
 _CORNERS = ((2, 1), (-2, 1), (-2, -1), (2, -1))
 _INNER = ((1, "1/4"), (-1, "-1/2"), ("-1/2", "3/5"), ("3/4", "-1/4"))
 FIGURE_2 = {

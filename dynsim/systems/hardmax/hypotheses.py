@@ -1,4 +1,4 @@
-"""The hypotheses of the clustering theorem, decided in exact arithmetic for given parameters and tokens."""
+"""Check the hypotheses of the clustering theorem in exact arithmetic, for given parameters and tokens."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """Which hypotheses of Theorem 1.1 and Assumption 2.1 hold; floats are taken at their binary value.
+    """Which hypotheses of Theorem 1.1 and Assumption 2.1 hold, taking floats at their exact binary value.
 
     Attributes:
         symmetric: A is symmetric.
@@ -35,7 +35,7 @@ class Hypotheses:
 
     @property
     def hold(self) -> bool:
-        """Whether all of them hold."""
+        """Whether all hypotheses hold."""
         return all(vars(self).values())
 
     def __str__(self) -> str:
@@ -52,9 +52,9 @@ class Hypotheses:
 
 
 def hypotheses(map: HardmaxMap | ExactHardmaxMap, x: Any) -> Hypotheses:
-    """Return which hypotheses of Theorem 1.1 the map and its initial tokens `x`, shape (n, d), meet.
+    """Check which hypotheses of Theorem 1.1 hold for a map and its initial tokens `x`, shape (n, d).
 
-    Definiteness is that of the symmetric part of A, and so is defined for every A.
+    Positive definiteness is checked for the symmetric part of A, so it is defined for every A.
 
     Source: HARDMAX, Theorem 1.1 and Assumption 2.1.
     """

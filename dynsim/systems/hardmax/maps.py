@@ -1,4 +1,4 @@
-"""The clustering maps: hardmax attention in floats or exact arithmetic, softmax attention, and several heads."""
+"""Clustering maps: hardmax attention in floating-point or exact arithmetic, softmax attention, and several heads."""
 
 import math
 from collections.abc import Sequence
@@ -29,6 +29,11 @@ class HardmaxMap(AbstractMap):
 
     The maximisers are found by exact comparison of the given floats; only the averages are rounded.
 
+    Example:
+        >>> import dynsim as ds
+        >>> ds.HardmaxMap(1).step(0, [[-1], [1], [3]]).tolist()
+        [[-1.0], [2.0], [3.0]]
+
     Source: HARDMAX, (1.1).
     """
 
@@ -38,31 +43,31 @@ class HardmaxMap(AbstractMap):
     on_host: ClassVar[bool] = True
 
     def __init__(self, alpha: Any, attention: Any = None):
-        """Store the step size alpha (dimensionless) and A, shape (d, d), by default the identity.
+        """Store the dimensionless step size alpha and A of shape (d, d), by default the identity.
 
-        Values that the theorems exclude are accepted (alpha <= 0, A not definite); `hypotheses` tells them.
+        Values that the theorems exclude are accepted (alpha <= 0, A not definite); `hypotheses` reports them.
         """
         self.alpha = float(step_size(alpha))
         self.rule = Hardmax(attention)
         self.space = Euclidean()
 
     def follower_sets(self, x: Any, *, search: AbstractSearch | None = None) -> FollowerSets:
-        """Return C_1, ..., C_n at the tokens `x`, shape (n, d), by the fastest search or by the given one."""
+        """Follower sets C_1, ..., C_n at the tokens `x`, shape (n, d), by the fastest search or the given one."""
         return self.rule.follower_sets(x, search=search)
 
     def step(self, k: Step, x: Any) -> np.ndarray:
-        """Return the tokens after layer `k`; a token with C_i = {i} is unchanged, bit for bit."""
+        """Tokens after layer `k`; a token with C_i = {i} is unchanged, bit for bit."""
         del k
         z = self.rule.tokens(x)
         return self.moved(z, self.rule.follower_sets(z))
 
     def moved(self, z: np.ndarray, sets: FollowerSets) -> np.ndarray:
-        """Return the tokens after the layer, from the tokens `z`, shape (n, d), and their follower sets."""
+        """Tokens after the layer, from the tokens `z`, shape (n, d), and their follower sets."""
         return z + self.alpha / (1 + self.alpha) * (sets.averages(z) - z)
 
 
 class ExactHardmaxMap(AbstractMap):
-    """One layer of the pure-attention hardmax transformer in rational arithmetic, on arrays of `Fraction`.
+    """One layer of the pure-attention hardmax transformer in exact rational arithmetic, on arrays of `Fraction`.
 
     Source: HARDMAX, (1.1).
     """
@@ -73,25 +78,25 @@ class ExactHardmaxMap(AbstractMap):
     on_host: ClassVar[bool] = True
 
     def __init__(self, alpha: Any, attention: Any = None):
-        """Store alpha and A exactly, converted by `rational`: ints, Fractions, strings such as `1/3`, floats."""
+        """Store alpha and A exactly, converted by `rational` from ints, Fractions, strings such as `1/3`, or floats."""
         self.alpha = step_size(alpha)
         self.rule = ExactHardmax(attention)
         self.space = Euclidean()
 
     def follower_sets(self, x: Any, *, search: AbstractSearch | None = None) -> FollowerSets:
-        """Return C_1, ..., C_n at the tokens `x`, shape (n, d), by the fastest search or by the given one."""
+        """Follower sets C_1, ..., C_n at the tokens `x`, shape (n, d), by the fastest search or the given one."""
         return self.rule.follower_sets(x, search=search)
 
     def step(self, k: Step, x: Any) -> np.ndarray:
-        """Return the tokens after layer `k`, in fractions."""
+        """Tokens after layer `k`, as Fractions."""
         del k
         z = self.rule.tokens(x)
         return self.moved(z, self.rule.follower_sets(z))
 
     def moved(self, z: Exact, sets: FollowerSets) -> Exact:
-        """Return the tokens after the layer, from the tokens `z`, shape (n, d), and their follower sets.
+        """Tokens after the layer, from the tokens `z`, shape (n, d), and their follower sets.
 
-        The arithmetic is that of integers over one common denominator; tokens that do not move are not computed.
+        The arithmetic uses integers over one common denominator. Tokens that do not move are not recomputed.
         """
         N, D = integers(z)
         sizes = np.diff(sets.starts)
@@ -129,17 +134,17 @@ class SoftmaxMap(AbstractMap):
         self.space = Euclidean()
 
     def step(self, k: Step, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """Return the tokens after layer `k`, in the precision of `x`."""
+        """Tokens after layer `k`, in the precision of `x`."""
         del k
         a = self.alpha.astype(x.dtype)
         return (x + a * self.rule.averages(x)) / (1 + a)
 
 
 class MultiHeadMap(AbstractMap):
-    r"""Self-attention with several heads and any value matrices, $z_i \leftarrow c\,(z_i + \sum_h V_h \bar z_i^h)$.
+    r"""Multi-head self-attention with any value matrices, $z_i \leftarrow c\,(z_i + \sum_h V_h \bar z_i^h)$.
 
-    $\bar z_i^h$ is the average by the attention rule of head h (`Hardmax`, `ExactHardmax` or `Softmax`). The paper's
-    normalisation (2.4) has no counterpart for general V, so that c is a separate field, `scale`, by default 1.
+    $\bar z_i^h$ is the average under the attention rule of head h (`Hardmax`, `ExactHardmax` or `Softmax`). The paper's
+    normalisation (2.4) has no counterpart for general V, so c is a separate field, `scale`, which is 1 by default.
 
     Source: HARDMAX, (7.1), and (2.2) with one head.
     """
@@ -163,24 +168,24 @@ class MultiHeadMap(AbstractMap):
         if not self.rules or len(shape) != 3 or shape[0] != len(self.rules) or shape[1] != shape[2]:
             raise ArgumentError("value", f"have shape ({len(self.rules)}, d, d)", f"has shape {shape}")
         if len({rule.on_host for rule in self.rules}) > 1:
-            raise ArgumentError("rules", "be all hardmax or all softmax", "are both")
+            raise ArgumentError("rules", "be all hardmax or all softmax", "mix both")
         self.value, self.scale = value, scale
         self.space = Euclidean()
 
     @property
     def on_host(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the heads are computed in NumPy, as hardmax heads are."""
+        """Whether the heads are evaluated in NumPy, as hardmax heads are."""
         return self.rules[0].on_host
 
     def step(self, k: Step, x: Any) -> Any:
-        """Return the tokens after layer `k`, in the arithmetic of the heads."""
+        """Tokens after layer `k`, in the arithmetic of the heads."""
         del k
         heads = zip(self.rules, self.value, strict=True)
         return self.scale * (x + sum(rule.averages(x) @ V.T for rule, V in heads))
 
 
 def step_size(alpha: Any) -> Fraction:
-    """Return alpha exactly; raise `ValueError` if it is -1, where (1.1) divides by zero."""
+    """Convert alpha to a Fraction; raise `ValueError` if it is -1, where (1.1) divides by zero."""
     found = rational("alpha", alpha)
     if found == -1:
         raise ArgumentError("alpha", "not be -1, where the layer divides by zero", "is")

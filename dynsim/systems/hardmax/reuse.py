@@ -1,13 +1,13 @@
-"""Follower sets of successive layers, computed again only for tokens whose set may have changed.
+"""Follower sets of successive layers, recomputed only for tokens whose set may have changed.
 
-A token that follows a leader still follows it in the next layer: let $C_i = \\{v\\}$ and $C_v = \\{v\\}$, up to equal
+A token that follows a leader still follows it in the next layer. Let $C_i = \\{v\\}$ and $C_v = \\{v\\}$, up to equal
 tokens, and let c = alpha / (1 + alpha) be in (0, 1). After the layer $z_i' = (1 - c) z_i + c z_v$, $z_v' = z_v$, and
-$z_j' = (1 - c) z_j + c m_j$ with $m_j$ a mean of tokens, so that for every other j, with the gaps $g_i$ and $g_v$
-between the best and the second-best score before the layer,
+$z_j' = (1 - c) z_j + c m_j$ with $m_j$ a mean of tokens. With the gaps $g_i$ and $g_v$ between the best and the
+second-best score before the layer, every other j therefore satisfies
 
 $$ \\langle A z_i', z_v' - z_j' \\rangle \\ge (1 - c) \\big((1 - c) g_i + c\\, g_v\\big) > 0. $$
 
-In floats the bound is reduced by the rounding error of the tokens; where it is not positive, the set is computed again.
+In floats the bound is reduced by the rounding error of the tokens; where it is not positive, the set is recomputed.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ from dynsim.systems.hardmax.search.choice import search_for
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.scores import EPSILON, joined
 
-SAFE = 1 - 2.0**-40  # a factor that covers the rounding of the arithmetic of a bound
+SAFE = 1 - 2.0**-40  # covers the rounding error in the arithmetic of a bound
 
 
 class NormBounds:
-    """Bounds of $|z_i|$ and $|A z_i|$ in a unit that is the same for all layers.
+    """Bounds on $|z_i|$ and $|A z_i|$ in a unit that is the same for all layers.
 
     The tokens are divided by $2^e$ with e = `exponent`, and A by a power of two, so that both are of order one.
-    `attention` is an upper bound of the norm of the scaled A.
+    `attention` is an upper bound on the norm of the scaled A.
     """
 
     def __init__(self, rule: AbstractHardmax, exponent: int):
@@ -34,7 +34,7 @@ class NormBounds:
         self.attention = 1.0 if self.matrix is None else float(np.linalg.norm(self.matrix)) / SAFE
 
     def of(self, z: np.ndarray) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"], float]:
-        """Return lower and upper bounds of $|A z_i|$, shape (n,) each, and an upper bound of the largest $|z_i|$."""
+        """Lower and upper bounds on $|A z_i|$, shape (n,) each, and an upper bound on the largest $|z_i|$."""
         u = self.rule.scaled(z, self.exponent)
         tokens = np.linalg.norm(u, axis=1)
         lengths = tokens if self.matrix is None else np.linalg.norm(u @ self.matrix.T, axis=1)
@@ -43,17 +43,17 @@ class NormBounds:
 
 
 class ReusedFollowerSets:
-    """The follower sets of successive layers; sets that cannot have changed are taken from the previous layer.
+    """Follower sets of successive layers; sets that cannot have changed are taken from the previous layer.
 
     Attributes:
         rule: the attention rule.
-        share: c = alpha / (1 + alpha); outside ]0, 1[ the sets of every layer are computed.
-        norms: the unit of `bounds`, and bounds of norms in it.
+        share: c = alpha / (1 + alpha); outside ]0, 1[ the sets of every layer are recomputed.
+        norms: the unit of `bounds`, and bounds on norms in this unit.
         rounding: whether the tokens are rounded.
         sets: the follower sets of the previous layer.
         tokens: the tokens of the previous layer.
-        bounds: lower bounds of the gaps $g_i$ of the previous layer.
-        largest: an upper bound of the norms of its tokens.
+        bounds: lower bounds on the gaps $g_i$ of the previous layer.
+        largest: an upper bound on the norms of its tokens.
     """
 
     def __init__(self, rule: AbstractHardmax, share: float, norms: NormBounds, *, rounding: bool):
@@ -64,7 +64,7 @@ class ReusedFollowerSets:
         self.largest = 0.0
 
     def follower_sets(self, z: np.ndarray) -> FollowerSets:
-        """Return the follower sets at the tokens `z` of the next layer, shape (n, d), and update all attributes."""
+        """Follower sets at the tokens `z` of the next layer, shape (n, d); updates all attributes."""
         if self.sets is not None and np.array_equal(z, self.tokens):
             return self.sets
         low, high, largest = self.norms.of(z)
@@ -82,7 +82,7 @@ class ReusedFollowerSets:
         return self.sets
 
     def _bounds_after_layer(self, sets: FollowerSets) -> Float[np.ndarray, " n"]:
-        """Return lower bounds of the new gaps of tokens that follow a leader; zero for other tokens."""
+        """Lower bounds on the new gaps of tokens that follow a leader; zero for other tokens."""
         c = self.share
         if not 0 < c < 1:
             return np.zeros(len(sets.which))
@@ -93,7 +93,7 @@ class ReusedFollowerSets:
         return np.where(leads[sets.which], np.maximum(found, 0.0), 0.0)
 
     def equal_members(self) -> Bool[np.ndarray, " sets"]:
-        """Return for each set of the previous layer whether its tokens are all equal."""
+        """Whether the tokens of each set of the previous layer are all equal."""
         sets = self.sets
         assert sets is not None
         sizes = np.diff(sets.starts)
@@ -104,10 +104,10 @@ class ReusedFollowerSets:
         return np.logical_and.reduceat(equal, sets.starts[:-1])
 
     def rounding_error(self, sets: FollowerSets) -> float:
-        """Return an upper bound of the rounding error of a token in one layer, in the unit of `norms`.
+        """Upper bound on the rounding error of a token in one layer, in the unit of `norms`.
 
-        Each operation has a relative error of at most EPSILON / 2. A mean of m tokens takes m operations, none if they
-        are equal; computing c takes three, and the remaining arithmetic three.
+        Each operation has a relative error of at most EPSILON / 2. A mean of m tokens takes m operations, or none if
+        they are equal. Computing c takes three operations, and the remaining arithmetic three more.
         """
         if not self.rounding:
             return 0.0
@@ -116,11 +116,11 @@ class ReusedFollowerSets:
         return (steps + 16) * EPSILON * self.largest + 2.0 ** min(-1070 - self.norms.exponent, 1000)
 
     def _score_error(self, sets: FollowerSets) -> float:
-        """Return an upper bound of the error of a score difference that rounding of the tokens causes."""
+        """Upper bound on the error of a score difference caused by rounding of the tokens."""
         return 4 * self.norms.attention * self.largest * self.rounding_error(sets)
 
     def _updated(self, z: np.ndarray, known: np.ndarray, gaps: np.ndarray) -> FollowerSets:
-        """Return the previous sets of the tokens `known`, with new gaps, and computed sets of the others."""
+        """The previous sets of the tokens `known`, with new gaps, joined with recomputed sets of the others."""
         if self.sets is not None and np.all(known):
             return self.sets._replace(gaps=gaps)
         scores, rest = self.rule.scores(z), np.flatnonzero(~known)

@@ -1,4 +1,4 @@
-"""Validation of generators, transition matrices and probability vectors; errors name the first invalid entry."""
+"""Checks of generators, transition matrices and probability vectors; errors name the first invalid entry."""
 
 from fractions import Fraction
 from typing import Any
@@ -10,26 +10,26 @@ from dynsim._core.validation import real, reals
 from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, rationals
 
-COLUMN_SUM = 1e-9  # largest sum of a column relative to its exit rate: above rounding, far below a missing rate
+COLUMN_SUM = 1e-9  # largest column sum relative to the exit rate: far above rounding, far below a missing rate
 
 Matrix = np.ndarray | scipy.sparse.csc_array
 """A square matrix: dense float64, dense of `Fraction` (exact), or sparse with sorted indices and no stored zeros."""
 
 
 def check_generator(generator: Any, *, name: str = "generator", tolerance: float = COLUMN_SUM) -> Matrix:
-    r"""Return a generator Q of $\dot p = Q p$, shape (k, k), after checking that it is one.
+    r"""Check that a matrix of shape (k, k) is the generator Q of a master equation $\dot p = Q p$, and return it.
 
-    Its columns must sum to zero, and its off-diagonal entries must not be negative: `Q[i, j]` is the rate from state j
-    to state i, in inverse time units. Dense input is returned as float64, sparse input as `csc_array`; an object array
+    Its columns must sum to zero, and its off-diagonal entries must be nonnegative: `Q[i, j]` is the rate from state j
+    to state i, in inverse time units. Dense input is returned as float64, sparse input as `csc_array`. An object array
     is converted to Fractions, and its columns must sum to zero exactly.
 
     Args:
         generator: an array, a nested sequence, or a SciPy sparse array.
-        name: the name of the argument, for the error.
-        tolerance: the largest modulus of the sum of a column of floats, relative to its exit rate.
+        name: name of the argument in the error message.
+        tolerance: largest absolute column sum of a float matrix, relative to the exit rate.
 
     Raises:
-        ValueError: if Q is not square, finite, or a generator; names the first invalid entry or column.
+        ValueError: if Q is not square, finite, or a generator; the first invalid entry or column is named.
 
     Source: MULTIRATE, (26).
     """
@@ -50,13 +50,14 @@ def check_generator(generator: Any, *, name: str = "generator", tolerance: float
 
 
 def check_transition(weights: Any, *, name: str = "weights", tolerance: float = COLUMN_SUM) -> Matrix:
-    """Return a row-stochastic matrix A, shape (k, k), after checking that it is one.
+    """Check that a matrix of shape (k, k) is row-stochastic, and return it.
 
     `A[i, j]` is the transition probability from state i to state j, or the attention weight that token i places on
-    token j. Types and arguments are those of `check_generator`.
+    token j. Types and arguments are as in `check_generator`.
 
     Raises:
-        ValueError: if A is not square and finite, has a negative entry, or a row does not sum to one; names the first.
+        ValueError: if A is not square and finite, has a negative entry, or a row does not sum to one; the first is
+            named.
     """
     A, tolerance = square(name, weights), float(real("tolerance", tolerance))
     rows, columns, values = entries(A)
@@ -72,10 +73,10 @@ def check_transition(weights: Any, *, name: str = "weights", tolerance: float = 
 
 
 def check_distribution(probabilities: Any, size: int, *, name: str = "p0", tolerance: float = COLUMN_SUM) -> np.ndarray:
-    """Return a probability vector of shape (k,), k being `size`, after checking that it is one; Fractions stay exact.
+    """Check that a vector of shape (size,) is a probability distribution, and return it; Fractions stay exact.
 
     Raises:
-        ValueError: if it has another shape, a negative entry, which is named, or does not sum to one.
+        ValueError: if it has another shape, has a negative entry, or does not sum to one.
     """
     p = np.asarray(probabilities)
     p = rationals(name, p) if p.dtype == object else p.astype(float)
@@ -90,7 +91,7 @@ def check_distribution(probabilities: Any, size: int, *, name: str = "p0", toler
 
 
 def exit_rates(generator: Matrix) -> np.ndarray:
-    """Return the exit rate of each state, shape (k,): the sum of the off-diagonal entries of its column."""
+    """Exit rate of each state, shape (k,): the sum of the off-diagonal entries of its column."""
     rows, columns, values = entries(generator)
     away = rows != columns
     if generator.dtype == object:
@@ -98,16 +99,16 @@ def exit_rates(generator: Matrix) -> np.ndarray:
         np.add.at(sums, columns[away], values[away])
         return sums
     sums = np.bincount(columns[away], weights=values[away], minlength=num_states(generator))
-    return sums.astype(float)  # `bincount` returns ints for no entries
+    return sums.astype(float)  # `bincount` returns integers if there are no entries
 
 
 def num_states(matrix: Matrix) -> int:
-    """Return k for a matrix of shape (k, k)."""
+    """The number of states k of a matrix of shape (k, k)."""
     return matrix.shape[0]  # pyright: ignore[reportOptionalSubscript]
 
 
 def entries(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows, columns and values of the nonzero entries, column by column."""
+    """Rows, columns and values of the nonzero entries, column by column."""
     if isinstance(matrix, np.ndarray):
         columns, rows = np.nonzero(matrix.T)
         return rows, columns, matrix[rows, columns]
@@ -116,7 +117,7 @@ def entries(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def square(name: str, matrix: Any) -> Matrix:
-    """Return `matrix` in one of the three types of `Matrix`; raise `ValueError` unless it is square and finite."""
+    """Convert a matrix to one of the types of `Matrix`; raise `ValueError` unless it is square and finite."""
     if scipy.sparse.issparse(matrix):
         found: Matrix = scipy.sparse.csc_array(matrix, dtype=float)
         found.sum_duplicates()

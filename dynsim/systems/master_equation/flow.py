@@ -20,7 +20,7 @@ from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_
 from dynsim.systems.master_equation.rates import SparseGenerator
 from dynsim.systems.schedules import AbstractSchedule, Constant
 
-CHECKED_TIMES = 65  # evenly spaced times of a horizon at which a schedule is checked to be a generator
+CHECKED_TIMES = 65  # number of evenly spaced times at which a time-dependent Q is checked
 
 
 class MasterEquationFlow(AbstractFlow):
@@ -35,7 +35,7 @@ class MasterEquationFlow(AbstractFlow):
     space: Simplex
 
     def __init__(self, generator: AbstractSchedule | Matrix | Any):
-        """Store Q: an array or sparse array of shape (k, k), or a schedule with one head, checked in a simulation."""
+        """Store Q, an array or sparse array of shape (k, k), or a one-head schedule, checked by `check_horizon`."""
         if not isinstance(generator, AbstractSchedule):
             Q = check_generator(generator)
             dense = isinstance(Q, np.ndarray)
@@ -46,7 +46,7 @@ class MasterEquationFlow(AbstractFlow):
         self.space = Simplex()
 
     def velocity(self, t: Time, x: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
-        """Return Q(t) p."""
+        """The time derivative Q(t) p of a distribution or a batch of distributions."""
         p = x
         if p.shape[-1] != self.generator.shape[-1]:
             raise ArgumentError("y0", f"have {self.generator.shape[-1]} states", f"has {p.shape[-1]}")
@@ -55,10 +55,10 @@ class MasterEquationFlow(AbstractFlow):
         return p @ self.generator(t)[0].astype(p.dtype).T
 
     def matrix(self) -> Matrix:
-        """Return the constant Q as an array or a SciPy sparse array.
+        """The constant generator Q, as an array or a SciPy sparse array.
 
         Raises:
-            ValueError: if it depends on time.
+            ValueError: if Q depends on time.
         """
         if isinstance(self.generator, SparseGenerator):
             return self.generator.matrix()
@@ -67,15 +67,15 @@ class MasterEquationFlow(AbstractFlow):
         raise ArgumentError("flow", "have a constant generator", f"has a {type(self.generator).__name__}")
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the times in (t0, t1) at which Q jumps."""
+        """Times strictly between `t0` and `t1` at which Q jumps."""
         return self.generator.breakpoints(t0, t1)
 
     def step_limit(self) -> float:
-        """Return half of the fastest period of Q."""
+        """Longest step for a solver: half of the shortest period of Q."""
         return self.generator.fastest_period() / 2
 
     def check_horizon(self, t0: float, t1: float) -> None:
-        """Raise `ValueError` if Q is not defined up to `t1`, or is not a generator at one of `CHECKED_TIMES` times."""
+        """Raise `ValueError` unless Q is defined on [t0, t1] and a generator at each of the checked times."""
         end = type(self.generator).end(self.generator)
         if t1 > end or (t0 < 0 and math.isfinite(end)):
             raise ArgumentError("ts", f"stay inside the schedule of `generator`, [0, {end}]", f"ends at {t1}")
@@ -91,16 +91,17 @@ class MasterEquationFlow(AbstractFlow):
 
 @eqx.filter_jit
 def _matrices(generator: Any, times: Array) -> Array:
-    """Return a generator at each time, (times, k, k)."""
+    """The generator at each of several times, shape (times, k, k)."""
     return jax.lax.map(lambda t: generator(t)[0], times)
 
 
 class MasterEquationMap(AbstractMap):
-    r"""The forward-Euler map $p \leftarrow (I + \tau Q)\, p$ of the master equation; in Fractions for an exact Q.
+    r"""The forward-Euler map $p \leftarrow (I + \tau Q)\, p$ of the master equation, exact if Q is.
 
-    Columns of $I + \tau Q$ sum to one for every $\tau$; its entries are not negative for $\tau$ up to `step_bound`, the
-    inverse of the largest exit rate. A larger step is refused: $I + \tau Q$ is then no transition matrix. At the bound
-    the chain may be periodic, so that the iterates do not converge: see `analysis.chains.spectra.euler_bounds`.
+    Columns of $I + \tau Q$ sum to one for every $\tau$. Its entries are nonnegative for $\tau$ up to `step_bound`, the
+    inverse of the largest exit rate. A larger step is refused, because $I + \tau Q$ is then not a transition matrix. At
+    the bound the chain may be periodic, so that the iterates do not converge: see
+    `analysis.chains.spectra.euler_bounds`. An object array of Fractions is iterated exactly.
 
     Source: MULTIRATE, Theorem 28 (iii).
     """
@@ -111,10 +112,10 @@ class MasterEquationMap(AbstractMap):
     on_host: ClassVar[bool] = True
 
     def __init__(self, generator: Matrix | Any, step_size: Any):
-        """Store Q, shape (k, k), dense, sparse or exact, and the step size tau, in the time unit of Q.
+        """Store Q of shape (k, k), dense, sparse or exact, and the step size tau in the time unit of Q.
 
         Raises:
-            ValueError: if Q is not a generator, or tau is not positive or exceeds the bound.
+            ValueError: if Q is not a generator, or if tau is not positive or exceeds `step_bound`.
         """
         Q = check_generator(generator)
         self.step_size = rational("step_size", step_size) if Q.dtype == object else number("step_size", step_size)
@@ -128,12 +129,12 @@ class MasterEquationMap(AbstractMap):
         self.space = Simplex()
 
     def matrix(self) -> Matrix:
-        """Return Q as it was given: dense, exact or sparse."""
+        """The generator Q as it was given: dense, exact or sparse."""
         Q = self.generator
         return Q.matrix() if isinstance(Q, SparseGenerator) else Q
 
     def step(self, k: Step, x: Any) -> np.ndarray:
-        """Return the distribution, shape (k,), after one step, or a batch of them, shape (..., k)."""
+        """Distribution of shape (k,), or a batch of shape (..., k), after one step."""
         del k
         p = np.asarray(x)
         if p.shape[-1] != self.generator.shape[-1]:
@@ -142,6 +143,6 @@ class MasterEquationMap(AbstractMap):
 
 
 def step_bound(generator: Matrix) -> Any:
-    """Return 1 / (largest exit rate), up to which I + tau Q has no negative entry; infinite for Q = 0."""
+    """Largest step size, 1 / (largest exit rate), for which I + tau Q has no negative entry; infinite for Q = 0."""
     fastest = np.max(exit_rates(generator))
     return 1 / fastest if fastest > 0 else math.inf

@@ -1,4 +1,4 @@
-"""Constructors of generators: from rates, birth-death chains, walks in a potential, random chains, attention."""
+"""Generators of Markov chains from rates, birth-death chains, walks in a potential, random chains, and attention."""
 
 from fractions import Fraction
 from typing import Any
@@ -16,12 +16,18 @@ from dynsim.systems.master_equation.checks import Matrix, check_transition, entr
 
 
 def generator_from_rates(rates: Any) -> Matrix:
-    """Return the generator Q with the rate `rates[i, j]` from state j to state i, shape (k, k), in inverse time units.
+    """Build the generator Q, shape (k, k), with the rate `rates[i, j]` from state j to state i.
 
-    The diagonal of `rates` must be zero. Q is dense, sparse or, for an object array, exact, as `rates` is.
+    The diagonal of `rates` must be zero. Rates have the unit of an inverse time. Q is dense or sparse as `rates` is,
+    and exact for an object array.
 
     Raises:
-        ValueError: if an entry is negative, not finite, or nonzero on the diagonal; names the first.
+        ValueError: if an entry is negative, not finite, or nonzero on the diagonal; the first one is named.
+
+    Example:
+        >>> import dynsim as ds
+        >>> ds.generator_from_rates([[0.0, 2.0], [1.0, 0.0]]).tolist()
+        [[-1.0, 2.0], [1.0, -2.0]]
     """
     R = square("rates", rates)
     rows, columns, values = entries(R)
@@ -33,10 +39,10 @@ def generator_from_rates(rates: Any) -> Matrix:
 
 
 def birth_death(birth: Any, death: Any) -> Matrix:
-    """Return the generator of the birth-death chain with rates `birth[i]` from i to i+1 and `death[i]` from i+1 to i.
+    """Build the generator of a birth-death chain with rates `birth[i]` (i to i+1) and `death[i]` (i+1 to i).
 
-    Both have shape (k-1,); the states are 0, ..., k-1. The generator is sparse, or an exact dense array if one of them
-    is an object array.
+    Both have shape (k-1,), and the states are 0, ..., k-1. The generator is sparse, or an exact dense array if `birth`
+    or `death` is an object array.
 
     Raises:
         ValueError: if the shapes differ, or a rate is negative or not finite.
@@ -56,17 +62,17 @@ def birth_death(birth: Any, death: Any) -> Matrix:
 def walk_in_potential(
     potential: Float[np.ndarray, "..."], *, temperature: float = 1.0, rate: float = 1.0
 ) -> scipy.sparse.csc_array:
-    r"""Return the generator of the nearest-neighbour walk on a grid with rates $r\, e^{-(V_b - V_a)/2T}$ from a to b.
+    r"""Generator of the nearest-neighbour walk on a grid with rates $r\, e^{-(V_b - V_a)/2T}$ from a to b.
 
-    It is reversible, with stationary distribution proportional to $e^{-V/T}$. States are grid points in C order.
+    The walk is reversible with stationary distribution proportional to $e^{-V/T}$. States are grid points in C order.
 
     Args:
-        potential: V at the points of a grid of any dimension, in the units of `temperature`.
+        potential: V at the points of a grid of any dimension, in the unit of `temperature`.
         temperature: T, positive.
-        rate: r, the rate where V is flat, in inverse time units.
+        rate: r, the rate between points of equal potential, in inverse time units.
 
     Raises:
-        ValueError: if the potential is not finite, or the temperature or the rate not positive.
+        ValueError: if the potential is not finite, or if the temperature or the rate is not positive.
     """
     V = np.asarray(reals("potential", potential), float)
     if not np.all(np.isfinite(V)) or V.size == 0:
@@ -78,7 +84,7 @@ def walk_in_potential(
         pairs.append(np.stack([line[:-1].ravel(), line[1:].ravel()]))
     low, high = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), int)
     drop = (V.flat[low] - V.flat[high]) / (2 * temperature)
-    with np.errstate(over="ignore"):  # an overflow is refused below with its entry
+    with np.errstate(over="ignore"):  # overflowing rates are refused below, by their entry
         values = rate * np.exp(np.concatenate([drop, -drop]))
     places = (np.concatenate([high, low]), np.concatenate([low, high]))
     R = scipy.sparse.csc_array((values, places), shape=(V.size, V.size))
@@ -86,7 +92,7 @@ def walk_in_potential(
 
 
 def random_generator(key: Key, size: int) -> Float[np.ndarray, "k k"]:
-    """Return a dense irreducible generator, shape (size, size), with independent exponential rates of mean one."""
+    """Draw a dense irreducible generator, shape (size, size), with independent exponential rates of mean one."""
     size, key = integer("size", size, least=1), random_key("key", key)
     R = np.array(jax.random.exponential(key, (size, size), float))
     np.fill_diagonal(R, 0.0)
@@ -94,7 +100,7 @@ def random_generator(key: Key, size: int) -> Float[np.ndarray, "k k"]:
 
 
 def random_sparse_generator(key: Key, size: int, degree: int) -> scipy.sparse.csc_array:
-    """Return a sparse generator with `degree` random transitions out of each state, with exponential rates of mean one.
+    """Draw a sparse generator with `degree` random transitions out of each state and exponential rates of mean one.
 
     Rates of transitions to the same state are added. The chain may be reducible; see
     `analysis.chains.classes.communicating_classes`.
@@ -110,18 +116,18 @@ def random_sparse_generator(key: Key, size: int, degree: int) -> scipy.sparse.cs
 
 
 def attention_generator(weights: Any, *, rate: Any = 1) -> Matrix:
-    r"""Return the generator $r (A^\top - I)$ of a chain with transitions by A at the times of a Poisson process.
+    r"""Generator $r (A^\top - I)$ of a chain that makes transitions by A at the times of a Poisson process.
 
     A is a row-stochastic attention matrix: `weights[i, j]` is the weight that token i places on token j, and the
-    transition probability from i to j. Distributions over tokens evolve by $A^\top$, token values by A. The stationary
-    distribution is the left eigenvector of A, $\pi^\top A = \pi^\top$.
+    transition probability from i to j. Distributions over tokens evolve by $A^\top$, and token values by A. The
+    stationary distribution is the left eigenvector of A, $\pi^\top A = \pi^\top$.
 
     Args:
-        weights: A, shape (n, n), rows sum to one; dense, sparse, or exact.
-        rate: r, the rate of the Poisson process, in inverse time units, positive.
+        weights: A, shape (n, n), with rows that sum to one; dense, sparse, or exact.
+        rate: r, the positive rate of the Poisson process, in inverse time units.
 
     Raises:
-        ValueError: if the rate is not positive, or A is not row-stochastic; names the first invalid entry or row.
+        ValueError: if the rate is not positive, or A is not row-stochastic; the first invalid entry or row is named.
 
     Source: MULTIRATE, Section 8.
     """
@@ -145,7 +151,7 @@ def _rates(name: str, values: Any) -> np.ndarray | Exact:
 
 
 def _with_diagonal(rates: Any) -> Matrix:
-    """Return the generator with the off-diagonal entries of `rates`; the diagonal of `rates` is ignored."""
+    """Generator with the off-diagonal entries of `rates`, whatever its diagonal."""
     R = square("rates", rates)
     if isinstance(R, np.ndarray):
         Q = R.copy()

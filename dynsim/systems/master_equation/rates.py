@@ -1,4 +1,4 @@
-"""Generators as schedules: constant sparse ones, and ones whose rates depend on a slow variable, Q(y(t))."""
+"""Time-dependent generators: constant sparse ones, and ones whose rates follow a slow variable, Q(y(t))."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from dynsim.systems.schedules import AbstractSchedule
 
 
 class SparseGenerator(AbstractSchedule):
-    """A constant sparse generator in JAX, by its nonzero entries in row order."""
+    """A constant sparse generator in JAX, stored as its nonzero entries in row order."""
 
     rows: Int[Array, " entries"]
     columns: Int[Array, " entries"]
@@ -27,7 +27,7 @@ class SparseGenerator(AbstractSchedule):
     size: int = eqx.field(static=True)
 
     def __init__(self, generator: Matrix | Any):
-        """Store a generator, shape (k, k), after `check_generator`."""
+        """Check a generator of shape (k, k) with `check_generator` and store its nonzero entries."""
         Q = check_generator(generator)
         rows, columns, values = entries(Q)
         order = np.lexsort((columns, rows))
@@ -36,7 +36,7 @@ class SparseGenerator(AbstractSchedule):
         self.size = num_states(Q)
 
     def __call__(self, t: Time) -> Float[Array, "1 k k"]:
-        """Return Q as a dense array."""
+        """Q as a dense array of shape (1, k, k)."""
         del t
         return jnp.zeros((1, self.size, self.size)).at[0, self.rows, self.columns].add(self.values)
 
@@ -46,12 +46,12 @@ class SparseGenerator(AbstractSchedule):
         return (1, self.size, self.size)
 
     def matrix(self) -> scipy.sparse.csc_array:
-        """Return Q as a SciPy array."""
+        """Q as a SciPy sparse array."""
         places = (np.asarray(self.rows), np.asarray(self.columns))
         return scipy.sparse.csc_array((np.asarray(self.values), places), shape=self.shape[1:])
 
     def apply(self, p: Float[Array, "*batch k"]) -> Float[Array, "*batch k"]:
-        """Return Q p, in the type of `p`, without forming the dense Q."""
+        """The product Q p in the dtype of `p`, without forming the dense Q."""
         terms = jnp.moveaxis(p, -1, 0)[self.columns]
         terms = terms * self.values.astype(p.dtype).reshape(-1, *(1,) * (p.ndim - 1))
         sums = jax.ops.segment_sum(terms, self.rows, self.size, indices_are_sorted=True)
@@ -59,10 +59,10 @@ class SparseGenerator(AbstractSchedule):
 
 
 class DrivenRates(AbstractSchedule):
-    r"""The generator $Q(y(t))$ whose rate from j to i is `rates(t)[i, j]`; its diagonal makes the columns sum to zero.
+    r"""The generator $Q(y(t))$ with the rate `rates(t)[i, j]` from state j to state i; its columns sum to zero.
 
-    `rates` is a function of time alone, in JAX, into which y(t) is substituted; its diagonal is ignored. `breaks` are
-    the times at which it jumps, and `period` is its shortest period, in its time unit.
+    `rates` is a function of time alone, written in JAX, with y(t) already substituted. Its diagonal is ignored.
+    `breaks` are the times at which it jumps, and `period` is its shortest period, both in its time unit.
 
     Source: MULTIRATE, (27).
     """
@@ -73,10 +73,10 @@ class DrivenRates(AbstractSchedule):
     period: float = eqx.field(static=True)
 
     def __init__(self, rates: Any, *, breaks: Sequence[float] = (), fastest_period: float = math.inf):
-        """Store the function (or callable PyTree), its jumps, and its shortest period.
+        """Store the function (or callable PyTree) of time, the times of its jumps, and its shortest period.
 
         Raises:
-            ValueError: if `rates` is no function with values of shape (k, k), or the period is not positive.
+            ValueError: if `rates` does not return an array of shape (k, k), or if the period is not positive.
         """
         function("rates", rates, "t")
         self.period = number("fastest_period", fastest_period, infinite=True)
@@ -88,7 +88,7 @@ class DrivenRates(AbstractSchedule):
         self.size = int(shape[0])
 
     def __call__(self, t: Time) -> Float[Array, "1 k k"]:
-        """Return Q at time `t`."""
+        """Q at time `t`, of shape (1, k, k)."""
         R = self.rates(jnp.asarray(t, float))
         R = R * (1 - jnp.eye(self.size, dtype=R.dtype))
         return (R - jnp.diag(jnp.sum(R, axis=0)))[None]
@@ -99,9 +99,9 @@ class DrivenRates(AbstractSchedule):
         return (1, self.size, self.size)
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the jumps in (t0, t1)."""
+        """Times strictly between `t0` and `t1` at which the rates jump."""
         return np.array([b for b in self.breaks if t0 < b < t1])
 
     def fastest_period(self) -> float:
-        """Return the shortest period, infinite if none was given."""
+        """Shortest period of the rates; infinite if none was given."""
         return self.period

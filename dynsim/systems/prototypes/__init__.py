@@ -1,1 +1,1 @@
-"""Flows and maps of prototypes that compete for embeddings, with a frozen encoder or together with it."""
+"""Flows and maps of prototypes that compete for embeddings, with a frozen or a trained encoder."""

@@ -1,7 +1,8 @@
-"""Soft assignments of embeddings to prototypes, and the quantities made of them, each by its own formula.
+"""Soft assignments of embeddings to prototypes, and the losses and statistics derived from them.
 
-Sums over embeddings are sums, as the paper prints them; `PrototypeLoss` has the choice of means. Squared distances,
-losses and temperatures have the unit of a squared length. Each is one program, or a part of the one that calls it.
+Sums over embeddings are sums, as the paper prints them; `PrototypeLoss` offers means too. Squared distances, losses and
+temperatures have the unit of a squared length. Each function is compiled, and inlined where a compiled function calls
+it.
 """
 
 import jax
@@ -17,7 +18,7 @@ Weights = Float[Array, "n k"]
 
 @jax.jit(inline=True)
 def squared_distances(z: Embeddings, p: Prototypes) -> Weights:
-    r"""Return $d_{nk} = |z_n - p_k|^2$.
+    r"""Squared distances $d_{nk} = |z_n - p_k|^2$ of embeddings from prototypes.
 
     Source: PROTOTYPES, Algorithm 1, line 4.
     """
@@ -26,7 +27,7 @@ def squared_distances(z: Embeddings, p: Prototypes) -> Weights:
 
 @jax.jit(inline=True)
 def assignments(z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
-    r"""Return the soft assignments $q_{nk} = \exp(-d_{nk}/T) / \sum_j \exp(-d_{nj}/T)$; each row sums to one.
+    r"""Soft assignments $q_{nk} = \exp(-d_{nk}/T) / \sum_j \exp(-d_{nj}/T)$; each row sums to one.
 
     Source: PROTOTYPES, eq. (2).
     """
@@ -34,7 +35,7 @@ def assignments(z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
 
 
 def soft_centroids(q: Weights, p: Prototypes) -> Embeddings:
-    r"""Return the soft centroids $\mu_n = \sum_k q_{nk} p_k$, the output of the layer.
+    r"""Soft centroids $\mu_n = \sum_k q_{nk} p_k$, the output of the prototype layer.
 
     Source: PROTOTYPES, eq. (4).
     """
@@ -43,7 +44,7 @@ def soft_centroids(q: Weights, p: Prototypes) -> Embeddings:
 
 @jax.jit(inline=True)
 def competitive_loss(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
-    r"""Return $L_q = \sum_n \sum_k q_{nk} d_{nk}$.
+    r"""Competitive loss $L_q = \sum_n \sum_k q_{nk} d_{nk}$.
 
     Source: PROTOTYPES, eq. (2).
     """
@@ -53,7 +54,7 @@ def competitive_loss(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scala
 
 @jax.jit(inline=True)
 def hard_loss(z: Embeddings, p: Prototypes) -> Scalar:
-    r"""Return $M = \sum_n \min_k d_{nk}$, the loss of k-means, which the paper calls $L_{OLS}$.
+    r"""Loss of k-means, $M = \sum_n \min_k d_{nk}$, which the paper calls $L_{OLS}$.
 
     Source: PROTOTYPES, eq. (3).
     """
@@ -62,7 +63,7 @@ def hard_loss(z: Embeddings, p: Prototypes) -> Scalar:
 
 @jax.jit(inline=True)
 def reconstruction_error(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
-    r"""Return $R = \sum_n |z_n - \mu_n|^2$, the squared distances of embeddings from their soft centroids.
+    r"""Reconstruction error $R = \sum_n |z_n - \mu_n|^2$, the squared distances of embeddings from soft centroids.
 
     Source: PROTOTYPES, Proposition 1 (proof).
     """
@@ -72,7 +73,7 @@ def reconstruction_error(z: Embeddings, p: Prototypes, temperature: Scalar) -> S
 
 @jax.jit(inline=True)
 def prototype_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
-    r"""Return $V = \sum_n \sum_k q_{nk} |p_k - \mu_n|^2$, the variance of the prototypes under the assignments.
+    r"""Variance of the prototypes under the assignments, $V = \sum_n \sum_k q_{nk} |p_k - \mu_n|^2$.
 
     Source: PROTOTYPES, eq. (3).
     """
@@ -82,13 +83,13 @@ def prototype_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Sca
 
 @jax.jit(inline=True)
 def free_energy(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
-    r"""Return $F = -T \sum_n \log \sum_k \exp(-d_{nk}/T)$, whose gradient is that of $L_q$ at fixed assignments."""
+    r"""Free energy $F = -T \sum_n \log \sum_k \exp(-d_{nk}/T)$; its gradient is that of $L_q$ at fixed assignments."""
     return -temperature * jnp.sum(jax.nn.logsumexp(-squared_distances(z, p) / temperature, axis=-1))
 
 
 @jax.jit(inline=True)
 def distance_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
-    r"""Return $\sum_n \mathrm{Var}_{q_n}(d_{n \cdot})$, which is $T^2\, \partial L_q / \partial T$.
+    r"""Variance of the squared distances, $\sum_n \mathrm{Var}_{q_n}(d_{n \cdot}) = T^2\, \partial L_q / \partial T$.
 
     Source: PROTOTYPES, Theorem 3 (proof).
     """
@@ -97,13 +98,15 @@ def distance_variance(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scal
 
 
 def variances_of(q: Float[Array, "..."], d: Float[Array, "..."], axis: int = -1) -> Float[Array, "..."]:
-    r"""Return $\mathrm{Var}_{q_n}(d_{n \cdot})$ of each embedding, the prototypes lying along an axis."""
+    r"""Variance $\mathrm{Var}_{q_n}(d_{n \cdot})$ of the squared distances of each embedding, over the prototypes."""
     mean = jnp.sum(q * d, axis=axis, keepdims=True)
     return jnp.sum(q * (d - mean) ** 2, axis=axis)
 
 
 def assignment_covariance(q: Weights) -> Float[Array, "k k"]:
-    r"""Return $\Sigma_q = \sum_n (\mathrm{diag}\, q_n - q_n q_n^\top)$; the gradient of V at fixed q is $2 \Sigma_q P$.
+    r"""Covariance of the assignments, $\Sigma_q = \sum_n (\mathrm{diag}\, q_n - q_n q_n^\top)$.
+
+    The gradient of V at fixed q is $2 \Sigma_q P$.
 
     Source: PROTOTYPES, Section 2.2.
     """
@@ -112,7 +115,7 @@ def assignment_covariance(q: Weights) -> Float[Array, "k k"]:
 
 @jax.jit(inline=True)
 def entropy(q: Weights) -> Scalar:
-    r"""Return the mean entropy of the assignments, $H = -\frac1N \sum_{nk} q_{nk} \log q_{nk}$, in nats.
+    r"""Mean entropy of the assignments, $H = -\frac1N \sum_{nk} q_{nk} \log q_{nk}$, in nats.
 
     Source: PROTOTYPES, eq. (9).
     """
@@ -122,7 +125,9 @@ def entropy(q: Weights) -> Scalar:
 
 @jax.jit(inline=True)
 def separation(p: Prototypes) -> Scalar:
-    r"""Return $S = \min_{j \ne k} |p_j - p_k|^2$; infinite for one prototype. With j = k, as printed, it would be 0.
+    r"""Separation of the prototypes, $S = \min_{j \ne k} |p_j - p_k|^2$; infinite for one prototype.
+
+    The printed formula allows j = k, for which S would be 0.
 
     Source: PROTOTYPES, eq. (8).
     """
@@ -131,16 +136,17 @@ def separation(p: Prototypes) -> Scalar:
 
 
 def utilisation(q: Weights, threshold: float = 0.01) -> Scalar:
-    """Return the share of prototypes whose mean assignment exceeds `threshold`, dimensionless.
+    """Share of the prototypes whose mean assignment exceeds `threshold`, dimensionless.
 
     Source: PROTOTYPES, Table 5.
     """
-    return jnp.mean((jnp.mean(q, axis=0) > threshold).astype(q.dtype))  # of Booleans it would be in single precision
+    # the mean of Booleans would be in single precision
+    return jnp.mean((jnp.mean(q, axis=0) > threshold).astype(q.dtype))
 
 
 @jax.jit(inline=True)
 def inverse_square_barrier(p: Prototypes) -> Scalar:
-    r"""Return $\frac12 \sum_{j \ne k} |p_j - p_k|^{-2}$ over ordered pairs; infinite where two prototypes coincide.
+    r"""Inverse-square barrier $\frac12 \sum_{j \ne k} |p_j - p_k|^{-2}$ over ordered pairs; infinite if two coincide.
 
     Source: PROTOTYPES, eq. (15), without the factor lambda, and without the pairs j = k.
     """
@@ -150,7 +156,7 @@ def inverse_square_barrier(p: Prototypes) -> Scalar:
 
 @jax.jit(inline=True)
 def barrier_gradient(p: Prototypes) -> Prototypes:
-    r"""Return the gradient of `inverse_square_barrier`, $-2 \sum_{j \ne k} (p_k - p_j) |p_k - p_j|^{-4}$."""
+    r"""Gradient of `inverse_square_barrier`, $-2 \sum_{j \ne k} (p_k - p_j) |p_k - p_j|^{-4}$."""
     same = jnp.eye(p.shape[0], dtype=bool)
     strength = jnp.where(same, 0.0, 1 / jnp.where(same, 1.0, squared_distances(p, p)) ** 2)
     return -2 * jnp.sum(strength[:, :, None] * (p[:, None] - p[None]), axis=1)

@@ -1,4 +1,4 @@
-"""Gradient descent of prototypes and encoder as a discrete map, on all data or mini-batches, and with clipping."""
+"""Gradient descent of prototypes and encoder as a discrete map, with mini-batches and gradient clipping."""
 
 from typing import Any
 
@@ -17,15 +17,16 @@ from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 
 
 class DescentMap(AbstractMap):
-    r"""Gradient descent of encoder and prototypes, each with its learning rate and with clipped gradients.
+    r"""Gradient descent of encoder and prototypes, each with its own learning rate and with clipped gradients.
 
     $$
         \theta \leftarrow \theta - \eta_\theta\, c(\partial_\theta L), \qquad P \leftarrow P - \eta_P\, c(\partial_P L)
     $$
 
-    The learning rates are the rates of the flow. c clips every entry to $\pm$ `clip_value`, then scales the gradient of
-    all variables together down to the norm `clip_norm`. With `batches` a step uses the loss of the rows of one batch;
-    the temperature is that at the number of epochs finished, so its time constant is in epochs.
+    The learning rates are the rates of the flow. The function c clips every entry to $\pm$ `clip_value`, and then
+    scales the gradient of all variables together down to the norm `clip_norm`. With `batches`, a step uses the loss
+    over the rows of one batch. The temperature is evaluated at the number of finished epochs, so its time constant is
+    in epochs.
 
     Source: PROTOTYPES, Algorithm 1, lines 15-17, Section 7.2 (clipping).
     """
@@ -43,13 +44,13 @@ class DescentMap(AbstractMap):
         clip_value: Any = None,
         clip_norm: Any = None,
     ):
-        """Store the flow, the row numbers of each batch, and the limits of clipping, None for none.
+        """Store the flow, the row indices of each batch, and the clipping limits; None means no clipping.
 
-        Batches have shape (epochs, batches, size), as `random_batches` draws them; after the last epoch the first comes
-        again. Without batches every step uses all data, and is an epoch.
+        Batches have shape (epochs, batches, size), as from `random_batches`. After the last epoch they repeat from the
+        first. Without batches every step uses all data and counts as an epoch.
 
         Raises:
-            ValueError: for another flow, rows that the data do not have, or a limit that is not positive.
+            ValueError: for another type of flow, rows that the data do not have, or a limit that is not positive.
         """
         self.flow = instance("flow", flow, PrototypeFlow | CoupledFlow, "a flow of prototypes")
         self.batches = None if batches is None else _rows(batches, _count(flow))
@@ -62,7 +63,7 @@ class DescentMap(AbstractMap):
         return self.flow.space
 
     def step(self, k: Step, x: State) -> State:
-        """Return the state after one step of descent."""
+        """State after one step of gradient descent."""
         gradient = self._clipped(self.gradient(k, x))
         if isinstance(self.flow, PrototypeFlow):
             return x - self.flow.rate.astype(x.dtype) * gradient
@@ -71,11 +72,11 @@ class DescentMap(AbstractMap):
         return Coupled(jax.tree.map(slow, x.encoder, gradient.encoder), moved)
 
     def gradient(self, k: Step, x: State) -> State:
-        """Return the gradient of step `k` before clipping, in the shape of the state."""
+        """Gradient of step `k` before clipping, in the shape of the state."""
         return self.flow.gradient(self.epoch(k), x, self._rows_of(k))
 
     def epoch(self, k: Step) -> Float[Array, ""]:
-        """Return the number of epochs, passes through the data, that are finished before step `k`."""
+        """Number of epochs (passes through the data) that are finished before step `k`."""
         count = 1 if self.batches is None else self.batches.shape[1]
         return (jnp.asarray(k) // count).astype(float)
 
@@ -112,10 +113,10 @@ def _rows(batches: Any, count: int) -> Int[Array, "epochs batches size"]:
 
 
 def random_batches(key: Key, count: int, size: int, *, epochs: int) -> Int[np.ndarray, "epochs batches size"]:
-    """Return the rows of mini-batches, in each epoch a random order of all rows; an incomplete last batch is left out.
+    """Draw mini-batches: the rows in random order in each epoch, without an incomplete last batch.
 
     Raises:
-        ValueError: unless all are positive integers, and `size` is at most `count`, the number of rows.
+        ValueError: unless all numbers are positive integers and `size` is at most `count`, the number of rows.
     """
     key, count = random_key("key", key), integer("count", count, least=1)
     size, epochs = integer("size", size, least=1), integer("epochs", epochs, least=1)

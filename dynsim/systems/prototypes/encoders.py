@@ -1,4 +1,4 @@
-"""Encoders, which map data to embeddings; their parameters are a part of the state of a coupled flow."""
+"""Encoders that map data to embeddings; their parameters are part of the state of a coupled flow."""
 
 import abc
 import math
@@ -22,15 +22,15 @@ Data = Float[Array, "n d"]
 
 
 class AbstractEncoder(eqx.Module):
-    """A family of maps from data to embeddings: its parameters are an array, or a named tuple of arrays."""
+    """A family of maps from data to embeddings, with parameters in an array or a named tuple of arrays."""
 
     @abc.abstractmethod
     def embed(self, parameters: State, x: Data) -> Embeddings:
-        """Return the embeddings of the data."""
+        """Embeddings of the data under the given parameters, shape (n, m)."""
 
     @abc.abstractmethod
     def draw(self, key: Key) -> State:
-        """Return random parameters."""
+        """Draw random parameters."""
 
     @property
     @abc.abstractmethod
@@ -38,12 +38,12 @@ class AbstractEncoder(eqx.Module):
         """The space of the parameters."""
 
     def embed_rows(self, parameters: State, x: Data, rows: Int[Array, " batch"]) -> Float[Array, "batch m"]:
-        """Return the embeddings of some rows of the data."""
+        """Embeddings of some rows of the data."""
         return self.embed(parameters, x[rows])
 
 
 class FreeEmbeddings(AbstractEncoder):
-    """One free embedding for each data point: the parameters are the embeddings, (n, m)."""
+    """One free embedding for each data point; the parameters are the embeddings themselves, (n, m)."""
 
     count: int = eqx.field(static=True)
     outputs: int = eqx.field(static=True)
@@ -53,17 +53,17 @@ class FreeEmbeddings(AbstractEncoder):
         self.count, self.outputs = integer("count", count, least=1), integer("outputs", outputs, least=1)
 
     def embed(self, parameters: State, x: Data) -> Embeddings:
-        """Return the parameters."""
+        """The parameters, which are the embeddings."""
         del x
         return parameters
 
     def embed_rows(self, parameters: State, x: Data, rows: Int[Array, " batch"]) -> Float[Array, "batch m"]:
-        """Return some rows of the parameters."""
+        """Some rows of the parameters."""
         del x
         return parameters[rows]
 
     def draw(self, key: Key) -> State:
-        """Return standard normal embeddings."""
+        """Draw standard normal embeddings."""
         return jax.random.normal(key, (self.count, self.outputs))
 
     @property
@@ -80,21 +80,21 @@ class Affine(NamedTuple):
 
 
 class LinearEncoder(AbstractEncoder):
-    """A linear map without bias, z = W x; the parameters are the matrix W, (m, d)."""
+    """A linear map without bias, z = W x, with the matrix W of shape (m, d) as parameters."""
 
     inputs: int = eqx.field(static=True)
     outputs: int = eqx.field(static=True)
 
     def __init__(self, inputs: int, outputs: int):
-        """Store the dimensions d of the data and m of the embeddings."""
+        """Store the dimension d of the data and the dimension m of the embeddings."""
         self.inputs, self.outputs = integer("inputs", inputs, least=1), integer("outputs", outputs, least=1)
 
     def embed(self, parameters: State, x: Data) -> Embeddings:
-        """Return x W^T."""
+        """Embeddings x W^T of the data."""
         return x @ parameters.T
 
     def draw(self, key: Key) -> State:
-        """Return normal entries of variance 1 / d."""
+        """Draw a matrix with normal entries of variance 1 / d."""
         return jax.random.normal(key, (self.outputs, self.inputs)) / math.sqrt(self.inputs)
 
     @property
@@ -104,21 +104,21 @@ class LinearEncoder(AbstractEncoder):
 
 
 class AffineEncoder(AbstractEncoder):
-    """An affine map, z = W x + b; the parameters are an `Affine(weight, bias)`."""
+    """An affine map, z = W x + b, with the parameters `Affine(weight, bias)`."""
 
     inputs: int = eqx.field(static=True)
     outputs: int = eqx.field(static=True)
 
     def __init__(self, inputs: int, outputs: int):
-        """Store the dimensions d of the data and m of the embeddings."""
+        """Store the dimension d of the data and the dimension m of the embeddings."""
         self.inputs, self.outputs = integer("inputs", inputs, least=1), integer("outputs", outputs, least=1)
 
     def embed(self, parameters: State, x: Data) -> Embeddings:
-        """Return x W^T + b."""
+        """Embeddings x W^T + b of the data."""
         return x @ parameters.weight.T + parameters.bias[None]
 
     def draw(self, key: Key) -> State:
-        """Return normal weights of variance 1 / d, and zero bias."""
+        """Draw normal weights of variance 1 / d, with zero bias."""
         return Affine(LinearEncoder(self.inputs, self.outputs).draw(key), jnp.zeros(self.outputs))
 
     @property
@@ -128,14 +128,14 @@ class AffineEncoder(AbstractEncoder):
 
 
 class TwoLayers(NamedTuple):
-    """Parameters of z = W_2 tanh(W_1 x + b_1) + b_2: an `Affine` for the hidden layer, and one for the output."""
+    """Parameters of z = W_2 tanh(W_1 x + b_1) + b_2: an `Affine` for the hidden layer and one for the output."""
 
     hidden: State
     output: State
 
 
 class MLPEncoder(AbstractEncoder):
-    """A multilayer perceptron with one hidden layer of tanh; the parameters are a `TwoLayers(hidden, output)`."""
+    """A multilayer perceptron with one tanh layer, with the parameters `TwoLayers(hidden, output)`."""
 
     inputs: int = eqx.field(static=True)
     hidden: int = eqx.field(static=True)
@@ -147,12 +147,12 @@ class MLPEncoder(AbstractEncoder):
         self.hidden = integer("hidden", hidden, least=1)
 
     def embed(self, parameters: State, x: Data) -> Embeddings:
-        """Return the output of the network."""
+        """Embeddings computed by the network."""
         first, second = self._layers()
         return second.embed(parameters.output, jnp.tanh(first.embed(parameters.hidden, x)))
 
     def draw(self, key: Key) -> State:
-        """Return normal weights of variance 1 / inputs of each layer, and zero biases."""
+        """Draw normal weights of variance 1 / (inputs of the layer), with zero biases."""
         keys = jax.random.split(key)
         return TwoLayers(*(layer.draw(k) for layer, k in zip(self._layers(), keys, strict=True)))
 
@@ -166,10 +166,10 @@ class MLPEncoder(AbstractEncoder):
 
 
 def principal_components(x: ArrayLike, outputs: int) -> Affine:
-    """Return the affine map to the first `outputs` principal components of the data, (n, d), centred at their mean.
+    """The affine map to the first `outputs` principal components of the data, (n, d), centred at their mean.
 
     Raises:
-        ValueError: if the data have fewer dimensions or points than components are asked for.
+        ValueError: if more components are requested than the data have dimensions or points.
     """
     data = np.asarray(reals("x", x), float)
     if data.ndim != 2:

@@ -1,4 +1,4 @@
-"""Gradient flows of prototypes: with a frozen encoder, and coupled with the encoder at a rate of its own."""
+"""Gradient flows of prototypes, with a frozen encoder or coupled to an encoder with its own rate."""
 
 from typing import Any, NamedTuple
 
@@ -24,17 +24,17 @@ from dynsim.systems.prototypes.temperatures import AbstractTemperature, Constant
 
 
 class Coupled(NamedTuple):
-    """A state of a coupled flow: the encoder's parameters, an array or a named tuple, and the prototypes, (k, m)."""
+    """A state of a coupled flow: encoder parameters, an array or a named tuple, and prototypes, (k, m)."""
 
     encoder: State
     prototypes: State
 
 
 class PrototypeFlow(AbstractFlow):
-    r"""Prototypes that descend the loss of fixed embeddings, $\dot p_k = -\eta_P\, \partial L / \partial p_k$.
+    r"""Prototypes that descend the loss for fixed embeddings, $\dot p_k = -\eta_P\, \partial L / \partial p_k$.
 
-    The derivative is that of the mode of `loss`, through the assignments or at fixed ones. Without a barrier,
-    prototypes that coincide stay together.
+    The derivative is taken in the mode of `loss`, either through the assignments or with these held fixed. Without a
+    barrier, prototypes that coincide stay together.
 
     Source: PROTOTYPES, eq. (12), with the encoder frozen.
     """
@@ -46,10 +46,10 @@ class PrototypeFlow(AbstractFlow):
     space: Euclidean
 
     def __init__(self, embeddings: ArrayLike, temperature: Any, *, loss: PrototypeLoss | None = None, rate: Any = 1.0):
-        """Store the embeddings (n, m), the temperature, a number or an `Annealing`, the loss, and the rate eta_P.
+        """Store the embeddings (n, m), the temperature (a number or an `Annealing`), the loss, and the rate eta_P.
 
         Raises:
-            ValueError: unless the embeddings are a finite matrix, and temperature and rate are positive.
+            ValueError: unless the embeddings are a finite matrix and the temperature and the rate are positive.
         """
         self.embeddings = as_points("embeddings", embeddings)
         self.temperature, self.loss = as_temperature(temperature), as_loss(loss)
@@ -57,47 +57,47 @@ class PrototypeFlow(AbstractFlow):
         self.space = Euclidean()
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return minus the rate times the derivative of the loss by the prototypes."""
+        """Minus the rate times the derivative of the loss with respect to the prototypes."""
         p = x
         return -self.rate.astype(p.dtype) * self.gradient(t, p)
 
     def gradient(self, t: Time, x: State, rows: Int[Array, " batch"] | None = None) -> Prototypes:
-        """Return the derivative of the loss by the prototypes, over all embeddings or over some rows."""
+        """Derivative of the loss with respect to the prototypes, over all embeddings or over some rows."""
         z = self.embeddings if rows is None else self.embeddings[rows]
         _check_prototypes(x, self.embeddings.shape[1])
         return self.loss.gradients(z.astype(x.dtype), x, self.temperature(t))[1]
 
     def potential(self, t: Time, x: State) -> Scalar:
-        """Return the function whose gradient `gradient` is."""
+        """The function whose gradient is `gradient`: the loss, or the free energy in the mode `frozen`."""
         return self.loss.potential(self.embeddings.astype(x.dtype), x, self.temperature(t))
 
     def value(self, t: Time, x: State) -> Scalar:
-        """Return the loss."""
+        """The loss of the prototypes in the state `x`."""
         return self.loss.value(self.embeddings.astype(x.dtype), x, self.temperature(t))
 
     def prototypes(self, x: State) -> Prototypes:
-        """Return the prototypes in a state: all of it."""
+        """The prototypes in a state, which is the state itself."""
         return x
 
     def embed(self, x: State) -> Embeddings:
-        """Return the embeddings in a state: the fixed ones."""
+        """The embeddings, which are fixed."""
         return self.embeddings.astype(x.dtype)
 
     def breakpoints(self, t0: float, t1: float) -> Any:
-        """Return the times in (t0, t1) at which the temperature has a kink."""
+        """Times strictly between `t0` and `t1` at which the temperature has a kink."""
         return self.temperature.breakpoints(t0, t1)
 
 
 class CoupledFlow(AbstractFlow):
-    r"""Encoder and prototypes that descend one loss, each at its own rate.
+    r"""An encoder and prototypes that descend one loss, each at its own rate.
 
     $$
         \dot\theta = -\eta_\theta\, \partial_\theta L, \qquad \dot P = -\eta_P\, \partial_P L
     $$
 
-    Time t is that of these equations; $\eta_P t$ is the time of the prototypes and $\eta_\theta t$ that of the encoder,
-    and with the `ratio` $\varepsilon = \eta_\theta / \eta_P$ small the prototypes are fast. Then the field is stiff,
-    with nearly real eigenvalues: `Diffrax(solver=RKC2())` and `stiff()` are the integrators for it.
+    Time t is that of these equations; $\eta_P t$ is the time of the prototypes and $\eta_\theta t$ that of the encoder.
+    For a small `ratio` $\varepsilon = \eta_\theta / \eta_P$ the prototypes are fast, and the vector field is stiff with
+    nearly real eigenvalues. Use `Diffrax(solver=RKC2())` or `stiff()` to integrate it.
 
     Source: PROTOTYPES, eq. (11)-(12).
     """
@@ -123,7 +123,7 @@ class CoupledFlow(AbstractFlow):
         """Store the data (n, d), the encoder, the temperature, the loss, and the rates eta_theta and eta_P.
 
         Raises:
-            ValueError: unless the data are a finite matrix that the encoder takes, and the numbers are positive.
+            ValueError: unless the data are a finite matrix that the encoder accepts, and the rates are positive.
         """
         self.data = as_points("data", data)
         self.encoder = instance("encoder", encoder, AbstractEncoder, "an encoder such as `LinearEncoder(d, m)`")
@@ -139,13 +139,13 @@ class CoupledFlow(AbstractFlow):
         self.space = Product(Coupled(encoder.space, Euclidean()))
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return minus each rate times the derivative by its variable."""
+        """Minus each learning rate times the derivative of the loss with respect to its variable."""
         by_encoder, by_prototypes = self.gradient(t, x)
         slow = lambda g: -self.encoder_rate.astype(g.dtype) * g
         return Coupled(jax.tree.map(slow, by_encoder), -self.prototype_rate.astype(by_prototypes.dtype) * by_prototypes)
 
     def gradient(self, t: Time, x: State, rows: Int[Array, " batch"] | None = None) -> Coupled:
-        """Return the derivatives of the loss by the encoder's parameters and the prototypes, over all data or rows."""
+        """Derivatives of the loss with respect to encoder parameters and prototypes, over all data or some rows."""
         theta, p = _parts(x)
         data = self.data.astype(p.dtype)
         embed = (
@@ -159,45 +159,45 @@ class CoupledFlow(AbstractFlow):
         return Coupled(pull(by_embeddings)[0], by_prototypes)
 
     def potential(self, t: Time, x: State) -> Scalar:
-        """Return the function whose gradient `gradient` is."""
+        """The function whose gradient is `gradient`: the loss, or the free energy in the mode `frozen`."""
         return self.loss.potential(self.embed(x), x.prototypes, self.temperature(t))
 
     def value(self, t: Time, x: State) -> Scalar:
-        """Return the loss."""
+        """The loss at the state `x`."""
         return self.loss.value(self.embed(x), x.prototypes, self.temperature(t))
 
     def prototypes(self, x: State) -> Prototypes:
-        """Return the prototypes in a state."""
+        """The prototypes in a state."""
         return x.prototypes
 
     def embed(self, x: State) -> Embeddings:
-        """Return the embeddings in a state."""
+        """Embeddings of the data by the encoder in a state."""
         return self.encoder.embed(x.encoder, self.data.astype(x.prototypes.dtype))
 
     @property
     def ratio(self) -> Scalar:
-        r"""The ratio of the rates, $\varepsilon = \eta_\theta / \eta_P$."""
+        r"""Ratio of the learning rates, $\varepsilon = \eta_\theta / \eta_P$."""
         return self.encoder_rate / self.prototype_rate
 
     def with_ratio(self, ratio: Any) -> "CoupledFlow":
-        r"""Return the same flow with another ratio $\varepsilon$, the rate of the prototypes as it is."""
+        r"""The same flow with another ratio $\varepsilon$; the rate of the prototypes is unchanged."""
         rate = real("ratio", ratio, positive=True) * self.prototype_rate
         return eqx.tree_at(lambda flow: flow.encoder_rate, self, rate)
 
     def frozen_encoder(self, encoder: State) -> PrototypeFlow:
-        """Return the flow of the prototypes alone, with the encoder's parameters fixed."""
+        """The flow of the prototypes alone, with the encoder parameters held fixed."""
         z = self.encoder.embed(encoder, self.data)
         return PrototypeFlow(z, self.temperature, loss=self.loss, rate=self.prototype_rate)
 
     def fast_slow(self, encoder: State) -> FastSlowFlow:
-        r"""Return the system in the encoder's time $\eta_\theta t$: the prototypes fast, the encoder's parameters slow.
+        r"""The system as a fast-slow flow in the encoder's time $\eta_\theta t$, with the prototypes as fast variable.
 
         $$
             \varepsilon \dot P = -\partial_P L, \qquad \dot\theta = -\partial_\theta L
         $$
 
         Args:
-            encoder: parameters of the shape of those in a state; the slow variable is the flat vector of them.
+            encoder: parameters of the same structure as in a state; their flat vector is the slow variable.
 
         Raises:
             ValueError: if the temperature is annealed.
@@ -209,12 +209,12 @@ class CoupledFlow(AbstractFlow):
         return FastSlowFlow(_Fast(derivatives), _Slow(derivatives), self.ratio)
 
     def breakpoints(self, t0: float, t1: float) -> Any:
-        """Return the times in (t0, t1) at which the temperature has a kink."""
+        """Times strictly between `t0` and `t1` at which the temperature has a kink."""
         return self.temperature.breakpoints(t0, t1)
 
 
 class _Derivatives(eqx.Module):
-    """The derivatives of a coupled flow's loss, the encoder's parameters being a flat vector."""
+    """Derivatives of a coupled flow's loss, with the encoder parameters as a flat vector."""
 
     flow: CoupledFlow
     restored: jax.tree_util.Partial
@@ -238,7 +238,7 @@ class _Slow(eqx.Module):
 
 
 def as_points(name: str, value: Any) -> Float[Array, "n d"]:
-    """Return points (n, d) as an array; raise `ValueError` unless they are a finite matrix that is not empty."""
+    """Convert points to an (n, d) array; raise `ValueError` unless they are a finite, nonempty matrix."""
     found = reals(name, value)
     if found.ndim != 2 or 0 in found.shape:
         raise ArgumentError(name, "have shape (n, d) with n and d at least 1", f"has shape {found.shape}")
@@ -254,6 +254,6 @@ def _parts(x: State) -> Coupled:
 
 
 def _check_prototypes(p: Any, dimension: int) -> None:
-    """Raise `ValueError` unless prototypes are a matrix with the dimension of the embeddings."""
+    """Raise `ValueError` unless the prototypes are a matrix with the dimension of the embeddings."""
     if jnp.ndim(p) != 2 or p.shape[1] != dimension:
         raise ArgumentError("prototypes", f"have shape (k, {dimension})", f"have shape {jnp.shape(p)}")

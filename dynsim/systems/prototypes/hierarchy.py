@@ -1,4 +1,4 @@
-"""Two levels of prototypes: the second level reads the soft centroids of the first."""
+"""Two levels of prototypes, where the second level reads the soft centroids of the first."""
 
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from dynsim.systems.prototypes.temperatures import AbstractTemperature, as_tempe
 
 
 class TwoLevel(NamedTuple):
-    """A state of a two-level flow: the encoder's parameters, the prototypes of level 1, (k1, m), and of level 2."""
+    """A state of a two-level flow: encoder parameters, and prototypes of level 1, (k1, m), and of level 2, (k2, m)."""
 
     encoder: State
     first: State
@@ -30,13 +30,13 @@ class TwoLevel(NamedTuple):
 
 
 class TwoLevelFlow(AbstractFlow):
-    r"""Encoder and two levels of prototypes that descend the sum of the losses of both levels.
+    r"""An encoder and two levels of prototypes that descend the sum of the losses of both levels.
 
-    Level 1 assigns the embeddings $z_n$ to its prototypes; level 2 does so with the soft centroids
+    Level 1 assigns the embeddings $z_n$ to its prototypes. Level 2 does so with the soft centroids
     $\mu_n = \sum_k q_{nk} p_k$ of level 1, or with their means over groups, such as the tokens of a document. If
-    `detached`, the inputs of level 2 are constants when its loss is differentiated, and level 1 descends its own loss
-    alone; otherwise the loss of level 2 also moves the prototypes of level 1 and the encoder. In the mode `frozen` the
-    assignments of both levels are constants.
+    `detached`, the inputs of level 2 are held constant when its loss is differentiated, and level 1 descends only its
+    own loss. Otherwise the loss of level 2 also moves the prototypes of level 1 and the encoder. In the mode `frozen`
+    the assignments of both levels are held constant.
 
     Source: PROTOTYPES, Section 5.2, Proposition 5.
     """
@@ -64,20 +64,20 @@ class TwoLevelFlow(AbstractFlow):
         encoder_rate: Any = 1.0,
         prototype_rate: Any = 1.0,
     ):
-        """Store the data (n, d), the encoder, the temperature of both levels, the loss of each level and the rates.
+        """Store the data (n, d), the encoder, and the temperature, loss and rates that both levels share.
 
         Args:
-            data: the data points.
+            data: the data points, shape (n, d).
             encoder: the encoder of level 1.
-            temperature: a number or an `Annealing`.
-            detached: whether the inputs of level 2 are constants when its loss is differentiated.
+            temperature: a positive number or an `Annealing`, in the unit of a squared length.
+            detached: whether the inputs of level 2 are held constant when its loss is differentiated.
             loss: the loss of each level.
-            groups: for each data point the number of its group, from 0 on, over which level 2 reads means.
-            encoder_rate: the rate of the encoder.
-            prototype_rate: the rate of the prototypes of both levels.
+            groups: the index of the group of each data point, from 0 on; level 2 then reads the means over groups.
+            encoder_rate: the learning rate of the encoder.
+            prototype_rate: the learning rate of the prototypes of both levels.
 
         Raises:
-            ValueError: for data that `encoder` does not take, groups that are no labels, or a rate not positive.
+            ValueError: if `encoder` does not accept the data, `groups` are not labels, or a rate is not positive.
         """
         self.data = as_points("data", data)
         self.encoder = instance("encoder", encoder, AbstractEncoder, "an encoder such as `LinearEncoder(d, m)`")
@@ -92,14 +92,14 @@ class TwoLevelFlow(AbstractFlow):
         self.space = Product(TwoLevel(encoder.space, Euclidean(), Euclidean()))
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return minus each rate times the derivative by its variable."""
+        """Minus each learning rate times the derivative of the loss with respect to its variable."""
         found = self.gradient(t, x)
         slow = jax.tree.map(lambda g: -self.encoder_rate.astype(g.dtype) * g, found.encoder)
         fast = [-self.prototype_rate.astype(g.dtype) * g for g in found[1:]]
         return TwoLevel(slow, *fast)
 
     def gradient(self, t: Time, x: State) -> TwoLevel:
-        """Return the derivatives of the total loss by the encoder's parameters and the prototypes of both levels."""
+        """Derivatives of the total loss with respect to the encoder parameters and the prototypes of both levels."""
         if not isinstance(x, TwoLevel):
             raise ArgumentError("y0", "be a `TwoLevel(encoder, first, second)`", f"is {type(x).__name__}")
         data, T = self.data.astype(x.first.dtype), self.temperature(t)
@@ -113,20 +113,20 @@ class TwoLevelFlow(AbstractFlow):
         return TwoLevel(to_encoder(by_z)[0], by_first, by_second)
 
     def inputs(self, t: Time, x: State) -> Float[Array, "inputs m"]:
-        """Return the inputs of level 2: the soft centroids of level 1, or their means over groups."""
+        """Inputs of level 2: the soft centroids of level 1, or their means over groups."""
         return self._inputs(self.embed(x), x.first, self.temperature(t))
 
     def embed(self, x: State) -> Embeddings:
-        """Return the inputs of level 1, the embeddings."""
+        """Inputs of level 1: the embeddings."""
         return self.encoder.embed(x.encoder, self.data.astype(x.first.dtype))
 
     def values(self, t: Time, x: State) -> tuple[Scalar, Scalar]:
-        """Return the losses of level 1 and of level 2."""
+        """Losses of level 1 and of level 2."""
         T = self.temperature(t)
         return self.loss.value(self.embed(x), x.first, T), self.loss.value(self.inputs(t, x), x.second, T)
 
     def breakpoints(self, t0: float, t1: float) -> Any:
-        """Return the times in (t0, t1) at which the temperature has a kink."""
+        """Times strictly between `t0` and `t1` at which the temperature has a kink."""
         return self.temperature.breakpoints(t0, t1)
 
     def _inputs(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Float[Array, "inputs m"]:
@@ -146,7 +146,5 @@ def _labels(groups: Any, count: int) -> tuple[Int[Array, " n"], int]:
     if found.shape != (count,) or found.dtype.kind not in "iu":
         raise ArgumentError("groups", f"hold one integer for each of {count} data points", f"has shape {found.shape}")
     if set(found.tolist()) != set(range(int(np.max(found)) + 1)):
-        raise ArgumentError(
-            "groups", "be numbered from 0 on without gaps", f"holds {shown(sorted(set(found.tolist())))}"
-        )
+        raise ArgumentError("groups", "be numbered from 0 without gaps", f"holds {shown(sorted(set(found.tolist())))}")
     return jnp.asarray(found), int(np.max(found)) + 1

@@ -1,4 +1,4 @@
-"""The loss of prototypes and embeddings, and its gradient in both modes: through the assignments, or at fixed ones."""
+"""The loss of prototypes and embeddings, with its gradient through the assignments or with these held fixed."""
 
 from typing import Any, Literal, get_args
 
@@ -21,19 +21,19 @@ from dynsim.systems.prototypes.assignments import (
 )
 
 GradientMode = Literal["full", "frozen"]
-"""`full`: the gradient goes through the assignments; `frozen`: they are constants when the loss is differentiated."""
+"""`full` differentiates the loss through the assignments; `frozen` holds the assignments constant."""
 
 Reduction = Literal["sum", "mean"]
-"""Whether losses are summed over embeddings, or averaged."""
+"""Whether losses are summed or averaged over embeddings."""
 
 
 class PrototypeLoss(eqx.Module):
-    r"""The loss $L_q + \frac\lambda2 \sum_{j \ne k} |p_j - p_k|^{-2} + \frac\rho2 |P|^2$ and its gradient in a mode.
+    r"""The loss $L_q + \frac\lambda2 \sum_{j \ne k} |p_j - p_k|^{-2} + \frac\rho2 |P|^2$, with a mode of its gradient.
 
-    The two modes are different vector fields. In the mode `full` it is the gradient of the loss; in the mode `frozen`
-    it is the gradient of the free energy F with the same barrier and ridge, and in general not that of the loss:
-    `potential` returns the function of which it is the gradient. The mean over embeddings divides $L_q$ or F by their
-    number, and leaves barrier and ridge as they are.
+    The two modes give different vector fields. The mode `full` gives the gradient of the loss. The mode `frozen` gives
+    the gradient of the free energy F with the same barrier and ridge, which in general is not the gradient of the loss;
+    `potential` returns the function that is descended. The mean over embeddings divides $L_q$ or F by their number, and
+    leaves barrier and ridge unchanged.
 
     Source: PROTOTYPES, eq. (2), (15), Proposition 2.
     """
@@ -51,7 +51,7 @@ class PrototypeLoss(eqx.Module):
         ridge: Any = 0.0,
         reduction: str = "sum",
     ):
-        """Store the mode, the coefficients lambda and rho, and the reduction.
+        """Store the gradient mode, the coefficients lambda and rho, and the reduction over embeddings.
 
         Raises:
             ValueError: for an unknown mode or reduction, or a negative coefficient.
@@ -61,26 +61,26 @@ class PrototypeLoss(eqx.Module):
         self.barrier, self.ridge = not_negative("barrier", barrier), not_negative("ridge", ridge)
 
     def value(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
-        """Return the loss, with barrier and ridge."""
+        """The loss, including barrier and ridge."""
         return self._mean(competitive_loss(z, p, temperature.astype(z.dtype)), z) + self.penalty(p)
 
     def potential(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
-        """Return the function whose gradient `gradients` is: the loss, or with F for L_q in the mode `frozen`."""
+        """The function whose gradient is `gradients`: the loss, with F in place of L_q in the mode `frozen`."""
         energy = competitive_loss if self.gradient == "full" else free_energy
         return self._mean(energy(z, p, temperature.astype(z.dtype)), z) + self.penalty(p)
 
     def penalty(self, p: Prototypes) -> Scalar:
-        """Return the barrier and the ridge."""
+        """The sum of barrier and ridge."""
         barrier, ridge = self.barrier.astype(p.dtype), self.ridge.astype(p.dtype)
-        # Without a barrier coincident prototypes are allowed, and 0 times infinity is not.
+        # Coincident prototypes are allowed without a barrier, so avoid 0 times infinity.
         repulsion = jnp.where(barrier > 0, barrier * inverse_square_barrier(_apart(p, barrier)), 0.0)
         return repulsion + ridge / 2 * jnp.sum(p**2)
 
     def gradients(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> tuple[Embeddings, Prototypes]:
-        r"""Return the derivatives of the loss by the embeddings and by the prototypes in the mode of the gradient.
+        r"""Derivatives with respect to the embeddings and the prototypes, in the mode of the gradient.
 
         With $w_{nk} = q_{nk}$ (frozen) or $q_{nk} (1 - (d_{nk} - \langle d \rangle_n) / T)$ (full) they are
-        $2 (z_n - \sum_k w_{nk} p_k)$ and $2 \sum_n w_{nk} (p_k - z_n)$, and the penalty's.
+        $2 (z_n - \sum_k w_{nk} p_k)$ and $2 \sum_n w_{nk} (p_k - z_n)$, plus the derivative of the penalty.
         """
         w = self.weights(z, p, temperature)
         by_embeddings = 2 * (z - w @ p)
@@ -88,7 +88,7 @@ class PrototypeLoss(eqx.Module):
         return self._mean(by_embeddings, z), self._mean(by_prototypes, z) + self.penalty_gradient(p)
 
     def weights(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Weights:
-        """Return the weights w of the gradient, whose rows sum to one; in the mode `full` some may be negative."""
+        """Weights w of the gradient, whose rows sum to one; in the mode `full` some may be negative."""
         d, T = squared_distances(z, p), temperature.astype(z.dtype)
         q = jax.nn.softmax(-d / T, axis=-1)
         return self.weights_of(q, d, T)
@@ -96,13 +96,13 @@ class PrototypeLoss(eqx.Module):
     def weights_of(
         self, q: Float[Array, "..."], d: Float[Array, "..."], T: Float[Array, "..."], axis: int = -1
     ) -> Float[Array, "..."]:
-        """Return the weights of the gradient at assignments and squared distances, the prototypes along an axis."""
+        """Weights of the gradient from assignments and squared distances, with the prototypes along an axis."""
         if self.gradient == "frozen":
             return q
         return q * (1 - (d - jnp.sum(q * d, axis=axis, keepdims=True)) / T)
 
     def penalty_gradient(self, p: Prototypes) -> Prototypes:
-        """Return the derivative of barrier and ridge by the prototypes."""
+        """Derivative of barrier and ridge with respect to the prototypes."""
         barrier, ridge = self.barrier.astype(p.dtype), self.ridge.astype(p.dtype)
         repulsion = jnp.where(barrier > 0, barrier * barrier_gradient(_apart(p, barrier)), 0.0)
         return repulsion + ridge * p
@@ -112,10 +112,10 @@ class PrototypeLoss(eqx.Module):
 
 
 def as_loss(loss: PrototypeLoss | None) -> PrototypeLoss:
-    """Return a loss, by default without barrier and ridge; raise `ValueError` for anything else."""
+    """The given loss, or a loss without barrier and ridge for None; raise `ValueError` for anything else."""
     return PrototypeLoss() if loss is None else instance("loss", loss, PrototypeLoss, "a `PrototypeLoss`")
 
 
 def _apart(p: Prototypes, barrier: Scalar) -> Prototypes:
-    """Return the prototypes, or distinct points in their place where there is no barrier to evaluate."""
+    """The prototypes, or distinct points in their place if there is no barrier to evaluate."""
     return jnp.where(barrier > 0, p, jnp.arange(p.shape[0], dtype=p.dtype)[:, None] * jnp.ones_like(p))

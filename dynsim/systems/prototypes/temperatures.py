@@ -1,4 +1,4 @@
-"""Temperatures of soft assignments: constant, or annealed in time."""
+"""Temperatures of soft assignments, constant or annealed in time."""
 
 import abc
 import math
@@ -20,14 +20,14 @@ class AbstractTemperature(eqx.Module):
 
     @abc.abstractmethod
     def __call__(self, t: Time) -> Scalar:
-        """Return the temperature at time `t`."""
+        """Temperature at time `t`."""
 
     @abc.abstractmethod
     def limit(self) -> Scalar:
-        """Return the temperature as time goes to infinity."""
+        """Limit of the temperature as time tends to infinity."""
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the times strictly between `t0` and `t1` at which the temperature has a kink."""
+        """Times strictly between `t0` and `t1` at which the temperature has a kink."""
         del t0, t1
         return np.empty(0)
 
@@ -42,19 +42,19 @@ class ConstantTemperature(AbstractTemperature):
         self.value = real("temperature", value, positive=True)
 
     def __call__(self, t: Time) -> Scalar:
-        """Return the temperature."""
+        """The constant temperature."""
         del t
         return self.value
 
     def limit(self) -> Scalar:
-        """Return the temperature."""
+        """The constant temperature."""
         return self.value
 
 
 class Annealing(AbstractTemperature):
     r"""Exponential annealing down to a floor, $T(t) = \max(T_{min}, T_0 e^{-t/\tau})$.
 
-    Time is that of the flow; for a `DescentMap` it is in epochs.
+    Time is the time of the flow; for a `DescentMap` it is counted in epochs.
 
     Source: PROTOTYPES, Section 7.1.
     """
@@ -64,33 +64,33 @@ class Annealing(AbstractTemperature):
     time_constant: Float[Array, ""]
 
     def __init__(self, start: Any = 2.0, floor: Any = 0.3, time_constant: Any = 20.0):
-        """Store T_0, T_min and tau; raise `ValueError` unless all are positive and the floor is at most the start."""
+        """Store T_0, T_min and tau; raise `ValueError` unless all are positive and T_min is at most T_0."""
         self.start = real("start", start, positive=True)
         self.floor = real("floor", floor, positive=True)
         self.time_constant = real("time_constant", time_constant, positive=True)
         traced = any(isinstance(part, Tracer) for part in (self.start, self.floor))
         if not traced and float(self.floor) > float(self.start):
-            must = f"be at most `start`, {float(self.start):g}, since temperatures decrease"
+            must = f"be at most `start`, {float(self.start):g}, because annealing lowers the temperature"
             raise ArgumentError("floor", must, f"is {float(self.floor):g}")
 
     def __call__(self, t: Time) -> Scalar:
-        """Return the temperature at time `t`."""
+        """Temperature at time `t`."""
         return jnp.maximum(self.floor, self.start * jnp.exp(-t / self.time_constant))
 
     def limit(self) -> Scalar:
-        """Return the floor."""
+        """The floor T_min."""
         return self.floor
 
     def arrival(self) -> float:
-        r"""Return the time at which the floor is reached, $\tau \log(T_0 / T_{min})$."""
+        r"""Time at which the floor is reached, $\tau \log(T_0 / T_{min})$."""
         return float(self.time_constant) * math.log(float(self.start) / float(self.floor))
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the time of arrival at the floor, if it lies in (t0, t1)."""
+        """The time at which the floor is reached, if it lies strictly between `t0` and `t1`."""
         arrival = self.arrival()
         return np.array([arrival]) if t0 < arrival < t1 else np.empty(0)
 
 
 def as_temperature(value: Any) -> AbstractTemperature:
-    """Return a temperature as it is, and a positive number as a constant one."""
+    """Convert a positive number to a constant temperature; a temperature is returned unchanged."""
     return value if isinstance(value, AbstractTemperature) else ConstantTemperature(value)

@@ -1,4 +1,4 @@
-"""Self-attention on ellipsoids: the flow (7), the layer map (6), and the special cases."""
+"""Self-attention on ellipsoids: the token flow (7), the layer map (6), and their special cases."""
 
 import copy
 import math
@@ -31,7 +31,17 @@ class TokenFlow(AbstractFlow):
     $$
 
     The factor $1/\sqrt d$ is the field `scale`; it is not part of `weights`, whose rows sum to one. `interaction`
-    says how the sums are computed: `Dense()`, `Blocked()`, `Harmonic()`, or by default `Auto()`, which chooses.
+    selects how the sums are computed: `Dense()`, `Blocked()`, `Harmonic()`, or `Auto()`, the default, which chooses
+    the fastest.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> from dynsim.systems.tokens.flow import TokenFlow
+        >>> flow = TokenFlow(np.eye(3)[None])
+        >>> x = flow.space.sample(ds.random_key(0, "tokens"), (4, 3))
+        >>> flow.weights(0.0, x).shape
+        (1, 4, 4)
 
     Source: CONSENSUS, eq. (7).
     """
@@ -53,7 +63,16 @@ class TokenFlow(AbstractFlow):
         scale: float | None = None,
         interaction: AbstractInteraction | None = None,
     ):
-        """Store P and U, schedules or arrays (heads, d, d), U also (d, d) for all heads or a number c for c I."""
+        """Store the matrices, as schedules or arrays, and check that their shapes agree.
+
+        Args:
+            query_key: P, of shape (heads, d, d), constant or a schedule.
+            value: U, of shape (heads, d, d), or (d, d) for all heads; a number c stands for c I.
+            space: the space of each token; the unit sphere by default.
+            mask: which tokens attend to which; all to all by default.
+            scale: the factor of the attention output; 1 / sqrt(d) by default.
+            interaction: how the sums over tokens are computed; `Auto()` by default.
+        """
         self.query_key = as_schedule("query_key", query_key)
         heads, d, _ = self.query_key.shape
         if not isinstance(value, AbstractSchedule) and reals("value", value).ndim == 0:
@@ -72,27 +91,28 @@ class TokenFlow(AbstractFlow):
         self.interaction = _prepared(self, Auto() if interaction is None else interaction)
 
     def computed_by(self, interaction: AbstractInteraction) -> "TokenFlow":
-        """Return the same flow, its sums computed in another way."""
+        """The same flow with its sums computed by another interaction."""
         same = copy.copy(self)
         object.__setattr__(same, "interaction", _prepared(self, interaction))
         return same
 
     def weights(self, t: Time, x: Tokens) -> Float[Array, "heads n n"]:
-        """Return the attention weight that token i places on token j, `weights[h, i, j]`; rows sum to one."""
+        """Attention weights, `weights[h, i, j]` from token i to token j in head h; every row sums to one."""
         return jax.nn.softmax(self.mask.hide(self.query_key.bilinear(t, x, x)), axis=-1)
 
     def velocity(self, t: Time, x: Tokens) -> Tokens:
-        """Return the output of the attention heads, m_i = sum_h sum_j alpha_ij U_h y_j, not yet tangent.
+        """Output of the attention heads, m_i = sum_h sum_j alpha_ij U_h y_j, before projection to the tangent space.
 
-        Made tangent, as `vector_field` does, it is the right-hand side of (7).
+        `vector_field` projects it to the tangent space, which gives the right-hand side of (7).
         """
         return self.scale.astype(x.dtype) * self.interaction.output(self, t, x)
 
     def pulls(self, t: Time, x: Tokens) -> np.ndarray:
-        """Return the tangent velocity of token i due to token j, shape (n, n, d); the sum over j is the field at x.
+        """Contribution of token j to the velocity of token i, shape (n, n, d); its sum over j is the vector field.
 
-        Known for U = c I on a sphere or an ellipsoid, where a token exerts no pull at its own place: computed from
-        differences of tokens, it is exact far below the rounding error of the sum. Empty for any other flow.
+        Available for U = c I on a sphere or an ellipsoid, where a token contributes nothing to its own velocity.
+        Computed from differences of tokens, it stays accurate far below the rounding error of the sum. Empty for any
+        other flow.
         """
         if not isinstance(self.value, ScaledIdentity) or not isinstance(self.space, Sphere | Ellipsoid):
             return np.empty((0, 0, 0))
@@ -101,22 +121,22 @@ class TokenFlow(AbstractFlow):
         strength = float(self.scale) * np.tensordot(
             np.asarray(self.value.factor), np.asarray(_weights(self, jnp.asarray(t, float), y)), 1
         )
-        # (I - y y^T W) z = (I - y y^T W)(z - y), without the cancellation that z alone would bring
+        # (I - y y^T W) z equals (I - y y^T W)(z - y), and the difference z - y avoids cancellation for nearby tokens.
         gaps = y[None] - y[:, None]
         tangent = gaps - np.einsum("ijd,de,ie->ij", gaps, W, y)[..., None] * y[:, None]
         return strength[..., None] * tangent
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the jumps of P and U."""
+        """Times strictly between `t0` and `t1` at which P or U jumps."""
         jumps = [part.breakpoints(t0, t1) for part in (self.query_key, self.value)]
         return np.union1d(*jumps) if jumps[0].size or jumps[1].size else jumps[0]
 
     def step_limit(self) -> float:
-        """Return half of the fastest period of P and U."""
+        """Longest step for a solver: half of the shortest period of P and U."""
         return min(part.fastest_period() for part in (self.query_key, self.value)) / 2
 
     def check_horizon(self, t0: float, t1: float) -> None:
-        """Raise `ValueError` if a schedule ends before `t1` or `t0` is negative where it begins at zero."""
+        """Raise `ValueError` if a schedule does not cover [t0, t1]."""
         for name, part in (("query_key", self.query_key), ("value", self.value)):
             end = part.end()
             if t1 > end or (t0 < 0 and math.isfinite(end)):
@@ -134,9 +154,9 @@ def _prepared(flow: TokenFlow, interaction: AbstractInteraction) -> AbstractInte
 
 
 class LayerMap(AbstractMap):
-    r"""One layer of the discrete transformer, $y_i \leftarrow \pi_W(y_i + \tau m_i)$: exact, no solver.
+    r"""One layer of the discrete transformer, $y_i \leftarrow \pi_W(y_i + \tau m_i)$, evaluated without a solver.
 
-    Layer k uses P and U at time `k * step_size`, so that the same schedules serve the map and the flow.
+    Layer k evaluates P and U at time `k * step_size`, so the same schedules serve the map and the flow.
 
     Source: CONSENSUS, eq. (6).
     """
@@ -145,23 +165,23 @@ class LayerMap(AbstractMap):
     step_size: Float[Array, ""]
 
     def __init__(self, flow: TokenFlow, step_size: ArrayLike = 1.0):
-        """Store the flow that holds P, U, mask and space, and the step tau."""
+        """Store the flow, which holds P, U, the mask and the space, and the step size tau."""
         self.flow = instance("flow", flow, TokenFlow, "a `TokenFlow`")
         self.step_size = real("step_size", step_size, positive=True)
 
     @property
     def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The ellipsoids of the flow."""
+        """The space of the flow's tokens."""
         return self.flow.space
 
     def step(self, k: Step, x: Tokens) -> Tokens:
-        """Return the tokens after layer `k`."""
+        """Tokens after layer `k`."""
         tau, t = self.step_size.astype(x.dtype), jnp.asarray(k, self.step_size.dtype) * self.step_size
         return self.flow.space.project(x + tau * self.flow.velocity(t, x))
 
 
 class ProjectedValueFlow(AbstractFlow):
-    r"""Causal attention with value matrix U on the ellipsoid of $W = U^\top U$, with its own projection $\Pi_W$.
+    r"""Causal attention on the ellipsoid of $W = U^\top U$, with value matrix U and its own projection $\Pi_W$.
 
     $$ \dot y_i = U^{-1} (I - U y_i y_i^\top U^\top) \sum_{j \le i} \alpha_{ij} U y_j $$
 
@@ -173,7 +193,7 @@ class ProjectedValueFlow(AbstractFlow):
     space: Ellipsoid
 
     def __init__(self, query_key: AbstractSchedule | ArrayLike, value: ArrayLike):
-        """Store P (one head) and the regular matrix U."""
+        """Store P, with one head, and the invertible matrix U of shape (d, d)."""
         U = np.asarray(reals("value", value), float)
         if not np.all(np.isfinite(U)):
             raise ArgumentError("value", "be finite", "has an entry that is not")
@@ -187,27 +207,27 @@ class ProjectedValueFlow(AbstractFlow):
         self.matrix = jnp.asarray(U)
 
     def velocity(self, t: Time, x: Tokens) -> Tokens:
-        """Return the right-hand side of (20) with the projection as printed."""
+        """Right-hand side of (20), with the projection as printed."""
         U = self.matrix.astype(x.dtype)
         X = self.attention.velocity(t, x)
         z = x @ U.T
         return jnp.linalg.solve(U, (X - jnp.sum(z * X, axis=-1, keepdims=True) * z).T).T
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Return the jumps of P."""
+        """Times strictly between `t0` and `t1` at which P jumps."""
         return self.attention.breakpoints(t0, t1)
 
     def step_limit(self) -> float:
-        """Return half of the fastest period of P."""
+        """Longest step for a solver: half of the shortest period of P."""
         return self.attention.step_limit()
 
     def check_horizon(self, t0: float, t1: float) -> None:
-        """Raise `ValueError` if P ends before `t1`."""
+        """Raise `ValueError` if the schedule of P does not cover [t0, t1]."""
         self.attention.check_horizon(t0, t1)
 
 
 def gradient_token_flow(query_key: ArrayLike) -> TokenFlow:
-    """Return the flow (8): one head, U = I, W = P constant, symmetric and positive definite."""
+    """Build the gradient flow (8): one head, U = I, and W = P constant, symmetric and positive definite."""
     try:
         space = Ellipsoid(query_key)
     except ArgumentError as error:
@@ -216,17 +236,17 @@ def gradient_token_flow(query_key: ArrayLike) -> TokenFlow:
 
 
 def identity_value_flow(query_key: AbstractSchedule | ArrayLike, *, space: AbstractSpace | None = None) -> TokenFlow:
-    """Return the flow (11): U = I, any heads, any ellipsoid."""
+    """Build the flow (11): U = I, with any number of heads on any ellipsoid."""
     return TokenFlow(query_key, 1.0, space=space)
 
 
 def causal_identity_flow(query_key: AbstractSchedule | ArrayLike) -> TokenFlow:
-    """Return the flow (15): causal, U = I, on the sphere."""
+    """Build the flow (15): causal attention with U = I on the sphere."""
     return TokenFlow(query_key, 1.0, mask=Causal())
 
 
 def causal_symmetric_flow(query_key: AbstractSchedule | ArrayLike, value: ArrayLike) -> TokenFlow:
-    """Return the flow (21): causal, one head, U symmetric, on the sphere."""
+    """Build the flow (21): causal attention with one head and a symmetric U on the sphere."""
     P, U = as_schedule("query_key", query_key), Constant(value, name="value")
     if P.shape[0] != 1 or U.shape[0] != 1:
         raise ArgumentError("query_key", "have one head", f"has {max(P.shape[0], U.shape[0])}")

@@ -1,4 +1,4 @@
-"""Initial distributions of tokens, by name."""
+"""Random initial tokens from named distributions."""
 
 from collections.abc import Callable
 
@@ -14,12 +14,12 @@ from dynsim.spaces import AbstractSpace, Sphere
 
 
 def uniform(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
-    """Return tokens from the sampling distribution of the space: uniform on a sphere, standard normal in R^d."""
+    """Tokens from the space's own distribution: uniform on a sphere, standard normal in R^d."""
     return space.sample(key, shape)
 
 
 def box(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
-    """Return tokens uniform in ]-0.5, 0.5[^d, projected to the space.
+    """Tokens uniform in the cube ]-0.5, 0.5[^d, projected to the space.
 
     Source: CONSENSUS, Section 7.4.
     """
@@ -27,13 +27,13 @@ def box(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, 
 
 
 def hemisphere(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
-    """Return tokens from `uniform`, reflected where the first coordinate is negative: all in one open half-space."""
+    """Tokens in one open half-space: `uniform` tokens, reflected where the first coordinate is negative."""
     x = space.sample(key, shape)
     return jnp.where(x[:, :1] < 0, -x, x)
 
 
 def cluster(key: Key, shape: tuple[int, int], space: AbstractSpace) -> Float[Array, "n d"]:
-    """Return tokens at a distance of about 0.1 from one random point, projected to the space."""
+    """Tokens clustered at a distance of about 0.1 from one random point, projected to the space."""
     one, rest = jax.random.split(key)
     return space.project(space.sample(one, (1, shape[1])) + 0.1 * jax.random.normal(rest, shape) / np.sqrt(shape[1]))
 
@@ -49,16 +49,21 @@ DISTRIBUTIONS: dict[str, Callable[[Key, tuple[int, int], AbstractSpace], Float[A
 def initial_tokens(
     distribution: str, key: Key, shape: tuple[int, int], space: AbstractSpace | None = None
 ) -> Float[Array, "n d"]:
-    """Return random initial tokens.
+    """Draw initial tokens from a named distribution, reproducibly from a key.
 
     Args:
-        distribution: the name of a distribution in `DISTRIBUTIONS`.
+        distribution: one of the names in `DISTRIBUTIONS`: "uniform", "box", "hemisphere" or "cluster".
         key: the random key.
         shape: (n, d), the number of tokens and their dimension.
-        space: the space on which the tokens lie, by default the sphere.
+        space: the space that the tokens lie on; the unit sphere by default.
 
     Raises:
         ValueError: for an unknown name, or if n or d is less than 1.
+
+    Example:
+        >>> import dynsim as ds
+        >>> initial_tokens("uniform", ds.random_key(0, "tokens"), (4, 3)).shape
+        (4, 3)
     """
     if not isinstance(distribution, str) or distribution not in DISTRIBUTIONS:
         but = f"is `{distribution}`{nearest(str(distribution), DISTRIBUTIONS)}"

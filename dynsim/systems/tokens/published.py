@@ -1,4 +1,4 @@
-"""The token flows of Section 7 of CONSENSUS, with the printed matrices."""
+"""The token flows of CONSENSUS, Section 7, with the matrices printed there."""
 
 import math
 
@@ -33,24 +33,24 @@ SYMMETRIC_VALUE = np.array([[-0.2590, 0.4965, 0.5609], [0.4965, -0.7174, -0.5003
 
 
 def published_gradient_flow() -> TokenFlow:
-    """Return the flow of CONSENSUS, Section 7.1: (8) with the printed P."""
+    """Build the flow of CONSENSUS, Section 7.1: eq. (8) with the printed P."""
     return gradient_token_flow(GRADIENT_MATRIX)
 
 
 def published_hemisphere_flow() -> TokenFlow:
-    """Return the flow of CONSENSUS, Section 7.2: (11) on the sphere, two heads, P_h(t) = D_h(t) P_h'."""
+    """Build the flow of CONSENSUS, Section 7.2: eq. (11) on the sphere with two heads and P_h(t) = D_h(t) P_h'."""
     frequency = np.stack([_FAST, _SLOW])
     phase = np.stack([_COS_SIN_COS, _COS_SIN_COS])
     return identity_value_flow(Modulated(HEMISPHERE_MATRICES, 2.0, frequency, phase))
 
 
 def published_symmetric_flow() -> TokenFlow:
-    """Return the flow of CONSENSUS, Section 7.3: (21) with the printed U and P(t) = D(t) P'."""
+    """Build the flow of CONSENSUS, Section 7.3: eq. (21) with the printed U and P(t) = D(t) P'."""
     return causal_symmetric_flow(Modulated(SYMMETRIC_QUERY_KEY, 2.0, _FAST, _COS_SIN_COS), SYMMETRIC_VALUE)
 
 
 def published_ensemble_flow(key: Key, d: int = 500, heads: int = 2) -> TokenFlow:
-    """Return the flow of CONSENSUS, Section 7.4: (15) with random P_h' and |2 sin(w t + phi)| on the diagonals."""
+    """Build the flow of CONSENSUS, Section 7.4: eq. (15), random P_h', and |2 sin(w t + phi)| on the diagonals."""
     a, b, c = jax.random.split(key, 3)
     base = jax.random.uniform(a, (heads, d, d), minval=-0.5, maxval=0.5)
     frequency = jax.random.uniform(b, (heads, d))

@@ -1,4 +1,4 @@
-"""Two flows on the sphere driven by a scalar rate, with solutions in closed form."""
+"""Two flows on the sphere driven by a scalar rate, with closed-form solutions."""
 
 import math
 
@@ -25,29 +25,29 @@ class SinusoidalRate(eqx.Module):
     phase: Scalar
 
     def __init__(self, mean: ArrayLike, amplitude: ArrayLike = 0.0, frequency: ArrayLike = 1.0, phase: ArrayLike = 0.0):
-        """Store the four numbers; `frequency` is angular and not zero."""
+        """Store mean, amplitude, angular frequency (not zero) and phase in radians."""
         given = {"mean": mean, "amplitude": amplitude, "frequency": frequency, "phase": phase}
         self.mean, self.amplitude, self.frequency, self.phase = (real(name, a) for name, a in given.items())
         if not isinstance(self.frequency, Tracer) and float(self.frequency) == 0:
             raise ArgumentError("frequency", "not be zero", "is zero")
 
     def __call__(self, t: Time) -> Scalar:
-        """Return a(t)."""
+        """The rate a(t)."""
         return self.mean + self.amplitude * jnp.sin(self.frequency * t + self.phase)
 
     def integral(self, t: Time) -> Scalar:
-        """Return the integral of a over [0, t]."""
+        """Integral of a over [0, t]."""
         waves = jnp.cos(self.phase) - jnp.cos(self.frequency * t + self.phase)
         return self.mean * t + self.amplitude * waves / self.frequency
 
 
 class _Driven(AbstractFlow):
-    """Base class of both flows: the sphere, and a rate a(t) whose period caps the step."""
+    """Base class of both flows: they live on the sphere, and the period of a(t) limits the step."""
 
     rate: eqx.AbstractVar[SinusoidalRate]
 
     def step_limit(self) -> float:
-        """Return half of the rate's period, infinite for a constant rate."""
+        """Longest step for a solver: half of the rate's period, infinite for a constant rate."""
         still = float(self.rate.amplitude) == 0
         return math.inf if still else math.pi / abs(float(self.rate.frequency))
 
@@ -57,7 +57,7 @@ def _as_rate(rate: SinusoidalRate | ArrayLike) -> SinusoidalRate:
 
 
 class AttractedFlow(_Driven):
-    r"""One token drawn to a target, $\dot y = a(t)\,(y_0 - (y^\top y_0)\, y)$.
+    r"""One token attracted to a target, $\dot y = a(t)\,(y_0 - (y^\top y_0)\, y)$.
 
     Source: CONSENSUS, eq. (16).
     """
@@ -67,7 +67,7 @@ class AttractedFlow(_Driven):
     space: Sphere
 
     def __init__(self, target: ArrayLike, rate: SinusoidalRate | ArrayLike = 1.0):
-        """Store the target, a unit vector, and the rate."""
+        """Store the target, a unit vector of shape (d,), and the rate."""
         target = np.asarray(reals("target", target), float)
         if target.ndim != 1:
             raise ArgumentError("target", "be a unit vector", f"has shape {target.shape}")
@@ -78,13 +78,16 @@ class AttractedFlow(_Driven):
         self.space = Sphere()
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the right-hand side of (16), as printed."""
+        """Right-hand side of (16), as printed."""
         p = self.target.astype(x.dtype)
         a = self.rate(t).astype(x.dtype)
         return a * (jnp.broadcast_to(p, x.shape) - (x @ p)[..., None] * x)
 
     def solution(self, t: Time, start: State) -> State:
-        r"""Return $y(t)$ from $y(0)$; along the target it is a Moebius function of $\tanh A$, $A = \int_0^t a$."""
+        r"""Closed-form $y(t)$ from $y(0)$.
+
+        Along the target, it is a Moebius function of $\tanh A$, $A = \int_0^t a$.
+        """
         p, A = self.target, self.rate.integral(t)
         a, p = (start @ p)[..., None], jnp.broadcast_to(p, start.shape)
         along = (jnp.tanh(A) + a) * p
@@ -92,7 +95,7 @@ class AttractedFlow(_Driven):
 
 
 class OjaFlow(_Driven):
-    r"""One token under a symmetric matrix, $\dot y = a(t)\,(U y - (y^\top U y)\, y)$.
+    r"""Oja's flow of one token under a symmetric matrix, $\dot y = a(t)\,(U y - (y^\top U y)\, y)$.
 
     Source: CONSENSUS, eq. (22).
     """
@@ -102,7 +105,7 @@ class OjaFlow(_Driven):
     space: Sphere
 
     def __init__(self, matrix: ArrayLike, rate: SinusoidalRate | ArrayLike = 1.0):
-        """Store the symmetric matrix and the rate."""
+        """Store the symmetric matrix U of shape (d, d) and the rate."""
         U = np.asarray(reals("matrix", matrix), float)
         if U.ndim != 2 or U.shape[0] != U.shape[1]:
             raise ArgumentError("matrix", "have shape (d, d)", f"has shape {U.shape}")
@@ -114,12 +117,12 @@ class OjaFlow(_Driven):
         self.space = Sphere()
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the right-hand side of (22), as printed."""
+        """Right-hand side of (22), as printed."""
         Uy = x @ self.matrix.astype(x.dtype)
         return self.rate(t).astype(x.dtype) * (Uy - jnp.sum(x * Uy, axis=-1, keepdims=True) * x)
 
     def solution(self, t: Time, start: State) -> State:
-        r"""Return $e^{AU} y(0)$ normalised, $A = \int_0^t a$, the exponent shifted by its largest entry."""
+        r"""Closed-form $y(t)$: $e^{AU} y(0)$ normalised, $A = \int_0^t a$, with the largest exponent subtracted."""
         values, vectors = jnp.linalg.eigh(self.matrix)
         exponent = values * self.rate.integral(t)
         along = start @ vectors

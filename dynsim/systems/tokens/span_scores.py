@@ -1,4 +1,4 @@
-"""Attention scores Y P(t) Y^T of the starting tokens, with the part that does not depend on time computed once."""
+"""Attention scores Y P(t) Y^T of the initial tokens, with the time-independent part computed once."""
 
 import functools
 from collections.abc import Callable
@@ -15,56 +15,57 @@ Scores = Callable[[Time], Float[Array, "heads n n"]]
 
 
 class GeneralScores(eqx.Module):
-    """The scores of any schedule, by its own bilinear form."""
+    """Scores for any schedule, computed by its own bilinear form at every call."""
 
     schedule: AbstractSchedule
     tokens: Tokens
 
     def __call__(self, t: Time) -> Float[Array, "heads n n"]:
-        """Return Y P_h(t) Y^T."""
+        """Scores Y P_h(t) Y^T at time `t`."""
         return self.schedule.bilinear(t, self.tokens, self.tokens)
 
 
 class ConstantScores(eqx.Module):
-    """Scores that do not depend on time."""
+    """Scores that do not depend on time, computed once."""
 
     value: Float[Array, "heads n n"]
 
     def __call__(self, t: Time) -> Float[Array, "heads n n"]:
-        """Return the scores."""
+        """The constant scores, at any time."""
         del t
         return self.value
 
 
 class PiecewiseScores(eqx.Module):
-    """One stack of scores for each layer."""
+    """Scores of a piecewise constant schedule, one stack of matrices for each layer."""
 
     schedule: PiecewiseConstant
     values: Float[Array, "layers heads n n"]
 
     def __call__(self, t: Time) -> Float[Array, "heads n n"]:
-        """Return the scores of the layer at time `t`."""
+        """Scores of the layer at time `t`."""
         return self.values[self.schedule.layer(t)]
 
 
 class ModulatedScores(eqx.Module):
-    """Y D_h(t) (P_h' Y^T), the product in brackets formed once."""
+    """Scores Y D_h(t) P_h' Y^T of a modulated schedule; the constant factor P_h' Y^T is computed once."""
 
     schedule: Modulated
     tokens: Tokens
     keys: Float[Array, "heads d n"]
 
     def __call__(self, t: Time) -> Float[Array, "heads n n"]:
-        """Return Y D_h(t) P_h' Y^T."""
+        """Scores Y D_h(t) P_h' Y^T at time `t`."""
         diagonal = self.schedule.diagonal(t).astype(self.tokens.dtype)
-        # head by head: XLA's batched product was 3.5 times slower on CPUs (n = 50, d = 500, two heads, float64)
+        # The heads are evaluated one by one because XLA's batched product was 3.5 times slower on CPUs
+        # (n = 50, d = 500, two heads, float64).
         one = lambda head: jax.lax.optimization_barrier(self.tokens * head[0][None]) @ head[1]
         return jax.lax.map(one, (diagonal, self.keys))
 
 
 @functools.singledispatch
 def span_scores(schedule: AbstractSchedule, tokens: Tokens) -> Scores:
-    """Return a function of time: the scores (heads, n, n) that a schedule gives to `tokens` (n, d), in their type."""
+    """Make a function of time that returns the scores (heads, n, n) of `tokens` (n, d), in their dtype."""
     return GeneralScores(schedule, tokens)
 
 

@@ -1,1 +1,1 @@
-"""Search for all maximisers of <A z_i, z_j> over j, by algorithms that return the same follower sets."""
+"""Search for all maximisers of <A z_i, z_j> over j; all algorithms return the same follower sets."""

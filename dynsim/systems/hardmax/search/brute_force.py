@@ -1,6 +1,6 @@
-"""Best and second best token of each query from all scores, in single precision where that decides, else in double.
+"""Best and second best token of each query from all scores, in single precision where that suffices.
 
-A few queries at a time, so that their scores stay in the cache.
+The queries are processed in blocks whose scores stay in the cache.
 """
 
 import numpy as np
@@ -8,17 +8,17 @@ from jaxtyping import Float, Int
 
 from dynsim.systems.hardmax.search.ties import Candidates
 
-BLOCK = 2**20  # scores at a time; measured best between 2^17 and 2^21 at n = 1e4
+BLOCK = 2**20  # number of scores computed at a time; fastest between 2^17 and 2^21 at n = 1e4
 FEW = 2**18  # total number of scores up to which single precision saves no time
 SINGLE = 2.0**-24  # half a unit in the last place of single precision
-WIDE = 64  # a score within 64 single-precision errors of the best is computed again: the gap to others is known to 1/64
-CROWD = 8  # near candidates of a row above which single precision only adds work
+WIDE = 64  # scores within this many single-precision errors of the best are recomputed, so gaps are accurate to 1/64
+CROWD = 8  # with more near candidates per row, single precision only adds work
 
 
 def near_best(
     queries: Float[np.ndarray, "r d"], keys: Float[np.ndarray, "m d"], errors: Float[np.ndarray, " r"]
 ) -> tuple[Candidates, Float[np.ndarray, " r"]]:
-    """Return for each query the keys whose score is within `errors` of the best, and the slack of all other keys.
+    """Keys whose score is within `errors` of the best, for each query, and the slack of all other keys.
 
     The slack is a lower bound of the best score minus the score of every other key, infinite if there is no other. The
     rows of the candidates are positions in `queries`.
@@ -51,12 +51,12 @@ class _Buffer:
         self.close = np.empty((rows, columns), bool)
 
     def near(self, queries: np.ndarray, keys: np.ndarray, within: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the flat positions of scores within `within` of the best of their row, and the best others."""
+        """Flat positions of the scores within `within` of the best of their row, and the best of the others."""
         found, near = self.scores[queries.dtype.type][: len(queries)], self.close[: len(queries)]
         np.matmul(queries, keys.T, out=found)
         least = np.max(found, axis=1) - within.astype(queries.dtype)
         np.greater_equal(found, least[:, None], out=near)
-        at = np.flatnonzero(near.reshape(-1))  # several times as fast as `nonzero`
+        at = np.flatnonzero(near.reshape(-1))  # several times faster than `nonzero`
         found.reshape(-1)[at] = -np.inf
         return at, np.max(found, axis=1).astype(float)
 
@@ -69,7 +69,7 @@ def _rescored(
     keys: np.ndarray,
     errors: np.ndarray,
 ) -> tuple[Candidates, Float[np.ndarray, " rows"]]:
-    """Return the candidates and slack of some rows, from flat positions `at` and a bound `rest` of other scores."""
+    """Candidates and slack of some rows, from flat positions `at` and a bound `rest` on all other scores."""
     row, column = np.divmod(at, len(keys))
     sizes = np.bincount(row, minlength=len(queries))
     bounds = np.concatenate([[0], np.cumsum(sizes)])
@@ -83,6 +83,6 @@ def _rescored(
 
 
 def _pieces(count: int, d: int) -> list[slice]:
-    """Return slices that split `count` pairs of vectors in R^d into pieces of a few megabytes."""
+    """Slices that split `count` pairs of vectors in R^d into pieces of a few megabytes."""
     step = max(1, 2**19 // d)
     return [slice(first, first + step) for first in range(0, count, step)]

@@ -1,4 +1,4 @@
-"""The search algorithms for follower sets behind one interface, and the choice among them by dimension and size."""
+"""Search algorithms for follower sets, and the choice between them by dimension and number of tokens."""
 
 import abc
 
@@ -20,25 +20,26 @@ from dynsim.systems.hardmax.search.scores import (
 )
 from dynsim.systems.hardmax.search.ties import Candidates
 
-FEW = 200  # tokens up to which brute force is the fastest; measured in d = 2: 150 to 300
+FEW = 200  # number of tokens up to which brute force is fastest; measured in d = 2: 150 to 300
 HIGHEST = 3  # dimension up to which bisection of cones is faster than brute force
-SCORE_SECONDS = 0.45e-9  # measured time of one score; below, of a grid of cells, and by dimension of a token in it
+# Measured times in seconds: of one score, of building a grid of cells, and of adding a token to it, by dimension.
+SCORE_SECONDS = 0.45e-9
 GRID_SECONDS, TOKEN_SECONDS = 1.5e-4, {1: 1e-7, 2: 5e-7, 3: 1.5e-6}
 
 
 class AbstractSearch(abc.ABC):
-    """An algorithm that finds the exact follower sets."""
+    """An algorithm that finds the exact follower sets of tokens."""
 
     @abc.abstractmethod
     def near(self, scores: Scores, rows: Int[np.ndarray, " r"]) -> tuple[Columns, Candidates, np.ndarray, np.ndarray]:
-        """Return columns, candidates and slack (see `decided`) of distinct rows, and each row's position in these."""
+        """Find near-best candidates and slack (see `decided`) of distinct rows, and the position of each row."""
 
     @abc.abstractmethod
     def best_outside(self, scores: Scores, columns: Columns, tied: Candidates) -> Float[np.ndarray, " r"]:
-        """Return the best score outside the follower set, in floats, of rows that follow several values; or -inf."""
+        """Best score outside the follower set, in floats, for rows that follow several tokens; or -inf."""
 
     def sets(self, scores: Scores, rows: Int[np.ndarray, " r"]) -> FollowerSets:
-        """Return the follower sets of the tokens `rows`, in this order."""
+        """Follower sets of the tokens `rows`, in this order."""
         zero = scores.norm_bounds[rows] == 0
         if np.all(zero):
             return sets_of_zero_queries(len(scores.tokens), len(rows))
@@ -59,29 +60,29 @@ class AbstractSearch(abc.ABC):
 
 
 class BruteForce(AbstractSearch):
-    """All scores of every row against every distinct token, in any dimension."""
+    """Scores every row against every distinct token, in any dimension."""
 
     def near(self, scores, rows):
-        """See `AbstractSearch`."""
+        """Candidates and slack from all scores, as described in `AbstractSearch.near`."""
         columns = Columns(np.arange(len(scores.tokens)), scores.groups())
         distinct, number = columns.groups.among(rows)
         near, slack = near_best(scores.queries[distinct], scores.tokens[columns.tokens], scores.errors(distinct))
         return columns, near._replace(rows=distinct), slack, number
 
     def best_outside(self, scores, columns, tied):
-        """See `AbstractSearch`; -inf, since the slack of brute force covers all other tokens already."""
+        """Minus infinity, because the slack of brute force already covers all other tokens."""
         del scores, columns
         return np.full(len(tied.rows), -np.inf)
 
 
 class ConeBisection(AbstractSearch):
-    """A partition of directions into cones, each with the few tokens that can be best or second best in it; d <= 3.
+    """Partitions directions into cones and keeps the tokens that can be best or second best in each; d <= 3.
 
-    The cones are those of a grid (`direction_grid`), and bisected ones where tokens form clusters (`cone_bisection`).
+    The cones come from a grid (`direction_grid`), and from bisection where tokens form clusters (`cone_bisection`).
     """
 
     def near(self, scores, rows):
-        """See `AbstractSearch`."""
+        """Candidates and slack from the cone of each row, as described in `AbstractSearch.near`."""
         margin = margin_of(scores, rows)
         among = possibly_best(scores.tokens, margin)
         if 2 * len(among) < len(scores.tokens) and scores.equal is None:
@@ -94,14 +95,15 @@ class ConeBisection(AbstractSearch):
         if _brute_force_is_faster(len(distinct), *keys.shape):
             near, slack = near_best(scores.queries[distinct], keys, scores.errors(distinct))
         else:
-            part = slice(None) if np.array_equal(distinct, np.arange(len(scores.tokens))) else distinct  # avoids copies
+            # a slice avoids copies
+            part = slice(None) if np.array_equal(distinct, np.arange(len(scores.tokens))) else distinct
             near, slack = near_best_by_cells(scores.queries[part], keys, scores.norm_bounds[part], margin)
         place = np.empty(len(distinct), int)
         place[near.rows] = np.arange(len(distinct))
         return columns, near._replace(rows=distinct[near.rows]), slack, place[number]
 
     def best_outside(self, scores, columns, tied):
-        """See `AbstractSearch`: a cone has the two best values of each query, and both may belong to the tie."""
+        """Best score outside a tie, which may hold both of the two best values that a cone keeps for a query."""
         members = np.unique(tied.columns)
         queries = scores.queries[tied.rows]
         found = np.full(len(tied.rows), -np.inf)
@@ -125,16 +127,16 @@ class ConeBisection(AbstractSearch):
 
 
 def _products(scores: Scores, near: Candidates, tokens: np.ndarray) -> Float[np.ndarray, " r"]:
-    """Return the score of each row with the first of its candidates, which are positions in `tokens`."""
+    """Score of each row with the first of its candidates, given as positions in `tokens`."""
     return np.einsum("nd,nd->n", scores.queries[near.rows], scores.tokens[tokens[near.columns[near.starts[:-1]]]])
 
 
 def _brute_force_is_faster(rows: int, columns: int, d: int) -> bool:
-    """Return whether computing all scores is faster than building a grid of cells, by the measured times."""
+    """Whether all scores are computed faster than a grid of cells is built, according to the measured times."""
     return SCORE_SECONDS * rows * columns < GRID_SECONDS + TOKEN_SECONDS[d] * columns
 
 
 def search_for(scores: Scores, rows: int) -> AbstractSearch:
-    """Return the fastest search for this many rows."""
+    """Choose the fastest search for this many rows."""
     n, d = scores.tokens.shape
     return BruteForce() if d > HIGHEST or n <= FEW or (rows <= FEW // 8 and n < MANY) else ConeBisection()

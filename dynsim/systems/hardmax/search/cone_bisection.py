@@ -1,11 +1,11 @@
-"""Recursive bisection of simplicial cones of queries, each with the few tokens that can be best or second best in it.
+"""Recursive bisection of cones of queries, keeping the tokens that can be best or second best in each.
 
 In a cone with the generators $g_1, ..., g_d$ every query is $\\sum_k \\lambda_k g_k$ with $\\lambda \\ge 0$. A token v
-dominates a token p there if $\\langle g_k, p \\rangle < \\langle g_k, v \\rangle$ for every k: its score is larger for
-every query in the cone. A token that two others of different value dominate is neither best nor second best. No convex
-hull is computed, so that flat, collinear and repeated tokens are no special cases: tokens that tie on an edge or a face
-of the hull stay in the cones that contain its normal. Where the tokens of a cone form a small cluster, one of them is
-subtracted from all, so that the rounding error scales with the diameter of the cluster.
+dominates a token p there if $\\langle g_k, p \\rangle < \\langle g_k, v \\rangle$ for every k: its score is then larger
+for every query in the cone. A token that is dominated by two tokens of different value is neither best nor second
+best. No convex hull is computed, so flat, collinear and repeated tokens are not special cases: tokens that tie on an
+edge or a face of the hull stay in the cones that contain its normal. If the tokens of a cone form a small cluster,
+one of them is subtracted from all, so that the rounding error scales with the diameter of the cluster.
 """
 
 import functools
@@ -18,15 +18,15 @@ from dynsim.systems.hardmax.search.leaves import Leaves, concatenated, scored
 from dynsim.systems.hardmax.search.scores import EPSILON, Scores
 from dynsim.systems.hardmax.search.ties import Candidates
 
-DEEPEST = 30  # bisections of a cone at most
-RECENTRED_EVERY = 4  # bisections after which the tokens of a cone are recentred
-ENOUGH = 6  # tokens of a cone up to which it is not bisected
-QUERIES = 12  # queries of a cone up to which scoring them is cheaper than bisecting it
-MANY = 2_000  # tokens from which those dominated by a sample are removed first
-SHARE = 8  # one in so many tokens is in the sample
-COARSE = {1: 0, 2: 2, 3: 3}  # bisections of the cones for the sample, by dimension
-SMALLEST_REACH = 2.0**-400  # below it squared norms underflow
-STEP = 2**12  # tokens compared with the sample at a time
+DEEPEST = 30  # largest number of bisections of a cone
+RECENTRED_EVERY = 4  # number of bisections after which the tokens of a cone are recentred
+ENOUGH = 6  # a cone with at most this many tokens is not bisected
+QUERIES = 12  # with at most this many queries, scoring them is cheaper than bisecting their cone
+MANY = 2_000  # from this number of tokens on, those dominated by a sample are removed first
+SHARE = 8  # one token in this many belongs to the sample
+COARSE = {1: 0, 2: 2, 3: 3}  # number of bisections of the cones used with the sample, by dimension
+SMALLEST_REACH = 2.0**-400  # squared norms of smaller vectors underflow
+STEP = 2**12  # number of tokens compared with the sample at a time, to stay in the cache
 
 
 class Cones(NamedTuple):
@@ -34,14 +34,14 @@ class Cones(NamedTuple):
 
     Attributes:
         generators: cone c is spanned by the rows of `generators[c]`.
-        origin: the point that is subtracted from the tokens of cone c.
+        origin: the point subtracted from the tokens of cone c.
         reach: the largest norm of these differences.
-        starts: the tokens of cone c are `token[starts[c] : starts[c + 1]]`, increasing.
-        token: see `starts`.
+        starts: cone c holds the tokens `token[starts[c] : starts[c + 1]]`, in increasing order.
+        token: the tokens of all cones, see `starts`.
         at: `at[p, k]` is the score of entry p of `token`, minus the origin, at generator k of its cone.
-        query: the queries.
+        query: indices of the queries.
         cone: query `query[i]` lies in cone `cone[i]`.
-        weights: the coefficients of query `query[i]` with respect to the generators.
+        weights: coefficients of query `query[i]` with respect to the generators.
     """
 
     generators: Float[np.ndarray, "c d d"]
@@ -56,7 +56,7 @@ class Cones(NamedTuple):
 
 
 class Margin(NamedTuple):
-    """The score difference at unit generators above which a token certainly dominates: part * reach + fixed."""
+    """Score difference at unit generators beyond which domination is certain: part * reach + fixed."""
 
     part: float
     fixed: float
@@ -68,9 +68,9 @@ def near_best_by_cones(
     norm_bounds: Float[np.ndarray, " r"],
     margin: Margin,
 ) -> tuple[Candidates, Float[np.ndarray, " r"]]:
-    """Return candidates and slack, as `near_best` does, from the tokens of each query's cone; rows in any order.
+    """Find candidates and slack, as `near_best` does, from the tokens of each query's cone.
 
-    `norm_bounds` are those of `Scores`.
+    The rows come in any order. `norm_bounds` are those of `Scores`.
     """
     cones = _orthants(keys, margin, queries)
     parts: list[tuple[Candidates, np.ndarray]] = []
@@ -91,9 +91,9 @@ def near_best_by_cones(
 
 
 def margin_of(scores: Scores, rows: Int[np.ndarray, " r"] | slice) -> Margin:
-    """Return a margin that covers the rounding errors of scores of these queries, and those of `DEEPEST` bisections.
+    """Margin that covers the rounding errors of the scores of these queries and of `DEEPEST` bisections.
 
-    The part `fixed` is for tokens that are themselves rounded, which `scores.equal` indicates.
+    The part `fixed` covers tokens that are rounded themselves, as indicated by `scores.equal`.
     """
     d, largest = scores.tokens.shape[1], scores.largest
     part = EPSILON * (16 * (d + 3) * float(np.max(scores.norm_bounds[rows] / scores.norms[rows])) + 16 * DEEPEST)
@@ -101,20 +101,20 @@ def margin_of(scores: Scores, rows: Int[np.ndarray, " r"] | slice) -> Margin:
 
 
 def possibly_best(tokens: Float[np.ndarray, "n d"], margin: Margin) -> Int[np.ndarray, " some"]:
-    """Return a set that contains every token that is best or second best for some query; all tokens if they are few."""
+    """A superset of the tokens that are best or second best for some query; all tokens if they are few."""
     n, d = tokens.shape
     return np.arange(n) if n < MANY else _undominated_by(tokens, tokens[:: max(SHARE, n // 4096)], COARSE[d], margin)
 
 
 def _undominated_by(tokens: np.ndarray, sample: np.ndarray, depth: int, margin: Margin) -> Int[np.ndarray, " some"]:
-    """Return the tokens that are not certainly dominated by two tokens of the sample in every cone."""
+    """Tokens that are not certainly dominated by two tokens of the sample in every cone."""
     directions, cones = _bisected_orthants(tokens.shape[1], depth)
-    at = (directions @ sample.T)[cones.T]  # (d, cones, sample)
+    at = (directions @ sample.T)[cones.T]  # shape (d, cones, sample)
     reach = float(np.sqrt(np.max(np.einsum("nd,nd->n", tokens, tokens))))
     bounds = np.full(len(directions), np.inf)
     np.minimum.at(bounds, cones.T, domination_bounds(at, margin.part * reach + margin.fixed))
     kept, buffer = np.empty(len(tokens), bool), np.empty((len(directions), min(len(tokens), STEP)))
-    for start in range(0, len(tokens), STEP):  # in one buffer, which stays in the cache
+    for start in range(0, len(tokens), STEP):  # one reused buffer stays in the cache
         part = tokens[start : start + STEP]
         over = np.matmul(directions, part.T, out=buffer[:, : len(part)])
         over -= bounds[:, None]
@@ -123,10 +123,10 @@ def _undominated_by(tokens: np.ndarray, sample: np.ndarray, depth: int, margin: 
 
 
 def domination_bounds(at: Float[np.ndarray, "d c m"], margin: float) -> Float[np.ndarray, "d c"]:
-    """Return scores at the generators of each cone below which, at all of them, a token is dominated by two tokens.
+    """Score bounds at the generators of each cone; a token below all of them is dominated by two tokens.
 
-    `at[k, c]` are the scores of the m tokens at generator k of cone c. Domination is by more than `margin`; the bounds
-    are -inf where all tokens are equal.
+    `at[k, c]` are the scores of the m tokens at generator k of cone c. Domination is required by more than `margin`.
+    The bounds are -inf where all tokens are equal.
     """
     middle, each = np.einsum("kcm->cm", at), np.arange(at.shape[1])
     first = np.argmax(middle, axis=1)
@@ -138,7 +138,7 @@ def domination_bounds(at: Float[np.ndarray, "d c m"], margin: float) -> Float[np
 
 @functools.cache
 def _bisected_orthants(d: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return directions (directions, d), and cones (cones, d) by their numbers: orthants, bisected `depth` times."""
+    """Orthants bisected `depth` times: directions (directions, d), and cones (cones, d) as indices into them."""
     cones = _orthants(np.zeros((1, d)), Margin(0.0, 0.0), np.empty((0, d)))
     for _ in range(depth):
         cones = _bisected(cones)
@@ -147,7 +147,7 @@ def _bisected_orthants(d: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _orthants(keys: np.ndarray, margin: Margin, queries: np.ndarray) -> Cones:
-    """Return the $2^d$ orthants without dominated tokens, and the queries in them."""
+    """The $2^d$ orthants without their dominated tokens, and the queries in them."""
     (m, d), powers = keys.shape, 2 ** np.arange(keys.shape[1])
     signs = 1.0 - 2.0 * (np.arange(2**d)[:, None] // powers % 2)
     token = np.tile(np.arange(m), 2**d)
@@ -161,7 +161,7 @@ def _orthants(keys: np.ndarray, margin: Margin, queries: np.ndarray) -> Cones:
 
 
 def _recentred(cones: Cones, keys: np.ndarray) -> Cones:
-    """Return the cones with one token of each as its origin, where this makes the reach much smaller."""
+    """The cones with one of their tokens as origin, where this makes the reach much smaller."""
     size = np.diff(cones.starts)
     place = keys[cones.token] - np.repeat(keys[cones.token[cones.starts[:-1]]], size, axis=0)
     reach = np.sqrt(np.maximum.reduceat(np.einsum("nd,nd->n", place, place), cones.starts[:-1]))
@@ -177,32 +177,32 @@ def _recentred(cones: Cones, keys: np.ndarray) -> Cones:
 def undominated(
     at: Float[np.ndarray, "d pairs"], starts: Int[np.ndarray, " bounds"], margin: Float[np.ndarray, "*c"] | float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which tokens of each cone are not dominated by two others of different value, and their new `starts`.
+    """Mask of the tokens of each cone that two tokens of different value do not dominate, and the new `starts`.
 
-    `at[k]` are the scores at generator k; domination is by more than `margin`, one number or one for each cone.
+    `at[k]` are the scores at generator k. Domination is required by more than `margin`, one number or one per cone.
     """
     bounds, size, place = starts[:-1], np.diff(starts), np.arange(at.shape[1])
-    middle = np.einsum("kp->p", at)  # several times as fast as `sum` over a short axis
+    middle = np.einsum("kp->p", at)  # several times faster than `sum` over a short axis
     highest = middle == np.repeat(np.maximum.reduceat(middle, bounds), size)
     first = np.maximum.reduceat(np.where(highest, place, 0), bounds)
-    middle = np.where(highest, -np.inf, middle)  # equal tokens have equal sums: the next one has another value
+    middle = np.where(highest, -np.inf, middle)  # equal tokens have equal sums, so the next one differs in value
     top = np.maximum.reduceat(middle, bounds)
     second = np.maximum.reduceat(np.where(middle == np.repeat(top, size), place, 0), bounds)
     kept = np.zeros(len(place), bool)
-    for scores in at:  # `any` over a short axis is slow
+    for scores in at:  # a loop, because `any` over a short axis is slow
         least = np.where(np.isinf(top), -np.inf, np.minimum(scores[first], scores[second]) - margin)
         kept |= scores >= np.repeat(least, size)
     return kept, np.concatenate([[0], np.cumsum(np.add.reduceat(kept, bounds, dtype=int))])
 
 
 def _pruned(cones: Cones, margin: Margin) -> Cones:
-    """Return the cones without the tokens that two others of different value dominate."""
+    """The cones without the tokens that are dominated by two tokens of different value."""
     kept, starts = undominated(cones.at.T, cones.starts, margin.part * cones.reach + margin.fixed)
     return cones._replace(starts=starts, token=cones.token[kept], at=cones.at[kept])
 
 
 def _bisected(cones: Cones) -> Cones:
-    """Return the halves of every cone, bisected at its widest angle: all first halves, then all second halves."""
+    """Both halves of every cone, bisected at its widest angle: all first halves, then all second halves."""
     G, (c, d) = cones.generators, cones.generators.shape[:2]
     pairs = np.array([(i, j) for i in range(d) for j in range(i + 1, d)])
     cosines = np.stack([np.sum(G[:, i] * G[:, j], axis=1) for i, j in pairs], axis=1)
@@ -224,12 +224,12 @@ def _bisected(cones: Cones) -> Cones:
 
 
 def _sides(cones: Cones, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the half in which each query lies, and its coefficients there.
+    """The half of the cone in which each query lies, and the coefficients of the query there.
 
     With $m = (g_i + g_j) / l$: $\\lambda_i g_i + \\lambda_j g_j = (\\lambda_i - \\lambda_j) g_i + l \\lambda_j m$.
     """
     c, weights = cones.cone, cones.weights.copy()
-    one = weights.shape[1] == 2  # one edge only: columns are faster than entries
+    one = weights.shape[1] == 2  # a cone with one edge only: indexing whole columns is faster
     at_i, at_j = ((slice(None), k) if one else (np.arange(len(c)), e[c]) for k, e in enumerate((i, j)))
     a, b = cones.weights[at_i], cones.weights[at_j]
     left, stretch = a >= b, length[c]
@@ -239,7 +239,7 @@ def _sides(cones: Cones, i: np.ndarray, j: np.ndarray, length: np.ndarray) -> tu
 
 
 def _some(cones: Cones, chosen: np.ndarray) -> Cones:
-    """Return the cones that the mask `chosen` selects, with their tokens and queries."""
+    """The cones selected by the mask `chosen`, with their tokens and queries."""
     size = np.diff(cones.starts)
     pairs, inside = np.repeat(chosen, size), chosen[cones.cone]
     starts = np.concatenate([[0], np.cumsum(size[chosen])])
@@ -249,6 +249,6 @@ def _some(cones: Cones, chosen: np.ndarray) -> Cones:
 
 
 def _leaves(cones: Cones, chosen: np.ndarray) -> Leaves:
-    """Return the cones that the mask `chosen` selects as leaves, with their queries."""
+    """The cones selected by the mask `chosen` as leaves, with their queries."""
     inside = chosen[cones.cone]
     return Leaves(cones.origin, cones.reach, cones.starts, cones.token, cones.query[inside], cones.cone[inside])

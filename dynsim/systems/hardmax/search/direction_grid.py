@@ -1,10 +1,10 @@
-"""A grid of cones of directions over the faces of a cube, with the few tokens that can be best or second best in each.
+"""A grid of cones of directions over the faces of a cube, with the tokens that can be best or second best in each.
 
-A cell is the cone over a box on a face of the cube; its generators are the corners of the box. A query in it is a
-nonnegative combination of them, and a token is removed from the cell if two others of different value dominate it at
-every corner, as in `cone_bisection`. All cells are halved alike, so that the cell of a query is computed by rounding,
-without a search. Scores at new corners are means of old ones, and rounding may move a query slightly out of its cell:
-both errors are below the part of the margin that is for `DEEPEST` bisections.
+A cell is the cone over a box on a face of the cube, and its generators are the corners of the box. A query in the cell
+is a nonnegative combination of them. A token is removed from the cell if two tokens of different value dominate it
+at every corner, as in `cone_bisection`. All cells are halved alike, so the cell of a query follows from rounding,
+without a search. Scores at new corners are means of old ones, and rounding may move a query slightly out of its
+cell. Both errors are below the part of the margin that is reserved for `DEEPEST` bisections.
 """
 
 import functools
@@ -17,22 +17,22 @@ from dynsim.systems.hardmax.search.cone_bisection import Margin, domination_boun
 from dynsim.systems.hardmax.search.leaves import Leaves, concatenated, scored
 from dynsim.systems.hardmax.search.ties import Candidates
 
-SHORTEST = {2: 3, 3: 1}  # halvings along each axis before any token is removed, by dimension
-MOST = {2: 10, 3: 6}  # halvings along each axis at most, by dimension
-LIGHT = 3.5  # mean number of tokens of a cell up to which further halving costs more than it saves
+SHORTEST = {2: 3, 3: 1}  # number of halvings along each axis before any token is removed, by dimension
+MOST = {2: 10, 3: 6}  # largest number of halvings along each axis, by dimension
+LIGHT = 3.5  # mean number of tokens of a cell below which further halving costs more than it saves
 QUERIES = 16  # mean number of queries of a cell below which halving costs more than it saves
-CROWD = 64  # tokens of a cell above which its queries are left to `cone_bisection`
-GROWTH = 1.5  # factor of the number of tokens of all cells at a halving, above which tokens form clusters
-BLOCK = 2**16  # queries at a time
-LARGEST = 2**23  # scores of tokens at the corners of the first cells at most
-STRETCH = 2.0  # more than the norm of a corner of the cube
+CROWD = 64  # with more tokens in a cell, its queries are left to `cone_bisection`
+GROWTH = 1.5  # growth of the total number of tokens at a halving that indicates clusters of tokens
+BLOCK = 2**16  # number of queries processed at a time
+LARGEST = 2**23  # largest number of scores at the corners of the first cells
+STRETCH = 2.0  # exceeds the norm of a corner of the cube
 
 
 class Cells(NamedTuple):
     """The tokens of each cell of the grid, and their scores at the corners of the cell.
 
-    The tokens of cell c are `token[starts[c] : starts[c + 1]]`, and `at[k]` are their scores at corner k; bit a of k is
-    0 on the lower and 1 on the upper side along axis a.
+    Cell c holds the tokens `token[starts[c] : starts[c + 1]]`, and `at[k]` are their scores at corner k. Bit a of k is
+    0 on the lower side and 1 on the upper side along axis a.
     """
 
     starts: Int[np.ndarray, " bounds"]
@@ -46,7 +46,7 @@ def near_best_by_cells(
     norm_bounds: Float[np.ndarray, " r"],
     margin: Margin,
 ) -> tuple[Candidates, Float[np.ndarray, " r"]]:
-    """Return candidates and slack, as `near_best_by_cones` does; rows in any order."""
+    """Find candidates and slack, as `near_best_by_cones` does, from a grid of cells; rows in any order."""
     if keys.shape[1] == 1 or _corners(keys.shape[1])[..., 0].size * len(keys) > LARGEST:
         return near_best_by_cones(queries, keys, norm_bounds, margin)
     reach = float(np.sqrt(np.max(np.einsum("md,md->m", keys, keys))))
@@ -71,7 +71,7 @@ def near_best_by_cells(
 
 
 def _refined(keys: np.ndarray, margin: float, num_queries: int) -> tuple[Cells, int]:
-    """Return the cells, halved until further halving does not pay, and the number of halvings along each axis."""
+    """Halve the cells until further halving does not pay; also the number of halvings along each axis."""
     d = keys.shape[1]
     halvings, cells = SHORTEST[d], _first(keys, margin)
     while halvings < MOST[d]:
@@ -87,7 +87,7 @@ def _refined(keys: np.ndarray, margin: float, num_queries: int) -> tuple[Cells, 
 
 
 def _first(keys: np.ndarray, margin: float) -> Cells:
-    """Return the cells after `SHORTEST` halvings along each axis, without dominated tokens."""
+    """The cells after `SHORTEST` halvings along each axis, without dominated tokens."""
     corners = _corners(keys.shape[1])
     (K, C, d), m = corners.shape, len(keys)
     at = (corners.reshape(-1, d) @ keys.T).reshape(K, C, m)
@@ -101,9 +101,9 @@ def _first(keys: np.ndarray, margin: float) -> Cells:
 
 @functools.cache
 def _corners(d: int) -> Float[np.ndarray, "corners cells d"]:
-    """Return the corners of the first cells: cell f + 2 d (c_0 + c_1 parts) is on face f, at the grid indices c."""
+    """Corners of the first cells: cell f + 2 d (c_0 + c_1 parts) lies on face f, at the grid indices c."""
     parts = 2 ** SHORTEST[d]
-    steps = np.indices([parts] * (d - 1)).reshape(d - 1, -1)[::-1]  # the first axis runs the fastest
+    steps = np.indices([parts] * (d - 1)).reshape(d - 1, -1)[::-1]  # the first axis varies fastest
     corners = np.empty((2 ** (d - 1), steps.shape[1], 2 * d, d))
     for k in range(len(corners)):
         for f in range(2 * d):
@@ -114,12 +114,12 @@ def _corners(d: int) -> Float[np.ndarray, "corners cells d"]:
 
 
 def _others(d: int) -> list[list[int]]:
-    """Return for each axis the other axes, along which the faces normal to it extend."""
+    """For each axis, the other axes, along which the faces normal to it extend."""
     return [[a for a in range(d) if a != f] for f in range(d)]
 
 
 def _halved(cells: Cells, axis: int) -> Cells:
-    """Return the halves of every cell along an axis: all lower halves, then all upper ones."""
+    """Both halves of every cell along an axis: all lower halves, then all upper halves."""
     count, size = len(cells.token), np.diff(cells.starts)
     at = np.concatenate([cells.at, cells.at], axis=1)
     for low in (k for k in range(len(at)) if not k >> axis & 1):
@@ -131,13 +131,13 @@ def _halved(cells: Cells, axis: int) -> Cells:
 
 
 def _pruned(cells: Cells, margin: float) -> Cells:
-    """Return the cells without the tokens that two others of different value dominate at every corner."""
+    """The cells without the tokens that two tokens of different value dominate at every corner."""
     kept, starts = undominated(cells.at, cells.starts, margin)
     return Cells(starts, cells.token[kept], cells.at[:, kept])
 
 
 def _cell_of(queries: np.ndarray, halvings: int) -> Int[np.ndarray, " r"]:
-    """Return the cell of each query; near an edge, within a few units of rounding, it may be the adjacent one."""
+    """The cell of each query; within rounding error of an edge it may be the adjacent cell."""
     d = queries.shape[1]
     longest, face = np.abs(queries[:, 0]), np.zeros(len(queries), int)
     for k in range(1, d):

@@ -1,4 +1,4 @@
-"""Follower sets: for each token i the set C_i of the tokens that it follows, all maximisers of its score."""
+"""Follower sets: for each token i the set C_i of the tokens it follows, all maximisers of its score."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,12 +8,12 @@ from jaxtyping import Bool, Float, Int
 
 
 class FollowerSets(NamedTuple):
-    """The sets $C_i$ of all maximisers j of $\\langle A z_i, z_j\\rangle$, for every token i; equal sets stored once.
+    """The sets $C_i$ of all maximisers j of $\\langle A z_i, z_j\\rangle$ for every token i, equal sets stored once.
 
     Attributes:
-        which: `which[i]` is the number s of the set of token i.
-        starts: the tokens of set s are `members[starts[s] : starts[s + 1]]`.
-        members: the tokens of all sets, increasing within each.
+        which: `which[i]` is the index s of the set of token i.
+        starts: set s holds the tokens `members[starts[s] : starts[s + 1]]`.
+        members: the tokens of all sets, in increasing order within each.
         gaps: `gaps[i]` is a lower bound, rounding included, of the best score of token i minus its best score outside
             C_i, divided by $|A z_i| \\max_j |z_j|$: dimensionless, not negative, infinite if C_i holds every token.
 
@@ -26,12 +26,12 @@ class FollowerSets(NamedTuple):
     gaps: Float[np.ndarray, " n"]
 
     def of(self, i: int) -> Int[np.ndarray, " members"]:
-        """Return C_i, in increasing order."""
+        """The set C_i, in increasing order."""
         s = self.which[i]
         return self.members[self.starts[s] : self.starts[s + 1]]
 
     def lists(self) -> list[list[int]]:
-        """Return C_1, ..., C_n as lists."""
+        """The sets C_1, ..., C_n as lists."""
         return [self.of(i).tolist() for i in range(len(self.which))]
 
     @property
@@ -41,7 +41,7 @@ class FollowerSets(NamedTuple):
 
     @property
     def leaders(self) -> Bool[np.ndarray, " n"]:
-        """Which tokens are leaders of this layer, C_i = {i}.
+        """Which tokens are leaders in this layer, meaning C_i = {i}.
 
         Source: HARDMAX, Definition 1.1.
         """
@@ -49,7 +49,7 @@ class FollowerSets(NamedTuple):
         return (self.sizes == 1) & (first == np.arange(len(self.which)))
 
     def averages(self, x: np.ndarray) -> np.ndarray:
-        """Return the mean of the tokens in each C_i, shape (n, d), in the arithmetic of `x`.
+        """Mean of the tokens in each C_i, shape (n, d), in the arithmetic of `x`.
 
         In floats it is the first member plus the mean difference from it, which is exact if all members are equal.
         """
@@ -62,12 +62,12 @@ class FollowerSets(NamedTuple):
         return (first + np.add.reduceat(differences, self.starts[:-1], axis=0) / sizes[:, None])[self.which]
 
     def same_as(self, other: "FollowerSets") -> bool:
-        """Return whether both have the same sets C_i."""
+        """Whether both have the same sets C_i."""
         return len(self.which) == len(other.which) and self.lists() == other.lists()
 
 
 def from_lists(sets: Iterable[Iterable[int]], gaps: Float[np.ndarray, " n"]) -> FollowerSets:
-    """Return the follower sets whose i-th is the i-th of `sets`, with these gaps; equal sets are stored once."""
+    """Build the follower sets whose i-th set is the i-th of `sets`, with the given gaps."""
     seen: dict[tuple[int, ...], int] = {}
     which = [seen.setdefault(tuple(sorted(s)), len(seen)) for s in sets]
     starts = np.concatenate([[0], np.cumsum([len(s) for s in seen])]).astype(int)

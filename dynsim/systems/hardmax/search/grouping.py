@@ -1,4 +1,4 @@
-"""Groups of equal tokens, found by hashing their bits, which is much faster than sorting rows."""
+"""Group equal tokens by hashing their bits, which is much faster than sorting rows."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class Groups(NamedTuple):
     first: Int[np.ndarray, " groups"]
 
     def among(self, tokens: Int[np.ndarray, " r"]) -> tuple[Int[np.ndarray, " distinct"], Int[np.ndarray, " r"]]:
-        """Return one token for each group with a member in `tokens`, and for each of `tokens` its group's position."""
+        """One token for each group that occurs in `tokens`, and the position of each token's group among these."""
         label = self.label[tokens]
         present = np.flatnonzero(np.bincount(label))
         place = np.empty(len(self.first), int)
@@ -21,7 +21,7 @@ class Groups(NamedTuple):
         return self.first[present], place[label]
 
     def tokens(self, groups: Int[np.ndarray, " wanted"]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tokens of distinct `groups`, group after group and increasing in each, and the groups' bounds."""
+        """Tokens of distinct `groups`, group by group in increasing order, and the bounds of the groups."""
         place = np.full(len(self.first), len(groups))
         place[groups] = np.arange(len(groups))
         where = place[self.label]
@@ -32,10 +32,10 @@ class Groups(NamedTuple):
 
 
 def equal_rows(values: Float[np.ndarray, "n d"]) -> Groups:
-    """Return the groups of equal rows; negative zeros are not allowed, since bits are compared."""
+    """Group equal rows; negative zeros are not allowed, because bits are compared."""
     bits = np.ascontiguousarray(values).view(np.uint64)
     hashes = np.zeros(len(bits), np.uint64)
-    for column in bits.T:  # both operations are invertible: for d = 1 different values have different hashes
+    for column in bits.T:  # both operations are invertible, so for d = 1 different values have different hashes
         hashes = (hashes ^ column) * np.uint64(0x9E3779B97F4A7C15)
         hashes ^= hashes >> np.uint64(32)
     order = np.argsort(hashes)
@@ -45,19 +45,19 @@ def equal_rows(values: Float[np.ndarray, "n d"]) -> Groups:
 
 
 def equal_keys(keys: list[tuple[int, ...]]) -> Groups:
-    """Return the groups of equal keys."""
+    """Group equal keys."""
     numbers: dict[tuple[int, ...], int] = {}
     label = np.array([numbers.setdefault(key, len(numbers)) for key in keys], int)
     return Groups(label, np.unique(label, return_index=True)[1])
 
 
 def _collide(rows: np.ndarray, hashes: np.ndarray) -> bool:
-    """Return whether two consecutive rows differ and have the same hash."""
+    """Whether two consecutive rows differ but have the same hash."""
     return bool(np.any(np.any(rows[1:] != rows[:-1], axis=1) & (hashes[1:] == hashes[:-1])))
 
 
 def _runs(rows: np.ndarray, order: np.ndarray) -> Groups:
-    """Return the groups that runs of equal consecutive rows form; row k is token `order[k]`."""
+    """Groups formed by runs of equal consecutive rows; row k is token `order[k]`."""
     new = np.any(rows[1:] != rows[:-1], axis=1)
     label = np.empty(len(order), int)
     label[order] = np.concatenate([[0], np.cumsum(new)])

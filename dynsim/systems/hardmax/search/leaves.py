@@ -1,4 +1,4 @@
-"""Scores of queries with the few tokens of the cone in which each lies."""
+"""Scores of queries with the few tokens of the cone that contains each query."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,19 +9,19 @@ from jaxtyping import Float, Int
 from dynsim.systems.hardmax.search.scores import EPSILON
 from dynsim.systems.hardmax.search.ties import SMALLEST, Candidates
 
-PAIRS = 2**17  # pairs of a query and a token that are scored at a time, so that they stay in the cache
-NARROW = 16  # tokens of a leaf up to which the queries of all leaves of one size are scored as one rectangular array
+PAIRS = 2**17  # number of pairs of query and token scored at a time, so that they stay in the cache
+NARROW = 16  # leaves with at most this many tokens are scored together, by number of tokens, as one rectangular array
 
 
 class Leaves(NamedTuple):
-    """Cones that are not divided further, with the tokens that may be best or second best in each, and their queries.
+    """Cones that are not divided further, the tokens that may be best or second best in each, and their queries.
 
     Attributes:
-        origin: the point `origin[c]` that is subtracted from the tokens of cone c; None for zero.
+        origin: the point `origin[c]` subtracted from the tokens of cone c; None for zero.
         reach: the largest norm of these differences in cone c.
-        starts: the tokens of cone c are `token[starts[c] : starts[c + 1]]`.
-        token: see `starts`.
-        query: the queries.
+        starts: cone c holds the tokens `token[starts[c] : starts[c + 1]]`.
+        token: the tokens of all cones, see `starts`.
+        query: indices of the queries.
         cone: query `query[i]` lies in cone `cone[i]`.
     """
 
@@ -36,7 +36,7 @@ class Leaves(NamedTuple):
 def scored(
     leaves: Leaves, queries: np.ndarray, keys: np.ndarray, norm_bounds: np.ndarray, fixed: float
 ) -> list[tuple[Candidates, Float[np.ndarray, " r"]]]:
-    """Return candidates and slack, as `near_best` does, of all queries of the leaves, in pieces of any order."""
+    """Find candidates and slack, as `near_best` does, for all queries of the leaves, in pieces of any order."""
     found = []
     for part, size in _pieces(np.diff(leaves.starts)[leaves.cone]):
         rows, cone = leaves.query[part], leaves.cone[part]
@@ -47,7 +47,7 @@ def scored(
 
 
 def _pieces(sizes: Int[np.ndarray, " q"]) -> Iterator[tuple[Int[np.ndarray, " some"], int]]:
-    """Yield some queries at a time, with the number of tokens of their leaves, or 0 if these numbers differ."""
+    """Yield queries in pieces, with the number of tokens of their leaves, or 0 if these numbers differ."""
     for size in np.flatnonzero(np.bincount(np.minimum(sizes, NARROW + 1))).tolist():
         here = np.flatnonzero(sizes == size if size <= NARROW else sizes > NARROW)
         if size <= NARROW:
@@ -63,7 +63,7 @@ def _pieces(sizes: Int[np.ndarray, " q"]) -> Iterator[tuple[Int[np.ndarray, " so
 def _scored_rectangle(
     leaves: Leaves, rows: np.ndarray, cone: np.ndarray, queries: np.ndarray, keys: np.ndarray, errors: np.ndarray
 ) -> tuple[Candidates, np.ndarray]:
-    """Return candidates and slack of queries whose leaves have equally many tokens."""
+    """Candidates and slack of queries whose leaves hold equally many tokens."""
     first = leaves.starts[cone]
     size = int(leaves.starts[cone[0] + 1] - first[0])
     token = leaves.token[first + np.arange(size)[:, None]]
@@ -87,7 +87,7 @@ def _scored_rectangle(
 def _scored_runs(
     leaves: Leaves, rows: np.ndarray, cone: np.ndarray, queries: np.ndarray, keys: np.ndarray, errors: np.ndarray
 ) -> tuple[Candidates, np.ndarray]:
-    """Return candidates and slack of queries whose leaves have different numbers of tokens."""
+    """Candidates and slack of queries whose leaves hold different numbers of tokens."""
     size = np.diff(leaves.starts)[cone]
     bounds = np.concatenate([[0], np.cumsum(size)])
     token = leaves.token[np.repeat(leaves.starts[cone] - bounds[:-1], size) + np.arange(bounds[-1])]
@@ -101,7 +101,7 @@ def _scored_runs(
 
 
 def concatenated(parts: list[tuple[Candidates, np.ndarray]]) -> tuple[Candidates, Float[np.ndarray, " r"]]:
-    """Return the candidates of all pieces as one, and their slack."""
+    """Concatenate the candidates and the slack of all pieces."""
     near = [part for part, _ in parts]
     sizes = np.concatenate([[0], *(part.sizes for part in near)])
     rows, columns = (np.concatenate([part[k] for part in near]) for k in (0, 2))

@@ -1,4 +1,4 @@
-"""Scores $\\langle A z_i, z_j\\rangle$ in floats with error bounds, and the follower sets that they determine."""
+"""Scores $\\langle A z_i, z_j\\rangle$ in floats with error bounds, and the follower sets they determine."""
 
 from typing import NamedTuple
 
@@ -13,16 +13,16 @@ EPSILON = 2.0**-52  # distance from 1 to the next float64
 
 
 class Scores(NamedTuple):
-    """Queries $A z_i$ and tokens $z_j$ in floats, and an exact comparison for scores that differ by less than rounding.
+    """Queries $A z_i$ and tokens $z_j$ in floats, with an exact comparison for scores within rounding error.
 
     Attributes:
-        queries: $A z_i$, each up to a positive factor of its own.
+        queries: $A z_i$, each up to its own positive factor.
         tokens: $z_j$, up to one positive factor.
         norms: the Euclidean norms of the queries.
         norm_bounds: upper bounds of $\\|A\\| |z_i|$ in the units of `queries`, at most $2^{10}$ times their norms, and
             zero only if $A z_i = 0$ exactly.
         ties: the exact comparison.
-        equal: the groups of equal tokens; None if rows of `tokens` are equal only where the tokens are.
+        equal: the groups of equal tokens; None if two rows of `tokens` are equal exactly when the tokens are.
     """
 
     queries: Float[np.ndarray, "n d"]
@@ -33,7 +33,7 @@ class Scores(NamedTuple):
     equal: Groups | None = None
 
     def groups(self) -> Groups:
-        """Return the groups of equal tokens."""
+        """Groups of equal tokens."""
         return equal_rows(self.tokens) if self.equal is None else self.equal
 
     @property
@@ -42,14 +42,14 @@ class Scores(NamedTuple):
         return float(np.sqrt(np.max(np.einsum("nd,nd->n", self.tokens, self.tokens))))
 
     def errors(self, rows: Int[np.ndarray, " r"]) -> Float[np.ndarray, " r"]:
-        """Return bounds of the rounding error of the difference of two scores of these tokens."""
+        """Bounds on the rounding error of the difference of two scores, for each of the rows."""
         return 16 * (self.tokens.shape[1] + 3) * EPSILON * self.largest * self.norm_bounds[rows]
 
 
 class Columns(NamedTuple):
-    """Distinct tokens that contain the best and the second best value of every query, with the tokens equal to each.
+    """Distinct tokens that include the best and second best value of every query, and the tokens equal to each.
 
-    Column c is the token `tokens[c]`; the tokens `among[i]` with `groups.label[i] = c` are equal to it.
+    Column c is the token `tokens[c]`. The tokens `among[i]` with `groups.label[i] = c` are equal to it.
     """
 
     among: Int[np.ndarray, " some"]
@@ -62,7 +62,7 @@ class Columns(NamedTuple):
 
 
 def relative_gaps(scores: Scores, rows: np.ndarray, differences: np.ndarray) -> Float[np.ndarray, " r"]:
-    """Return differences of scores in the unit of `FollowerSets.gaps`; infinite differences stay infinite."""
+    """Score differences in the unit of `FollowerSets.gaps`; infinite differences stay infinite."""
     units = scores.norms[rows] * (scores.largest * (1 + 64 * EPSILON))
     return np.where(np.isinf(differences), np.inf, np.maximum(differences, 0.0) / units)
 
@@ -70,9 +70,9 @@ def relative_gaps(scores: Scores, rows: np.ndarray, differences: np.ndarray) -> 
 def decided(
     scores: Scores, columns: Columns, near: Candidates, slack: Float[np.ndarray, " r"]
 ) -> tuple[Candidates, Float[np.ndarray, " r"]]:
-    """Return the members of the follower sets among near candidates, by exact comparison, and the slack of all others.
+    """Decide which near candidates belong to the follower sets, by exact comparison, and find the slack of all others.
 
-    The slack of a row is a lower bound of its best score minus every other score; the given one is that of the tokens
+    The slack of a row is a lower bound of its best score minus every other score. The given slack covers the tokens
     that are not candidates.
     """
     several = near.sizes > 1
@@ -88,7 +88,7 @@ def decided(
 
 
 def assembled(near: Candidates, gaps: np.ndarray, columns: Columns) -> FollowerSets:
-    """Return the follower sets of these rows, in this order: all tokens equal to one of the columns of the row."""
+    """Assemble the follower sets of these rows: all tokens equal to one of the columns of the row."""
     key = near.columns[near.starts[:-1]].copy()
     tuples: dict[bytes, int] = {}
     several: list[np.ndarray] = []
@@ -105,7 +105,7 @@ def assembled(near: Candidates, gaps: np.ndarray, columns: Columns) -> FollowerS
 
 
 def _with_equals(columns: Columns, single: np.ndarray, several: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return `starts` and `members` of the sets: one for each column of `single`, then one for each of `several`."""
+    """Fields `starts` and `members` of the sets: one for each column of `single`, then one for each of `several`."""
     inside, bounds = columns.groups.tokens(single)
     members, starts = [columns.among[inside]], [bounds]
     for s in several:
@@ -116,12 +116,12 @@ def _with_equals(columns: Columns, single: np.ndarray, several: list[np.ndarray]
 
 
 def sets_of_zero_queries(n: int, rows: int) -> FollowerSets:
-    """Return the follower sets of rows with $A z_i = 0$: all n tokens."""
+    """Follower sets of rows with $A z_i = 0$, which contain all n tokens."""
     return FollowerSets(np.zeros(rows, int), np.array([0, n]), np.arange(n), np.full(rows, np.inf))
 
 
 def joined(parts: list[FollowerSets], where: list[Bool[np.ndarray, " n"]]) -> FollowerSets:
-    """Return the follower sets of all tokens from those of disjoint masks of tokens; equal sets are stored once."""
+    """Join the follower sets of disjoint masks of tokens; equal sets are stored once."""
     n = len(where[0])
     which, gaps = np.empty(n, int), np.empty(n)
     seen: dict[bytes, int] = {}

@@ -1,4 +1,4 @@
-"""Exact comparison of nearly equal scores, many at a time: by score differences, then in integer arithmetic."""
+"""Exact comparison of nearly equal scores, by score differences first and then in integer arithmetic."""
 
 import abc
 from typing import NamedTuple
@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-SMALLEST = 2.0**-1060  # larger than the underflow error of a product of numbers below one
-INT64_BITS = 62  # of a sum that int64 surely holds
-PAIRS = 2**18  # pairs of a row and a candidate that are compared at a time
+SMALLEST = 2.0**-1060  # exceeds the underflow error of a product of numbers below one
+INT64_BITS = 62  # sums of at most this many bits always fit in int64
+PAIRS = 2**18  # number of pairs of row and candidate compared at a time
 
 
 class Candidates(NamedTuple):
-    """The tokens that may be in each follower set: of token `rows[r]`, `columns[starts[r] : starts[r + 1]]`."""
+    """Tokens that may belong to each follower set: `columns[starts[r] : starts[r + 1]]` for token `rows[r]`."""
 
     rows: Int[np.ndarray, " r"]
     starts: Int[np.ndarray, " bounds"]
@@ -29,12 +29,12 @@ class Candidates(NamedTuple):
         return np.repeat(np.arange(len(self.rows)), self.sizes)
 
     def only(self, kept: Bool[np.ndarray, " candidates"]) -> "Candidates":
-        """Return the same rows with those candidates that the mask `kept` selects."""
+        """The same rows with the candidates selected by the mask `kept`."""
         sizes = np.add.reduceat(kept, self.starts[:-1], dtype=int) if len(self.rows) else self.sizes
         return Candidates(self.rows, np.concatenate([[0], np.cumsum(sizes)]), self.columns[kept])
 
     def among(self, rows: Bool[np.ndarray, " r"]) -> "Candidates":
-        """Return the rows that the mask `rows` selects, with all their candidates."""
+        """The rows selected by the mask `rows`, with all their candidates."""
         return Candidates(
             self.rows[rows],
             np.concatenate([[0], np.cumsum(self.sizes[rows])]),
@@ -49,18 +49,18 @@ class AbstractTies(abc.ABC):
     def best(
         self, near: Candidates, queries: Float[np.ndarray, "r d"], tokens: Float[np.ndarray, "n d"]
     ) -> tuple[Bool[np.ndarray, " candidates"], Float[np.ndarray, " r"]]:
-        """Return which candidates have exactly the best score of their row, and for each row the slack of the others.
+        """Find the candidates that have exactly the best score of their row, and the slack of the others.
 
-        `queries` (of the rows) and `tokens` are the floats of `Scores`. The slack is a lower bound, in their units, of
-        the best score minus that of every rejected candidate, infinite if none is rejected.
+        `queries` (of the rows) and `tokens` are the floats of `Scores`. The slack of a row is a lower bound, in their
+        units, of the best score minus that of every rejected candidate, infinite if none is rejected.
         """
 
     @abc.abstractmethod
     def integers_of(self, queries: np.ndarray, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the queries and the tokens with these numbers as integers, each array up to one positive factor."""
+        """Integers proportional to the given queries and tokens, each array up to one positive factor."""
 
     def exactly_best(self, near: Candidates) -> Bool[np.ndarray, " candidates"]:
-        """Return which candidates have the best score of their row, by integer arithmetic."""
+        """Mask of the candidates that have the best score of their row, by integer arithmetic."""
         tokens, place = np.unique(near.columns, return_inverse=True)
         q, u = self.integers_of(near.rows, tokens)
         if _bits(q) + _bits(u) + u.shape[1].bit_length() > INT64_BITS:
@@ -72,13 +72,13 @@ class AbstractTies(abc.ABC):
 
 
 class FloatTies(AbstractTies):
-    """Comparison of floats at their binary values; `values` (n, d) are the given tokens, `attention` is A or None."""
+    """Comparison of floats at their exact binary values; `values` (n, d) are the tokens, `attention` is A or None."""
 
     def __init__(self, values: Float[np.ndarray, "n d"], attention: Float[np.ndarray, "d d"] | None):
         self.values, self.attention = values, attention
 
     def best(self, near, queries, tokens):
-        """See `AbstractTies`; score differences decide, and integers where these are within their rounding error."""
+        """Exactly best candidates and slack, by score differences, and by integers within their rounding error."""
         error = 0.0 if self.attention is None else _query_error(queries, self.attention)
         cuts = np.searchsorted(near.starts, np.arange(PAIRS, near.starts[-1], PAIRS))
         parts = [part for part in np.split(np.arange(len(near.rows)), np.unique(cuts)) if len(part)]
@@ -95,30 +95,30 @@ class FloatTies(AbstractTies):
         return kept, slack
 
     def integers_of(self, queries, tokens):
-        """See `AbstractTies`."""
+        """Integers proportional to the queries and tokens, as described in `AbstractTies`."""
         z, A = self.values[queries], self.attention
         return float_integers(z) if A is None else exact_queries(z, A), float_integers(self.values[tokens])
 
 
 class IntegerTies(AbstractTies):
-    """Comparison of integer `queries` and `tokens`, (n, d) of dtype object."""
+    """Comparison of integer `queries` and `tokens`, (n, d) arrays of dtype object."""
 
     def __init__(self, queries: np.ndarray, tokens: np.ndarray):
         self.queries, self.tokens = queries, tokens
 
     def best(self, near, queries, tokens):
-        """See `AbstractTies`; by integers alone, since the floats of rational numbers are rounded."""
+        """Exactly best candidates and slack, by integers alone, because floats of rational numbers are rounded."""
         del queries, tokens
         kept = self.exactly_best(near)
         return kept, np.where(np.logical_and.reduceat(kept, near.starts[:-1]), np.inf, 0.0)
 
     def integers_of(self, queries, tokens):
-        """See `AbstractTies`."""
+        """The stored integer queries and tokens."""
         return self.queries[queries], self.tokens[tokens]
 
 
 def _part(near: Candidates, part: np.ndarray, queries: np.ndarray, error: float | np.ndarray):
-    """Return some consecutive rows, with their queries and errors."""
+    """Some consecutive rows, with their queries and errors."""
     first, last = int(part[0]), int(part[-1]) + 1
     starts = near.starts[first : last + 1]
     columns = near.columns[starts[0] : starts[-1]]
@@ -132,7 +132,7 @@ def _by_differences(
     """Reject candidates whose score is certainly not the best, by differences $\\langle q, u_j - u_b\\rangle$."""
     q, u = queries[near.row], tokens[near.columns]
     lead, found, error = near.starts[:-1].copy(), np.empty(0), np.empty(0)
-    for _ in range(4):  # compare with a better candidate, if one is found; rejections are right with any
+    for _ in range(4):  # repeat with a better candidate if one is found; rejections are valid with any
         difference = u - np.repeat(u[lead], near.sizes, axis=0)
         parts = q * difference
         found = np.sum(parts, axis=1)
@@ -149,26 +149,26 @@ def _by_differences(
 
 
 def _query_error(queries: np.ndarray, attention: np.ndarray) -> np.ndarray:
-    """Return bounds of the rounding error of queries A z, whose norms are at least $2^{-10} |A| |z|$ (see `Scores`)."""
+    """Bounds on the rounding error of queries A z, whose norms are at least $2^{-10} |A| |z|$ (see `Scores`)."""
     return 2.0**10 * (len(attention) + 4) * 2.0**-52 * np.linalg.norm(queries, axis=1)
 
 
 def float_integers(values: Float[np.ndarray, "*shape"]) -> np.ndarray:
-    """Return integers N with N 2^e = `values` exactly for one e; of type int64 if they fit, else Python ints."""
+    """Integers N with N 2^e = `values` exactly, for a common e; int64 if they fit, otherwise Python ints."""
     mantissa, trailing, low, lowest, highest = _binary(values)
     if highest - lowest <= INT64_BITS:
-        half = -lowest // 2  # two steps, since 2^1074 is no float
+        half = -lowest // 2  # applied in two steps, because 2^1074 is not a float
         return np.ldexp(np.ldexp(values, half), -lowest - half).astype(np.int64)
     return (mantissa >> trailing).astype(object) << (low - lowest).astype(object)
 
 
 def binary_extent(values: Float[np.ndarray, "*shape"]) -> tuple[int, int]:
-    """Return l and h such that every value is an integer multiple of $2^l$ with modulus below $2^h$."""
+    """Exponents l and h such that every value is an integer multiple of $2^l$ with modulus below $2^h$."""
     return _binary(values)[3:]
 
 
 def _binary(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
-    """Return mantissas, numbers of trailing zeros, exponents of last bits, the least of these, the top exponent."""
+    """Mantissas, their trailing zeros, exponents of the last bits, the smallest of these, and the top exponent."""
     fraction, exponent = np.frexp(values)
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
     filled = mantissa != 0
@@ -180,10 +180,10 @@ def _binary(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int
 
 
 def exact_queries(values: Float[np.ndarray, "n d"], attention: Float[np.ndarray, "d d"]) -> np.ndarray:
-    """Return $A z_i$ exactly, up to one positive factor, as Python ints."""
+    """Compute $A z_i$ exactly, up to one positive factor, in Python ints."""
     return float_integers(values).astype(object) @ float_integers(attention).astype(object).T
 
 
 def _bits(numbers: np.ndarray) -> int:
-    """Return the number of bits of the largest of these integers."""
+    """Number of bits of the largest of these integers in absolute value."""
     return max(int(np.max(numbers)), -int(np.min(numbers)), 1).bit_length()

@@ -1,1 +1,1 @@
-"""Ways to compute the attention outputs sum_j w_ij U x_j of many tokens: dense, in blocks, and by harmonics."""
+"""Methods for the attention output sum_j w_ij U x_j of many tokens: dense, blocked, and by harmonics."""

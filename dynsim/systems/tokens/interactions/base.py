@@ -1,4 +1,4 @@
-"""The interface of interactions, and the dense one: a matrix of weights for each head."""
+"""The interface of interactions, and `Dense`, which forms the full matrix of attention weights."""
 
 import abc
 from typing import Any, Protocol, runtime_checkable
@@ -19,12 +19,12 @@ class Heads(Protocol):
 
     @property
     def query_key(self) -> AbstractSchedule:
-        """The matrices P."""
+        """The query-key matrices P."""
         ...
 
     @property
     def value(self) -> AbstractSchedule:
-        """The matrices U, one for each head or one for all."""
+        """The value matrices U, one for each head or one for all heads."""
         ...
 
     @property
@@ -34,23 +34,23 @@ class Heads(Protocol):
 
     @property
     def space(self) -> AbstractSpace:
-        """The space of the tokens."""
+        """The space that the tokens lie on."""
         ...
 
     def weights(self, t: Time, x: Tokens) -> Float[Array, "heads n n"]:
-        """Return the attention weights."""
+        """Attention weights of every head."""
         ...
 
 
 class AbstractInteraction(eqx.Module):
-    """A way to compute the sum over heads and tokens of w_ij U x_j; all ways have the same answer."""
+    """A method for the sum over heads h and tokens j of w^h_ij U_h x_j; all methods agree up to their tolerance."""
 
     @abc.abstractmethod
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
-        """Return for each token i the sum over h and j of w^h_ij U_h x_j, shape (n, d)."""
+        """Attention output of each token i, the sum over h and j of w^h_ij U_h x_j, shape (n, d)."""
 
     def prepared(self, heads: Any) -> "AbstractInteraction":
-        """Return the interaction for these heads, with what depends on their matrices alone computed once.
+        """The interaction with everything precomputed that depends only on the matrices of these heads.
 
         Raises:
             ValueError: if it cannot compute the output of these heads.
@@ -60,10 +60,10 @@ class AbstractInteraction(eqx.Module):
 
 
 class Dense(AbstractInteraction):
-    """All weights at once: n^2 numbers for each head, the least work for few tokens."""
+    """All attention weights at once, n^2 numbers for each head: the fastest method for few tokens."""
 
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
-        """Return the product of the weights with the values; values that heads share are computed once."""
+        """Attention output as weights times values; a value matrix shared by all heads is applied once."""
         weights = heads.weights(t, x)
         if heads.value.shape[0] < weights.shape[0]:
             weights = jnp.sum(weights, axis=0, keepdims=True)

@@ -1,4 +1,4 @@
-"""Attention in blocks of queries and keys: any mask, any dimension, memory that is linear in the number of tokens."""
+"""Attention in blocks of queries and keys, for any mask and dimension, with memory linear in the number of tokens."""
 
 import functools
 from typing import NamedTuple
@@ -25,11 +25,11 @@ from dynsim.systems.tokens.interactions.powers import LOG2_E, power_of_two
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic
 
-FEWEST_BLOCKS = 4  # of queries, from which on a program for symmetric matrices saves more than it takes to compile
+FEWEST_BLOCKS = 4  # with fewer blocks of queries, exploiting symmetry saves less time than its program takes to compile
 
 
 class Place(NamedTuple):
-    """Where some queries and some keys are: of how many tokens in all, the first query, and the first key."""
+    """Position of a block of queries and a block of keys: total number of tokens, first query, first key."""
 
     tokens: int
     row: int | Array
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """The sums of weights times tokens and of weights, the shifts of their scores, and whether these may stay."""
+    """Running sums of weighted tokens and of weights, the shifts of the scores, and whether these stay fixed."""
 
     total: Float[Array, "heads n sums"]
     shift: Float[Array, "heads n"]
@@ -45,12 +45,12 @@ class Sums(NamedTuple):
 
 
 class Blocked(AbstractInteraction):
-    r"""The sums of $e^{s_{ij}}$ and $e^{s_{ij}} x_j$ in blocks, without running maxima.
+    r"""Attention by blocks of the sums of $e^{s_{ij}}$ and $e^{s_{ij}} x_j$, without running maxima.
 
-    The shift of the softmax is known before any block, since $s_{ij} - s_{ii}$ is at most
-    $|P^\top x_i| \max_j |x_j| - s_{ii}$. Where that bound is too large for the exponential, the maxima of the rows are
-    found in a pass of their own. A reverse pass computes the blocks anew, so that its memory is linear in n as well.
-    Where all tokens see all and all P are symmetric, the weights of two blocks are computed once (`means_by_pairs`).
+    The shift of the softmax is known in advance, because $s_{ij} - s_{ii}$ is at most
+    $|P^\top x_i| \max_j |x_j| - s_{ii}$. Where this bound is too large for the exponential, a separate pass finds the
+    row maxima. A reverse pass recomputes the blocks, so its memory is linear in n too. If all tokens attend to all and
+    every P is symmetric, each pair of blocks is evaluated only once (`means_by_pairs`).
     """
 
     rows: int = eqx.field(static=True)
@@ -61,11 +61,11 @@ class Blocked(AbstractInteraction):
         self.rows, self.columns = integer("rows", rows, least=1), integer("columns", columns, least=1)
 
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
-        """Return the output of all heads, one head after another."""
+        """Attention output of all heads, computed one head after another."""
         return self.output_here(heads, t, x, Shard())
 
     def output_here(self, heads: Heads, t: Time, x: Tokens, shard: Shard) -> Tokens:
-        """Return the output for the tokens of this device; those of the others come around the ring of devices."""
+        """Attention output for the tokens of this device; tokens of other devices arrive around the ring."""
         x = jnp.asarray(x)
         n = x.shape[0]
         fitted = Blocked(equal_size(n, self.rows), equal_size(n, self.columns))
@@ -75,14 +75,14 @@ class Blocked(AbstractInteraction):
         return heads.value.applied(t, _means(fitted, q, x, heads.mask, shard))
 
     def traffic(self, heads: Heads, x: Tokens, shard: Shard) -> Traffic:
-        """Return what each device receives for one field: the tokens of the others, and the largest norm of a token."""
+        """Bytes received by each device for one vector field: the other devices' tokens and one norm of a token."""
         others = shard.devices - 1
         count = x.shape[0] // shard.devices * x.shape[1]
         norm = int(heads.mask.reflexive and others > 0)
         return Traffic(passed=others * count * x.dtype.itemsize, reduced=norm * x.dtype.itemsize)
 
     def add_part(self, sums: Sums, q: Queries, x: Tokens, mask: AbstractMask, place: Place) -> Sums:
-        """Return the sums with those over some tokens `x` added, for the queries `q` of all heads."""
+        """Add the sums over the tokens `x` to `sums`, for the queries `q` of all heads."""
         keys = jnp.concatenate([x, jnp.ones_like(x[:, :1])], axis=1)
         add = lambda total, s, part: total + power_of_two(s) @ part
 
@@ -91,7 +91,7 @@ class Blocked(AbstractInteraction):
             still = jax.lax.stop_gradient((q, keys))
             larger = lambda: jnp.maximum(shift, self._row_maxima(*still, mask, place))
             wanted = jax.lax.cond(fixed, lambda: shift, larger)
-            known = jnp.where(jnp.isfinite(wanted), wanted, 0.0)  # no token was seen yet
+            known = jnp.where(jnp.isfinite(wanted), wanted, 0.0)  # no token has been visible yet
             none = jnp.zeros((self.rows, keys.shape[1]), x.dtype)
             new = self._over_blocks(LOG2_E * q, LOG2_E * known, keys, mask, add, none, place)
             return total * jnp.exp(shift - known)[:, None] + new, wanted
@@ -100,10 +100,11 @@ class Blocked(AbstractInteraction):
         return Sums(total, shift, sums.fixed)
 
     def no_sums(self, q: Queries, x: Tokens, mask: AbstractMask, shard: Shard) -> Sums:
-        """Return sums of nothing, with a shift that may stay as it is or is the maximum so far.
+        """Empty sums with the initial shift of the scores, fixed where overflow is excluded in advance.
 
-        Below the score of a token with itself, where a mask is reflexive, no weight overflows for long, and the largest
-        does not underflow, if the bound on the scores allows.
+        Under a reflexive mask the shift is the score of a token with itself. If the bound on the scores allows it, the
+        weights relative to this shift neither overflow nor all underflow, and the shift stays fixed. Otherwise the
+        shift follows the maximum so far.
         """
         q, x = jax.lax.stop_gradient((q, x))
         total = jnp.zeros((*q.shape[:2], x.shape[1] + 1), x.dtype)
@@ -122,7 +123,7 @@ class Blocked(AbstractInteraction):
     def _over_blocks(
         self, q: Array, shift: Array, keys: Array, mask: AbstractMask, add, start: Array, place: Place
     ) -> Array:
-        """Return the fold of `add(total, scores minus shift, keys)` over blocks of keys, for each block of queries."""
+        """Fold `add(total, scores minus shift, keys)` over blocks of keys, for each block of queries."""
         count, n, B, K = keys.shape[0], place.tokens, self.rows, self.columns
         blocks = lambda a, size: padded(a, size).reshape(-1, size, *a.shape[1:])
         columns = blocks(keys, K)
@@ -161,7 +162,7 @@ class Blocked(AbstractInteraction):
 
 @eqx.filter_jit
 def _means(blocked: Blocked, q: Queries, x: Tokens, mask: AbstractMask, shard: Shard) -> Queries:
-    """Return the means of all tokens under the weights of each head, for the queries of this device."""
+    """Means of all tokens under the weights of each head, for the queries of this device."""
     count = x.shape[0]
     place = lambda owner: Place(count * shard.devices, shard.first(count), owner * count)
     sums = blocked.add_part(blocked.no_sums(q, x, mask, shard), q, x, mask, place(shard.index))
@@ -178,10 +179,10 @@ def _means(blocked: Blocked, q: Queries, x: Tokens, mask: AbstractMask, shard: S
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _means_of_all(blocked: Blocked, P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Queries:
-    """Return the means of all tokens under the weights of each head, for all queries, in pairs of blocks if these do.
+    """Means of all tokens under the weights of each head, by pairs of blocks where symmetry allows it.
 
-    Derivatives are those of blocks of queries and keys, whose memory is linear in n. A batch is computed one by one,
-    since a program for all would compute both.
+    Derivatives use blocks of queries and keys, whose memory is linear in n. A batch is evaluated sequentially, because
+    under `vmap` the condition would evaluate both branches.
     """
 
     @jax.custom_batching.sequential_vmap
@@ -194,5 +195,5 @@ def _means_of_all(blocked: Blocked, P: Float[Array, "heads d d"], q: Queries, x:
 
 @_means_of_all.defjvp
 def _derivative_of_means(blocked: Blocked, at: tuple[Array, ...], along: tuple[Array, ...]) -> tuple[Array, Array]:
-    """Return the means and their derivative; the matrices enter by the queries."""
+    """The means and their derivative; the matrices P enter only through the queries."""
     return jax.jvp(lambda q, x: _means(blocked, q, x, Full(), Shard()), at[1:], along[1:])

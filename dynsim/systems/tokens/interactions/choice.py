@@ -1,4 +1,4 @@
-"""The choice of an interaction by the number of tokens, their dimension, the mask, P and the tolerance."""
+"""Choose the fastest interaction from the number of tokens, their dimension, the mask, P and the tolerance."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,16 +15,16 @@ from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance, checked_tolerance
 from dynsim.systems.tokens.interactions.masks import Causal
 
-# Nanoseconds on one core (of an Intel Xeon), measured by `python -m tests.quality.benchmarks --only interactions`.
-PAIR, PAIR_PER_DIMENSION = 1.1, 0.06  # of blocks, for a pair of tokens; a third less where P is symmetric
-SINGLE = 0.38  # of these times in float32
-DENSE_MOST = 256  # tokens, up to which blocks gain less than their program takes longer to compile
-TERM = {2: 16.0, 3: 3.5}  # of harmonics, for a token and a degree on the circle, and a degree squared on the sphere
-FIXED = 1e5  # nanoseconds of harmonics for any number of tokens
+# Times in nanoseconds on one core of an Intel Xeon, by `python -m tests.quality.benchmarks --only interactions`.
+PAIR, PAIR_PER_DIMENSION = 1.1, 0.06  # blocks take this for each pair of tokens, and a third less where P is symmetric
+SINGLE = 0.38  # single precision takes this fraction of the time of double precision
+DENSE_MOST = 256  # largest number of tokens for `Dense`: below it, blocks save less time than their compilation costs
+TERM = {2: 16.0, 3: 3.5}  # for each token: per degree on the circle, per squared degree on the sphere
+FIXED = 1e5  # in addition, for any number of tokens
 
 
 class Choice(NamedTuple):
-    """An interaction that was chosen, and the reason in one clause."""
+    """An interaction and the reason why it was chosen."""
 
     interaction: AbstractInteraction
     reason: str
@@ -41,16 +41,16 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why there are no harmonics. All are equal: the words, with numbers of P in them, must not part programs."""
+    """Why harmonics are unavailable. All instances compare equal, so that the message never triggers recompilation."""
 
     words: str = field(compare=False)
 
 
 class Auto(AbstractInteraction):
-    """The fastest interaction for the tokens at hand.
+    """The fastest interaction for the given number of tokens and tolerance.
 
-    Without a tolerance only exact ones are considered: all weights at once for few tokens, else blocks. With a
-    tolerance of the kernel, as `Harmonic` has it, harmonics as well.
+    Without a tolerance only exact interactions are considered: `Dense` for few tokens and `Blocked` for many. With a
+    tolerance of the kernel, as in `Harmonic`, the expansion in harmonics is considered too.
     """
 
     tolerance: float | None = eqx.field(static=True)
@@ -58,13 +58,13 @@ class Auto(AbstractInteraction):
     obstacle: Obstacle = eqx.field(static=True)
 
     def __init__(self, tolerance: float | None = None):
-        """Store the tolerance, none by default."""
+        """Store the tolerance of the kernel; None restricts the choice to exact interactions."""
         self.tolerance = None if tolerance is None else checked_tolerance(tolerance)
         self.harmonic = None
         self.obstacle = Obstacle("no tolerance is given for harmonics" if tolerance is None else "")
 
     def prepared(self, heads: Heads) -> "Auto":
-        """Return the same with the degree of the harmonics, or with the reason why there are none."""
+        """The same interaction with the degree of its harmonics, or with the reason why harmonics are unavailable."""
         if self.tolerance is None:
             return self
         made = Auto(self.tolerance)
@@ -76,11 +76,11 @@ class Auto(AbstractInteraction):
         return made
 
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
-        """Return the output by the interaction that is chosen for these tokens."""
+        """Output of the attention heads, computed by the interaction chosen for these tokens."""
         return self.chosen(heads, x.shape[0], x.dtype).interaction.output(heads, t, x)
 
     def chosen(self, heads: Heads, n: int, dtype: type | np.dtype = np.float64) -> Choice:
-        """Return the choice for n tokens of a type, with its reason."""
+        """Choose an interaction for `n` tokens of the given dtype, and state the reason."""
         exact = Dense() if n <= DENSE_MOST else Blocked()
         if self.harmonic is None or self.tolerance is None:
             return Choice(exact, self._why(n, self.obstacle.words))
@@ -103,14 +103,14 @@ class Auto(AbstractInteraction):
 
 
 class Costs(NamedTuple):
-    """Predicted times of one field on one core, in nanoseconds."""
+    """Predicted times of one evaluation of the vector field on one core, in nanoseconds."""
 
     exact: float
     harmonic: float
 
 
 def costs(n: int, d: int, heads: int, degree: int, dtype: type | np.dtype, *, causal: bool) -> Costs:
-    """Return the predicted times of blocks and of harmonics, from measured constants."""
+    """Predict the times of blocks and of harmonics from measured constants."""
     double = jnp.dtype(dtype) == jnp.float64
     width = 1.0 if double else SINGLE
     pairs = n * n * heads * (PAIR + PAIR_PER_DIMENSION * d) * width / (2 if causal else 1)

@@ -1,10 +1,10 @@
-r"""Real harmonics on the circle and the sphere, times scaled modified Bessel functions, by stable recurrences.
+r"""Real harmonics on the circle and the sphere, times scaled Bessel functions, by stable recurrences.
 
-For a vector v of norm r and a unit vector x, with $K_0$ the first coefficient of the expansion in `truncation`,
+For a vector v of norm r and a unit vector x, let $K_0$ be the first coefficient of the expansion in `truncation`. Then
 $e^{v \cdot x} / K_0(r) = \sum_l c_l \sum_m Z_{lm}(v) Y_{lm}(x)$. Here $Y_{lm}$ are real harmonics with
-$\sum_m Y_{lm}(u) Y_{lm}(x) = P_l(u \cdot x)$, and $Z_{lm}(v) = \prod_{k<l} \sigma_k(r^2)\, r^l Y_{lm}(v / r)$,
-polynomials in v times smooth functions of $r^2$: nothing is singular at v = 0 and nothing overflows, since
-$r \sigma_k$, the ratio of two Bessel functions, is less than one. Dividing by $K_0$ changes no mean.
+$\sum_m Y_{lm}(u) Y_{lm}(x) = P_l(u \cdot x)$, and $Z_{lm}(v) = \prod_{k<l} \sigma_k(r^2)\, r^l Y_{lm}(v / r)$ are
+polynomials in v times smooth functions of $r^2$. Nothing is singular at v = 0, and nothing overflows, because
+$r \sigma_k$, a ratio of two Bessel functions, is less than one. Dividing by $K_0$ leaves the means unchanged.
 """
 
 import functools
@@ -20,17 +20,17 @@ Rows = Float[Array, "d tokens"]
 
 
 class Tables(NamedTuple):
-    """Coefficients of the recurrences in the degree, for the degrees 1 to L, all orders at once."""
+    """Coefficients of the recurrences in the degree, for degrees 1 to L and all orders at once."""
 
     forward: np.ndarray  # (L, orders)
     backward: np.ndarray
     raising: np.ndarray  # (L,)
-    diagonal: np.ndarray  # (L, orders): where the order is the degree
+    diagonal: np.ndarray  # (L, orders): one where the order equals the degree
 
 
 @functools.cache
 def tables(degree: int) -> Tables:
-    """Return the coefficients of the Schmidt semi-normalised harmonics on the sphere."""
+    """Coefficients of the Schmidt semi-normalised harmonics on the sphere."""
     l, m = np.arange(1, degree + 1)[:, None], np.arange(degree + 1)[None]
     inner = m < l
     root = np.sqrt(np.where(inner, (l - m) * (l + m), 1))
@@ -41,9 +41,9 @@ def tables(degree: int) -> Tables:
 
 
 def ratios(r2: Float[Array, " tokens"], degree: int, dimension: int) -> Float[Array, "degree tokens"]:
-    r"""Return $\sigma_0, \dots, \sigma_{L-1}$: ratios of neighbouring Bessel functions, divided by r.
+    r"""Ratios of successive Bessel functions divided by r, $\sigma_0, \dots, \sigma_{L-1}$.
 
-    Downwards, where the recurrence is contracting, from Amos' lower bound at the degree L.
+    Computed by downward recurrence, which is contracting, from Amos' lower bound at the degree L.
     """
     half, dtype = (dimension - 2) / 2, r2.dtype
     first = 1 / (degree + half + 0.5 + jnp.sqrt((degree + half + 1.5) ** 2 + r2))
@@ -63,10 +63,11 @@ def over_degrees(
     step: Callable[[Any, Array, Any], tuple[Any, Any]],
     xs: Any,
 ) -> tuple[Any, Any]:
-    """Scan `step(carry, Z_l, xs[l])` over the degrees l from 0, with Z_l of shape (parts, tokens); return the scan.
+    """Scan `step(carry, Z_l, xs[l])` over the degrees l from 0, with Z_l of shape (parts, tokens).
 
-    `sigma` are the `ratios` of v, or ones for unit vectors, whose Z_l are the harmonics themselves. On the circle the
-    parts are cosine and sine, on the sphere those of every order.
+    `sigma` holds the `ratios` of v, or ones for unit vectors, for which Z_l are the harmonics themselves. The parts are
+    cosine and sine on the circle, and cosine and sine of every order on the sphere. Returns the final carry and the
+    stacked outputs, as `jax.lax.scan` does.
     """
     first = lambda tree: jax.tree.map(lambda a: a[0], tree)
     rest = lambda tree: jax.tree.map(lambda a: a[1:], tree)
@@ -89,7 +90,7 @@ def _flat(z: Array) -> Array:
 
 
 def _turned(a: Array, v: Rows) -> Array:
-    """Return the product of complex numbers (2, tokens) with v_1 + i v_2."""
+    """Product of complex numbers, stored as (2, tokens), with v_1 + i v_2."""
     return jnp.stack([v[0] * a[0] - v[1] * a[1], v[0] * a[1] + v[1] * a[0]])
 
 
@@ -99,7 +100,7 @@ def _circle(v: Rows, sigma: Array) -> tuple[Any, Any, Any]:
 
 
 def _sphere(v: Rows, sigma: Array) -> tuple[Any, Any, Any]:
-    """Return Z_0, Z_{-1}, Z of the largest order and the last ratio; how they advance; and the coefficients."""
+    """Initial state of the recurrence (Z_0, Z_{-1}, Z of the largest order, last ratio), its step, and coefficients."""
     degree, r2 = sigma.shape[0], jnp.sum(v * v, axis=0)
     coefficients = [jnp.asarray(a, v.dtype) for a in tables(degree)]
     top = jnp.stack([jnp.ones_like(v[0]), jnp.zeros_like(v[0])])

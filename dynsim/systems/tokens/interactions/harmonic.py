@@ -1,4 +1,4 @@
-"""Attention by harmonics on the circle and the sphere: moments of the tokens instead of pairs of tokens."""
+"""Attention by harmonics on the circle and the sphere, with moments of the tokens instead of pairs of tokens."""
 
 import copy
 import math
@@ -23,42 +23,47 @@ from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.traffic import Traffic
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
 
-BLOCK = {2: 2048, 3: 256}  # tokens, by dimension
-MOST = {2: 4096, 3: 256}  # degrees, by dimension; beyond them blocks are less work for any number of tokens in memory
-ROUNDINGS = 8  # of the type, below which no tolerance of the kernel can be met
-TOLD = 4  # tolerances of the kernel, above which a mean weight is told from zero
+BLOCK = {2: 2048, 3: 256}  # number of tokens in a block, by dimension
+MOST = {2: 4096, 3: 256}  # largest degree, by dimension; beyond it blocks are less work for any n that fits in memory
+ROUNDINGS = 8  # a tolerance of the kernel below this many machine epsilons cannot be met
+TOLD = 4  # a mean weight below this many tolerances of the kernel cannot be distinguished from zero
 
-Parts = tuple[Array, Array, Array]  # queries, keys and the numbers of their first tokens, by blocks
+Parts = tuple[Array, Array, Array]  # queries, keys and the index of the first token, by blocks
 
 
 class Harmonic(AbstractInteraction):
     r"""The kernel $e^{v \cdot x}$, $v = P^\top x_i$, expanded in harmonics: work linear in the number of tokens.
 
-    For tokens on the circle or the sphere of R^3, or on an ellipsoid of these dimensions, any P, and no mask or a
-    causal one. `tolerance` bounds the error of the kernel, relative to its largest value $e^{|v|}$; the degree that it
-    needs follows from a proved bound (`truncation`) and the largest norm of v, `reach`. `bounds` says what the
-    tolerance means for the means. A token with a query longer than `reach`, or with weights that are all below the
-    tolerance, so that nothing is known of its mean, is given NaN.
+    Works for tokens on the circle, on the sphere in R^3, or on an ellipsoid of these dimensions, with any P, and with
+    no mask or a causal one. `tolerance` bounds the error of the kernel relative to its largest value $e^{|v|}$. The
+    required degree follows from a proved bound (`truncation`) and from `reach`, the largest norm of v. `bounds` gives
+    the resulting error bounds of the means. The result is NaN for a query longer than `reach`, and where all weights
+    are below the tolerance, because the mean is then undetermined.
     """
 
     tolerance: float = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
     degree: int = eqx.field(static=True)
-    reach: np.ndarray  # an array: other matrices P of the same degree share a program
+    reach: np.ndarray  # an array, so that matrices P of the same degree share one compiled program
 
     def __init__(self, tolerance: float = 1e-12, reach: float | None = None):
-        """Store the tolerance, and the largest norm of a query if P does not tell it (of traced or random matrices)."""
+        """Store the tolerance of the kernel, relative to its maximum, and the largest norm of a query.
+
+        Args:
+            tolerance: the largest error of the kernel, relative to $e^{|v|}$.
+            reach: the largest norm of a query. Needed only where P gives no bound, as for traced or random matrices.
+        """
         self.tolerance = checked_tolerance(tolerance)
         self.reach = np.asarray(math.nan if reach is None else number("reach", reach))
-        self.dimension = self.degree = -1  # known when P is
+        self.dimension = self.degree = -1  # set by `prepared`, which sees P
 
     def prepared(self, heads: Heads) -> "Harmonic":
-        """Return the interaction with the degree that P asks for."""
+        """The interaction with the degree that the matrices P require."""
         check_harmonic(heads)
         reach = float(self.reach)
         reach = reach_of(heads.query_key, heads.space) if math.isnan(reach) else reach
         if not math.isfinite(reach):
-            must = "have a `reach`, the largest norm of a query, for matrices P without a known bound"
+            must = "have a `reach`, the largest norm of a query, because the matrices P have no known bound"
             raise ArgumentError("interaction", must, "has none")
         degree = needed_degree(heads.query_key.shape[1], reach, self.tolerance, np.float64)
         made = copy.copy(self)
@@ -68,11 +73,11 @@ class Harmonic(AbstractInteraction):
         return made
 
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
-        """Return the output of all heads; the moments of the tokens are those of every head."""
+        """Attention output of all heads; all heads share the moments of the tokens."""
         return self.output_here(heads, t, x, Shard())
 
     def output_here(self, heads: Heads, t: Time, x: Tokens, shard: Shard) -> Tokens:
-        """Return the output for the tokens of this device, by the moments of the tokens of all devices."""
+        """Attention output for the tokens of this device, from the moments of the tokens on all devices."""
         x = jnp.asarray(x)
         check_tolerance(self.tolerance, x.dtype)
         v, u, back = unit_keys(heads, t, x)
@@ -80,7 +85,7 @@ class Harmonic(AbstractInteraction):
         return heads.value.applied(t, back(means))
 
     def traffic(self, heads: Heads, x: Tokens, shard: Shard) -> Traffic:
-        """Return what each device receives for one field: the moments of all devices, or their sum; any heads."""
+        """Bytes received by each device for one vector field: the moments of all devices, or their sum."""
         d = x.shape[1]
         size = (self.degree + 1) * _parts(self.degree, d) * (d + 1) * x.dtype.itemsize
         if shard.devices == 1:
@@ -88,30 +93,30 @@ class Harmonic(AbstractInteraction):
         return Traffic(gathered=shard.devices * size) if isinstance(heads.mask, Causal) else Traffic(reduced=size)
 
     def bounds(self, heads: Heads, t: Time, x: Tokens) -> Float[Array, "heads n"]:
-        """Return bounds on the errors of the means that truncation causes, for unit tokens: a posteriori, proved."""
+        """Proved a posteriori bounds on the truncation errors of the means, for unit tokens."""
         v, u, _ = unit_keys(heads, t, jnp.asarray(x))
         share = _means(self, v, u, isinstance(heads.mask, Causal), Shard())[1]
         return 2 * self.truncation / share
 
     @property
     def truncation(self) -> float:
-        """The proved bound on the truncation of the kernel, relative to e^|v|, at most the tolerance."""
+        """Proved bound on the truncation error of the kernel, relative to e^|v|; at most the tolerance."""
         return float(left_out(self.dimension, float(self.reach), self.degree)[-1])
 
 
 def checked_tolerance(tolerance: Any) -> float:
-    """Return a tolerance of the kernel; raise `ValueError` for one with which no weight can be told from zero.
+    """Check a tolerance of the kernel; raise `ValueError` if no weight could be distinguished from zero with it.
 
-    A mean is known where the mean weight, at most one, is above `TOLD` tolerances.
+    A mean is determined where the mean weight, which is at most one, exceeds `TOLD` tolerances.
     """
     found = number("tolerance", tolerance)
     if found >= 1 / TOLD:
-        raise ArgumentError("tolerance", f"be below 1/{TOLD}, from which on no mean is known", f"is {found:g}")
+        raise ArgumentError("tolerance", f"be below 1/{TOLD}, because no mean is determined above", f"is {found:g}")
     return found
 
 
 def unit_keys(heads: Heads, t: Time, x: Array) -> tuple[Array, Array, Any]:
-    """Return queries (heads, n, d) and unit vectors (n, d) with the same products, and the way back of the means."""
+    """Queries (heads, n, d) and unit vectors (n, d) with the same products, and the map of means back to tokens."""
     v, same = heads.query_key.queries(t, x), lambda means: means
     if not isinstance(heads.space, Ellipsoid):
         return v, x, same
@@ -125,7 +130,7 @@ def unit_keys(heads: Heads, t: Time, x: Array) -> tuple[Array, Array, Any]:
 def _means(
     harmonic: Harmonic, v: Float[Array, "heads n d"], u: Tokens, causal: bool, shard: Shard
 ) -> tuple[Array, Array]:
-    """Return the means (heads, n, d), and the mean weights relative to the largest possible one (heads, n)."""
+    """Means (heads, n, d), and mean weights relative to the largest possible weight (heads, n)."""
     n, d = u.shape
     size = min(BLOCK[d], n)
     blocks = lambda a: jnp.pad(a, [(0, -n % size)] + [(0, 0)] * (a.ndim - 1)).reshape(-1, size, *a.shape[1:])
@@ -133,7 +138,7 @@ def _means(
     parts = (queries, keys, jnp.arange(keys.shape[0]) * size)
 
     def divided(sums: Array, q: Array, first: Array) -> tuple[Array, Array]:
-        """Return means and shares of a block, so that no array of all sums is kept."""
+        """Means and relative mean weights of one block, so that the sums of all blocks are never stored."""
         seen = shard.first(n) + first + jnp.arange(1, size + 1) if causal else jnp.full(size, n * shard.devices)
         r = jnp.sqrt(jnp.sum(jax.lax.stop_gradient(q) ** 2, axis=-1))
         share = jax.lax.stop_gradient(sums[..., -1]) / seen.astype(u.dtype)[:, None] * _first(r, d)
@@ -146,7 +151,7 @@ def _means(
 
 
 def _complete(degree: int, n: int, parts: Parts, divided: Any, shard: Shard) -> tuple[Array, Array]:
-    """Return means and shares of weights over all tokens, by moments: first axes (blocks, size, heads)."""
+    """Means and relative mean weights over all tokens, by moments; leading axes (blocks, size, heads)."""
     queries, keys, firsts = parts
 
     def block(part: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -158,7 +163,7 @@ def _complete(degree: int, n: int, parts: Parts, divided: Any, shard: Shard) -> 
 
 
 def _running(degree: int, n: int, parts: Parts, divided: Any, shard: Shard) -> tuple[Array, Array]:
-    """Return the same over tokens not after the query: running moments of earlier blocks, and pairs within a block."""
+    """Causal means and weights: running moments for earlier blocks, and pairs of tokens within a block."""
     size, d = parts[1].shape[1:]
     seen = jnp.tril(jnp.ones((size, size), bool))
 
@@ -174,7 +179,7 @@ def _running(degree: int, n: int, parts: Parts, divided: Any, shard: Shard) -> t
 
 
 def _summed(degree: int, n: int, keys: Array, firsts: Array) -> Array:
-    """Return the moments of all blocks together."""
+    """Moments summed over all blocks."""
 
     def add(total: Array, part: tuple[Array, Array]) -> tuple[Array, None]:
         return total + _moments(degree, _with_ones(*part, n)), None
@@ -183,7 +188,7 @@ def _summed(degree: int, n: int, keys: Array, firsts: Array) -> Array:
 
 
 def _with_ones(u: Array, first: Array, n: int) -> Array:
-    """Return a block of tokens with a last coordinate of one, or of zero where it is padded."""
+    """A block of tokens with a last coordinate of one, or zero for padding."""
     real = first + jnp.arange(u.shape[0]) < n
     return jnp.concatenate([u, real.astype(u.dtype)[:, None]], axis=1)
 
@@ -198,7 +203,7 @@ def _parts(degree: int, d: int) -> int:
 
 
 def _moments(degree: int, keys: Array) -> Float[Array, "degrees parts sums"]:
-    """Return the sums of Y_lm(x_j) (x_j, 1) over a block of tokens, times the coefficients of the expansion."""
+    """Sums of Y_lm(x_j) (x_j, 1) over a block of tokens, times the coefficients of the expansion."""
     u, d = keys[:, :-1].T, keys.shape[1] - 1
     step = lambda carry, z, c: (carry, c * (z @ keys))
     l = np.arange(degree + 1)
@@ -207,7 +212,7 @@ def _moments(degree: int, keys: Array) -> Float[Array, "degrees parts sums"]:
 
 
 def _evaluated(degree: int, queries: Float[Array, "size heads d"], moments: Array) -> Float[Array, "size heads sums"]:
-    """Return the sums of e^{v . x_j} (x_j, 1) at a block of queries, divided by the first coefficient."""
+    """Sums of e^{v . x_j} (x_j, 1) for a block of queries, divided by the first coefficient."""
     size, heads, d = queries.shape
     v = queries.reshape(-1, d).T
     step = lambda total, z, m: (total + m.T @ z, None)
@@ -217,7 +222,7 @@ def _evaluated(degree: int, queries: Float[Array, "size heads d"], moments: Arra
 
 
 def _first(r: Array, d: int) -> Array:
-    """Return the first coefficient of the expansion, I_0(r) or i_0(r), divided by e^r."""
+    """First coefficient of the expansion, I_0(r) or i_0(r), divided by e^r."""
     if d == 2:
         return jax.scipy.special.i0e(r)
     small = r < 1e-4
@@ -226,7 +231,7 @@ def _first(r: Array, d: int) -> Array:
 
 
 def _log_first(r2: Array, d: int) -> Array:
-    """Return the logarithm of the first coefficient, smooth at r = 0."""
+    """Logarithm of the first coefficient of the expansion, smooth at r = 0."""
     small = r2 < 1e-4
     r = jnp.sqrt(jnp.where(small, 1.0, r2))
     series = r2 / 4 - r2**2 / 64 if d == 2 else r2 / 6 - r2**2 / 180  # the next terms are below 2e-15
@@ -234,7 +239,7 @@ def _log_first(r2: Array, d: int) -> Array:
 
 
 def reach_of(query_key: AbstractSchedule, space: AbstractSpace) -> float:
-    """Return a bound on the norms of queries, for coordinates in which tokens are unit vectors; maybe infinite."""
+    """Bound on the norms of queries, in coordinates where tokens are unit vectors; infinite if unknown."""
     if not isinstance(space, Ellipsoid):
         return query_key.norm_bound()
     W = np.asarray(space.matrix, float) if not isinstance(space.matrix, Tracer) else None
@@ -248,7 +253,7 @@ def reach_of(query_key: AbstractSchedule, space: AbstractSpace) -> float:
 
 
 def check_harmonic(heads: Heads) -> None:
-    """Raise `ValueError` unless the kernel of these heads has an expansion in harmonics."""
+    """Raise `ValueError` unless the kernel of these heads can be expanded in harmonics."""
     d, alternative = heads.query_key.shape[1], "use `Blocked()`"
     if d not in MOST:
         raise ArgumentError(
@@ -263,7 +268,7 @@ def check_harmonic(heads: Heads) -> None:
 
 
 def check_tolerance(tolerance: float, dtype: Any) -> None:
-    """Raise `ValueError` for a tolerance of the kernel below the rounding errors of a type."""
+    """Raise `ValueError` if a tolerance of the kernel is below the rounding error of a dtype."""
     least = ROUNDINGS * float(jnp.finfo(dtype).eps)
     if tolerance < least:
         must = f"be at least {least:.1g} for harmonics in {jnp.dtype(dtype).name}"
@@ -271,10 +276,10 @@ def check_tolerance(tolerance: float, dtype: Any) -> None:
 
 
 def needed_degree(dimension: int, reach: float, tolerance: float, dtype: Any) -> int:
-    """Return the degree for a tolerance, rounded up to an even one so that nearby P share a program.
+    """Degree of the expansion for a tolerance, rounded up to an even number so that similar P share a program.
 
     Raises:
-        ValueError: for a tolerance that the type cannot reach, or a P so large that the degree explodes.
+        ValueError: if the dtype cannot reach the tolerance, or if P needs more than `MOST` degrees.
     """
     check_tolerance(tolerance, dtype)
     most = MOST[dimension]

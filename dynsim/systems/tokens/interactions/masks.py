@@ -13,27 +13,28 @@ Indices = Int[Array, "..."]
 
 
 class AbstractMask(eqx.Module):
-    """A relation between tokens: `mask(n)[i, j]` says whether token i attends to token j."""
+    """Which tokens attend to which: `mask(n)[i, j]` is true if token i attends to token j."""
 
-    reflexive: ClassVar[bool] = False  # True: every token attends to itself
+    reflexive: ClassVar[bool] = False  # whether every token attends to itself
 
     @abc.abstractmethod
     def __call__(self, n: int) -> Bool[Array, "n n"]:
-        """Return the relation among `n` tokens."""
+        """Boolean matrix of the mask for `n` tokens."""
 
     def hide(self, scores: Float[Array, "heads n n"]) -> Float[Array, "heads n n"]:
-        """Return the scores with minus infinity where a token does not attend."""
+        """Scores with minus infinity where a token does not attend."""
         return jnp.where(self(scores.shape[-1])[None], scores, -jnp.inf)
 
     def sees(self, i: Indices, j: Indices, n: int) -> Bool[Array, "rows columns"]:
-        """Return whether the tokens `i` attend to the tokens `j`, of `n` tokens, indices beyond counting as the last.
+        """Whether each token of `i` attends to each token of `j`, among `n` tokens.
 
-        A mask that knows the answer without its table of n^2 entries overrides this, and `span`.
+        Indices beyond `n - 1` count as the last token. A mask that can answer without the full n x n table overrides
+        this method and `span`.
         """
         return self(n)[jnp.minimum(i, n - 1)][:, jnp.minimum(j, n - 1)]
 
     def span(self, i: Indices, n: int) -> tuple[Indices, Indices]:
-        """Return for each of the tokens `i` a first and a last token, outside of which it attends to none."""
+        """First and last token that each token of `i` may attend to; it attends to none outside this range."""
         return jnp.zeros_like(i), jnp.full_like(i, n - 1)
 
 
@@ -43,21 +44,21 @@ class Full(AbstractMask):
     reflexive: ClassVar[bool] = True
 
     def __call__(self, n: int) -> Bool[Array, "n n"]:
-        """Return a matrix of ones."""
+        """A matrix of ones."""
         return jnp.ones((n, n), bool)
 
     def hide(self, scores: Float[Array, "heads n n"]) -> Float[Array, "heads n n"]:
-        """Return the scores as they are."""
+        """The scores unchanged, because no token is hidden."""
         return scores
 
     def sees(self, i: Indices, j: Indices, n: int) -> Bool[Array, "rows columns"]:
-        """Return ones."""
+        """Ones, because every token attends to every token."""
         del n
         return jnp.ones((i.shape[0], j.shape[0]), bool)
 
 
 class Causal(AbstractMask):
-    """A token attends to itself and the tokens before it.
+    """A token attends to itself and to the tokens before it.
 
     Source: CONSENSUS, Section 5.
     """
@@ -65,40 +66,40 @@ class Causal(AbstractMask):
     reflexive: ClassVar[bool] = True
 
     def __call__(self, n: int) -> Bool[Array, "n n"]:
-        """Return a lower triangular matrix of ones."""
+        """A lower triangular matrix of ones."""
         return jnp.tril(jnp.ones((n, n), bool))
 
     def sees(self, i: Indices, j: Indices, n: int) -> Bool[Array, "rows columns"]:
-        """Return whether j <= i."""
+        """Whether j <= i."""
         del n
         return j[None] <= i[:, None]
 
     def span(self, i: Indices, n: int) -> tuple[Indices, Indices]:
-        """Return the tokens 0 to i."""
+        """The range of tokens 0 to i."""
         del n
         return jnp.zeros_like(i), i
 
 
 class Window(AbstractMask):
-    """A token attends to itself and the `width - 1` tokens before it."""
+    """A token attends to itself and to the `width - 1` tokens before it."""
 
     reflexive: ClassVar[bool] = True
     width: int = eqx.field(static=True)
 
     def __init__(self, width: int):
-        """Store the width, at least one."""
+        """Store the width, at least one token."""
         self.width = integer("width", width, least=1)
 
     def __call__(self, n: int) -> Bool[Array, "n n"]:
-        """Return a band below the diagonal."""
+        """A band of ones on and below the diagonal."""
         return jnp.tril(jnp.ones((n, n), bool)) & jnp.triu(jnp.ones((n, n), bool), 1 - self.width)
 
     def sees(self, i: Indices, j: Indices, n: int) -> Bool[Array, "rows columns"]:
-        """Return whether i - width < j <= i."""
+        """Whether i - width < j <= i."""
         del n
         return (j[None] <= i[:, None]) & (j[None] > i[:, None] - self.width)
 
     def span(self, i: Indices, n: int) -> tuple[Indices, Indices]:
-        """Return the tokens i - width + 1 to i."""
+        """The range of tokens i - width + 1 to i."""
         del n
         return i - self.width + 1, i

@@ -1,4 +1,4 @@
-"""Attention of all tokens to all with symmetric matrices P: the weights of two blocks of tokens are computed once."""
+"""Attention of all tokens to all with symmetric P: each pair of blocks of tokens is evaluated once."""
 
 import math
 
@@ -9,17 +9,17 @@ from jaxtyping import Array, Bool, Float
 from dynsim._core.types import Tokens
 from dynsim.systems.tokens.interactions.powers import LOG2_E, power_of_two
 
-LARGEST_EXPONENT = 60.0  # of a weight over that of the token itself: n e^60 is finite in float32 for n < 1e12
+LARGEST_EXPONENT = 60.0  # of a score over a token's score with itself: sums n e^60 stay finite in float32 for n < 1e12
 
 Queries = Float[Array, "heads n d"]
 
 
 def pairs_suffice(P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Bool[Array, ""]:
-    """Return whether all P are symmetric, and one shift of the scores of a head lets no weight overflow or vanish.
+    """Whether all P are symmetric and one shift per head keeps its weights from overflowing or all vanishing.
 
     Args:
         P: the matrices.
-        q: the queries P^T x_i.
+        q: the queries P^T x_i of each head.
         x: the tokens.
     """
     own = own_scores(q, x)
@@ -29,12 +29,12 @@ def pairs_suffice(P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Bool[A
 
 
 def means_by_pairs(q: Queries, x: Tokens, size: int) -> Queries:
-    r"""Return the means of all tokens under the weights of each head, of which all P are symmetric.
+    r"""Means of all tokens under the weights of each head, for symmetric matrices P.
 
-    Since $e^{s_{ij}} = e^{s_{ji}}$, what the queries in one block give to the keys in another serves both blocks.
+    Since $e^{s_{ij}} = e^{s_{ji}}$, the weights between two blocks of tokens serve the queries of both blocks.
 
     Args:
-        q: the queries P^T x_i.
+        q: the queries P^T x_i of each head.
         x: the tokens.
         size: the largest number of tokens in a block.
     """
@@ -68,15 +68,15 @@ def means_by_pairs(q: Queries, x: Tokens, size: int) -> Queries:
 
 
 def own_scores(q: Queries, x: Tokens) -> Float[Array, "heads n"]:
-    """Return the scores of tokens with themselves."""
+    """Scores of the tokens with themselves."""
     return jnp.einsum("hnd,nd->hn", q, x)
 
 
 def equal_size(n: int, size: int) -> int:
-    """Return the size of as many blocks of n tokens of nearly equal size, to pad few tokens."""
+    """Block size that splits n tokens into equal blocks of at most `size`, so that little padding is needed."""
     return math.ceil(n / math.ceil(n / size))
 
 
 def padded(a: Array, size: int) -> Array:
-    """Return an array with zeros appended up to a multiple of `size` rows."""
+    """An array padded with zero rows up to a multiple of `size` rows."""
     return jnp.pad(a, [(0, -a.shape[0] % size)] + [(0, 0)] * (a.ndim - 1))

@@ -1,4 +1,4 @@
-"""Powers of two, for the weights of attention: fewer operations than the exponential of XLA on a CPU."""
+"""Powers of two for attention weights, with fewer operations on a CPU than XLA's exponential."""
 
 import math
 from typing import Any
@@ -8,15 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-LOG2_E = math.log2(math.e)  # e^s is 2^(LOG2_E s)
-DEGREE = {4: 7, 8: 12}  # of the series of 2^f for |f| <= 1/2, by the bytes of a number: below half a last digit
+LOG2_E = math.log2(math.e)  # e^s = 2^(LOG2_E s)
+DEGREE = {4: 7, 8: 12}  # degree of the series of 2^f for |f| <= 1/2, by bytes: error below half a last digit
 
 
 @jax.custom_jvp
 def power_of_two(t: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Return 2^t up to rounding, for t up to 127 in float32 and 1023 in float64.
+    """Compute 2^t up to rounding, for t up to 127 in float32 and up to 1023 in float64.
 
-    What is below the smallest normal number is zero; NaN stays NaN.
+    Results below the smallest normal number are flushed to zero. NaN stays NaN.
     """
     return jax.lax.platform_dependent(t, cpu=_by_exponent, default=jnp.exp2)
 
@@ -28,10 +28,10 @@ def _derivative(at: tuple[Any, ...], along: tuple[Any, ...]) -> tuple[Array, Arr
 
 
 def _by_exponent(t: Array) -> Array:
-    """Return 2^k times the series of 2^f, f = t - k, with the nearest integer k in the exponent of a number."""
+    """Compute 2^t = 2^k 2^f with the nearest integer k in the exponent bits and a series for 2^f, f = t - k."""
     kind = np.finfo(t.dtype)
     integer = np.dtype(f"i{t.dtype.itemsize}")
-    rounder = np.asarray(1.5 * 2.0**kind.nmant, t.dtype)  # numbers of its size are integers, in their last bits
+    rounder = np.asarray(1.5 * 2.0**kind.nmant, t.dtype)  # the sum with it has the rounded integer in its last bits
     t = jnp.maximum(t, kind.minexp - 1)
     k = jax.lax.bitcast_convert_type(t + rounder, integer) - rounder.view(integer)
     f = t - k.astype(np.int32).astype(t.dtype)

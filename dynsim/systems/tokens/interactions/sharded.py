@@ -1,4 +1,4 @@
-"""One flow on many devices: its tokens are distributed over a mesh, and its sums are computed by all of them."""
+"""Attention on several devices: the tokens are distributed over a mesh, and all devices share the sums."""
 
 from typing import Any
 
@@ -18,20 +18,20 @@ from dynsim.systems.tokens.interactions.traffic import Traffic
 
 
 class Sharded(AbstractInteraction):
-    r"""An interaction of tokens that are distributed over the devices of a mesh, n / D consecutive ones on each.
+    r"""An interaction of n tokens distributed over the D devices of a mesh, n / D consecutive tokens on each.
 
-    With `Blocked()`, the tokens go around a ring: in each of D - 1 turns a device adds the sums over the n / D tokens
-    that it holds and passes them on, so that no device ever holds all of them (a reverse pass keeps those of every
-    turn). With `Harmonic()`, every device sums the moments of its own tokens, and these are added up; under a causal
-    mask, those of the devices before it. Elsewhere a state keeps its distribution: `placed` gives the start one, and
-    every step of a solver is taken where the tokens are. With a causal mask the last device has the most pairs.
+    With `Blocked()`, blocks of tokens travel around a ring of devices. In each of D - 1 turns a device adds the sums
+    over the n / D tokens that it holds and passes them on, so no device ever holds all tokens. A reverse pass does
+    keep the tokens of every turn. With `Harmonic()`, every device sums the moments of its own tokens, and these are
+    added up over all devices, or over the preceding devices under a causal mask. Place the initial tokens with
+    `placed`; every step of a solver keeps this distribution. Under a causal mask the last device has the most pairs.
     """
 
     inner: Blocked | Harmonic
     mesh: Mesh = eqx.field(static=True)
 
-    def __init__(self, inner: Any, mesh: Any):  # checked here, in one sentence
-        """Store an interaction that is computed in parts, and a mesh with one axis, as `jax.make_mesh` gives it."""
+    def __init__(self, inner: Any, mesh: Any):  # the types are checked here, with one sentence for each
+        """Store a `Blocked()` or `Harmonic()` interaction and a mesh with one axis, as from `jax.make_mesh`."""
         if not isinstance(inner, Blocked | Harmonic):
             raise ArgumentError("inner", "be `Blocked()` or a `Harmonic()`", f"is a `{type(inner).__name__}`")
         self.inner = inner
@@ -42,24 +42,24 @@ class Sharded(AbstractInteraction):
 
     @property
     def shard(self) -> Shard:
-        """What a device knows of the others."""
+        """The position of a device among the devices of the mesh."""
         return Shard(self.mesh.size, self.mesh.axis_names[0])
 
     def prepared(self, heads: Heads) -> "Sharded":
-        """Return the same with what the interaction of the devices needs to know of the heads."""
+        """The same with the inner interaction prepared for these heads."""
         return Sharded(self.inner.prepared(heads), self.mesh)
 
     def placed(self, x: Tokens) -> Tokens:
-        """Return tokens distributed over the devices of the mesh.
+        """Distribute tokens over the devices of the mesh.
 
         Raises:
-            ValueError: if the devices do not divide the number of tokens.
+            ValueError: if the number of tokens is not divisible by the number of devices.
         """
         self._check(x.shape[0])
         return jax.device_put(jnp.asarray(x), NamedSharding(self.mesh, PartitionSpec(self.shard.axis)))
 
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
-        """Return the output of all heads, each token's on its device."""
+        """Attention output of all heads; each token's output stays on its device."""
         self._check(x.shape[0])
         arrays, rest = eqx.partition((self.inner, heads), eqx.is_array)
         everywhere, split = PartitionSpec(), PartitionSpec(self.shard.axis)
@@ -73,7 +73,7 @@ class Sharded(AbstractInteraction):
         return parts(arrays, jnp.asarray(t, x.dtype), x)
 
     def traffic(self, heads: Heads, x: Tokens) -> Traffic:
-        """Return what each device receives for one field of tokens like `x`, in bytes: computed, not measured."""
+        """Predicted bytes that each device receives for one vector field of tokens like `x`."""
         self._check(x.shape[0])
         return self.inner.traffic(heads, x, self.shard)
 

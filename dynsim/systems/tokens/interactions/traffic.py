@@ -1,4 +1,4 @@
-"""Bytes that devices exchange: by a count, and as the collective operations of a compiled program say."""
+"""Bytes exchanged between devices, predicted by a formula or read from the text of a compiled program."""
 
 import math
 import re
@@ -20,10 +20,10 @@ _TURNS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
 class Traffic(NamedTuple):
-    """The sizes in bytes of what the collective operations of a program give to each device.
+    """Bytes that the collective operations of a program deliver to each device.
 
-    `passed` is received from the neighbour in a ring; `reduced` are the sums and maxima over all devices; `gathered`
-    are the parts of all devices, one's own among them.
+    `passed` is received from the neighbour in a ring, `reduced` comes from sums and maxima over all devices, and
+    `gathered` counts the parts of all devices, including the device's own.
     """
 
     passed: int = 0
@@ -34,17 +34,17 @@ class Traffic(NamedTuple):
     __str__ = report
 
     def sent(self, devices: int) -> float:
-        """Return the bytes that each of the devices sends, if sums and gatherings use rings, as for large arrays."""
+        """Bytes sent by each device, assuming ring algorithms for sums and gathers, as used for large arrays."""
         return self.passed + (2 * self.reduced + self.gathered) * (devices - 1) / devices
 
 
 def measured_traffic(program: str) -> Traffic:
-    """Return the traffic of a compiled program from its text, `jitted.lower(...).compile().as_text()`, on a CPU.
+    """Count the bytes that a compiled CPU program exchanges, from its text `jitted.lower(...).compile().as_text()`.
 
-    Operations in a loop count as often as its known number of turns; of two branches, both count.
+    Operations in a loop are multiplied by its known trip count. Both branches of a conditional are counted.
 
     Raises:
-        ValueError: for other collective operations, or some in a loop whose number of turns the program leaves open.
+        ValueError: for other collective operations, or for one in a loop with an unknown trip count.
     """
     found, called, entry = _read(program)
     total = [0.0, 0.0, 0.0]
@@ -63,7 +63,7 @@ def measured_traffic(program: str) -> Traffic:
 
 
 def _read(program: str) -> tuple[dict[str, list], dict[str, list], str]:
-    """Return the collective operations of each computation, the computations that it calls, and the entry's name."""
+    """Parse the collective operations of each computation, the computations it calls, and the entry's name."""
     found: dict[str, list[tuple[int, int]]] = {}
     called: dict[str, list[tuple[str, float]]] = {}
     here = entry = ""
@@ -92,7 +92,7 @@ def _read(program: str) -> tuple[dict[str, list], dict[str, list], str]:
 
 
 def _size(shapes: str) -> int:
-    """Return the bytes of the arrays of a result such as `(f32[3,4]{1,0}, f32[])`."""
+    """Bytes of the arrays in a result type such as `(f32[3,4]{1,0}, f32[])`."""
     width = lambda name: 1 if name == "pred" else jnp.dtype(_TYPES[name]).itemsize
     return sum(
         width(name) * math.prod(map(int, filter(None, axes.split(",")))) for name, axes in _SHAPE.findall(shapes)

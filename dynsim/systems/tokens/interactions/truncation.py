@@ -1,10 +1,11 @@
-r"""How many harmonics $e^{v \cdot x}$ needs for a tolerance, with a proved bound of what is left out.
+r"""Number of harmonics that $e^{v \cdot x}$ needs for a tolerance, with a proved truncation bound.
 
 On the circle $e^{r\cos\theta} = I_0(r) + 2 \sum_k I_k(r) \cos k\theta$, on the sphere
-$e^{r\cos\theta} = \sum_l (2l + 1)\, i_l(r) P_l(\cos\theta)$ with $i_l(r) = \sqrt{\pi / 2r}\, I_{l + 1/2}(r)$. Since
-cosines and Legendre polynomials are at most one, the terms beyond the degree L change the kernel by at most the sum of
-their coefficients; relative to the largest value $e^r$ that sum grows with r (its derivative is, up to a positive
-factor, $I_L - I_{L+1}$ or $i_L - i_{L+1}$), so that the largest r decides. Each coefficient is bounded by a product of
+$e^{r\cos\theta} = \sum_l (2l + 1)\, i_l(r) P_l(\cos\theta)$ with $i_l(r) = \sqrt{\pi / 2r}\, I_{l + 1/2}(r)$.
+Cosines and Legendre polynomials are at most one, so truncating beyond the degree L changes the kernel by at most the
+sum of the remaining coefficients. Relative to the largest value $e^r$ of the kernel, this sum grows with r, because
+its derivative is, up to a positive factor, $I_L - I_{L+1}$ or $i_L - i_{L+1}$. The largest r is therefore the worst
+case. Each coefficient is bounded by a product of the ratios
 $I_{\nu+1}(r) / I_\nu(r) \le r / (\nu + 1/2 + \sqrt{(\nu + 1/2)^2 + r^2})$, for $\nu \ge -1/2$.
 
 Source of the bound on the ratios: D. E. Amos, Computation of modified Bessel functions and their ratios, Math. Comp. 28
@@ -17,18 +18,18 @@ import numpy as np
 
 
 def left_out(dimension: int, reach: float, most: int) -> np.ndarray:
-    """Return for each degree up to `most` a bound of |kernel - truncated kernel| / e^r, for all r up to `reach`.
+    """Bound |kernel - truncated kernel| / e^r for each degree up to `most`, uniformly in r up to `reach`.
 
     Args:
         dimension: 2 for the circle, 3 for the sphere.
-        reach: the largest r, the largest norm of a query.
+        reach: the largest r, which is the largest norm of a query.
         most: the largest degree.
     """
     r, half = float(reach), (dimension - 2) / 2
     if r == 0:
         return np.zeros(most + 1)
     if r > max(most, 16) ** 2:
-        return np.ones(most + 1)  # all coefficients together; far more degrees are needed
+        return np.ones(most + 1)  # more degrees than `most` are needed; this bounds the sum of all coefficients
     orders = np.arange(2 * most + 64 + math.ceil(r)) + half
     ratios = r / (orders + 0.5 + np.sqrt((orders + 0.5) ** 2 + r**2))
     import scipy.special
@@ -37,7 +38,7 @@ def left_out(dimension: int, reach: float, most: int) -> np.ndarray:
     sizes = first * np.concatenate([[1.0], np.cumprod(ratios)])
     degrees = np.arange(len(sizes))
     terms = (2.0 if dimension == 2 else 2.0 * degrees + 1) * sizes
-    # the ratios of terms decrease, and beyond the last one they are at most this
+    # The ratios of successive terms decrease, so a geometric series bounds the terms beyond the last one.
     last = ratios[-1] * (1.0 if dimension == 2 else (2 * degrees[-1] + 3) / (2 * degrees[-1] + 1))
     beyond = terms[-1] * last / (1 - last)
     tails = np.cumsum(terms[::-1])[::-1]
@@ -45,9 +46,9 @@ def left_out(dimension: int, reach: float, most: int) -> np.ndarray:
 
 
 def degree_for(dimension: int, reach: float, tolerance: float, most: int) -> int:
-    """Return the least degree whose truncation changes the kernel by at most `tolerance` times e^r; -1 if above `most`.
+    """Smallest degree whose truncation error is at most `tolerance` times e^r, or -1 if it exceeds `most`.
 
-    It is about sqrt(2 r ln(1 / tolerance)) for large r.
+    For large r the degree is about sqrt(2 r ln(1 / tolerance)).
     """
     enough = np.flatnonzero(left_out(dimension, reach, most) <= tolerance)
     return int(enough[0]) if enough.size else -1
