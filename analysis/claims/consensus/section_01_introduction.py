@@ -11,7 +11,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, agrees, holds
 from analysis.tokens.consensus import diameter, min_inner_product, misalignment
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 
 D = 3
@@ -63,7 +62,7 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
     note="E does not depend on the signs of tokens and vanishes for tokens y and -y; its sum is read from i = 1, since "
     "there is no y_0; no control: the corrected claim is measured by the same function",
 )
-def misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegrator) -> Trial:
+def misalignment_vanishes_at_consensus_only(key: Key) -> Trial:
     """E of (25) becomes zero only when all tokens are located at the same configuration."""
     return _misalignment_trial(key, False, True)
 
@@ -71,7 +70,7 @@ def misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegr
 @claim(
     "consensus/equation-25/corrected", CONSENSUS.at("Section 7.4", "(25)"), variant="corrected", evidence="certified"
 )
-def signed_misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegrator) -> Trial:
+def signed_misalignment_vanishes_at_consensus_only(key: Key) -> Trial:
     """E without the absolute value is zero only when all tokens coincide. Changed: the absolute value is dropped."""
     trials = [_misalignment_trial(key, True, opposite) for opposite in (True, False)]
     return Trial(
@@ -83,6 +82,6 @@ def signed_misalignment_vanishes_at_consensus_only(key: Key, integrator: Abstrac
 
 
 @signed_misalignment_vanishes_at_consensus_only.with_control
-def signed_misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegrator) -> Trial:
+def signed_misalignment_vanishes_at_consensus_only(key: Key) -> Trial:
     """With the absolute value, for tokens y and -y."""
     return _misalignment_trial(key, False, True)

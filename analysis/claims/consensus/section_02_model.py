@@ -30,7 +30,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.exact import Exact
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.base import FunctionFlow
@@ -98,13 +97,13 @@ def _shipped_projection(W: Exact, y: Exact, norm: Fraction, X: Exact) -> tuple[M
 
 
 @claim("consensus/equation-3", CONSENSUS.at("Section 2.1", "(3)"), evidence="certified", num_trials=8)
-def tangent_map_of_the_projection(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tangent_map_of_the_projection(key: Key) -> Trial:
     """T_x pi_W X = |x|_W^{-1} (I - x x^T W |x|_W^{-2}) X for x != 0, and T_y E_W = {Y : y^T W Y = 0}."""
     return _tangent_map_trial(key, "W")
 
 
 @tangent_map_of_the_projection.with_control
-def tangent_map_of_the_projection(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tangent_map_of_the_projection(key: Key) -> Trial:
     """I in place of W inside the bracket."""
     return _tangent_map_trial(key, "I")
 
@@ -166,7 +165,7 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
     note="(4) and (5) normalise by D_jj, j being the index of the key, but (6) by D_ii, i being that of the query; all "
     "that follows uses (6); no control: the corrected claim is measured by the same function",
 )
-def matrix_form_is_the_layer(key: Key, integrator: AbstractIntegrator) -> Trial:
+def matrix_form_is_the_layer(key: Key) -> Trial:
     """For all weight matrices and tokens, y(k+1) = pi_W(y + sum_h W_h V_h y D_h exp(y^T K_h^T Q_h y)), (5), is (6).
 
     D is the diagonal matrix defined below (4), one for each head.
@@ -181,13 +180,13 @@ def matrix_form_is_the_layer(key: Key, integrator: AbstractIntegrator) -> Trial:
     evidence="certified",
     num_trials=8,
 )
-def matrix_form_with_the_diagonal_on_the_right(key: Key, integrator: AbstractIntegrator) -> Trial:
+def matrix_form_with_the_diagonal_on_the_right(key: Key) -> Trial:
     """y(k+1) = pi_W(y + sum_h W_h V_h y exp(y^T K_h^T Q_h y) D_h) is (6). Changed: D_h multiplies from the right."""
     return _matrix_form_trial(key, "right")
 
 
 @matrix_form_with_the_diagonal_on_the_right.with_control
-def matrix_form_with_the_diagonal_on_the_right(key: Key, integrator: AbstractIntegrator) -> Trial:
+def matrix_form_with_the_diagonal_on_the_right(key: Key) -> Trial:
     """D multiplying from the left, as printed."""
     return _matrix_form_trial(key, "left")
 
@@ -230,7 +229,7 @@ def _size(key: Key) -> int:
 
 
 @claim("consensus/equation-7-tangency", CONSENSUS.at("Section 2.3", "(7)"), evidence="certified", num_trials=8)
-def flow_is_tangent(key: Key, integrator: AbstractIntegrator) -> Trial:
+def flow_is_tangent(key: Key) -> Trial:
     """The right-hand side of (7) is tangent to (E_W)^l at each of its points: y_i^T W Y_i = 0.
 
     It is so for any weights alpha, so that rational numbers may replace the exponentials.
@@ -239,6 +238,6 @@ def flow_is_tangent(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @flow_is_tangent.with_control
-def flow_is_tangent(key: Key, integrator: AbstractIntegrator) -> Trial:
+def flow_is_tangent(key: Key) -> Trial:
     """The tangent projection of the sphere."""
     return _tangency_trial(key, N, "I")

@@ -30,7 +30,7 @@ MEMBERS = 59
     num_trials=8,
     note="no control: the statement has no hypothesis to drop; almost every initial position is its positive case",
 )
-def every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
+def every_start_reaches_consensus(key: Key) -> Trial:
     """For P = I the tokens converge to a consensus equilibrium from every initial position.
 
     The initial position tried is an antipodal pair of rational unit vectors, at which the field is exactly zero for any

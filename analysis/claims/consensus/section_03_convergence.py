@@ -162,7 +162,7 @@ def trajectories_converge_to_an_equilibrium(key: Key, integrator: AbstractIntegr
     note="no control: at an equilibrium the right-hand side is zero for every constant; the corrected inequality, "
     "measured at tokens that approach such a point, is its positive case",
 )
-def printed_lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_lojasiewicz_inequality(key: Key) -> Trial:
     """There is lambda > 0 with |V_P| <= lambda |grad V_P| on all of (E_P)^l.
 
     Evaluated for P = I at rational consensus points.
@@ -231,7 +231,7 @@ def _lojasiewicz_trial(key: Key, n: int, ahead: int, printed: bool) -> Trial:
     variant="corrected",
     num_trials=12,
 )
-def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
+def lojasiewicz_inequality(key: Key) -> Trial:
     """Near an equilibrium with value V*, |V_P - V*|^theta <= lambda |grad V_P| with some theta in [1/2, 1).
 
     Added: the value V* at the equilibrium and the exponent. Measured at consensus points and antipodal splits with
@@ -242,6 +242,6 @@ def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @lojasiewicz_inequality.with_control
-def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
+def lojasiewicz_inequality(key: Key) -> Trial:
     """V in place of V - V*, as printed."""
     return _lojasiewicz_trial(key, N, N, True)

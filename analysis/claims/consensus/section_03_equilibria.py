@@ -101,7 +101,7 @@ def _searched(flow: TokenFlow, key: Key, U: np.ndarray) -> list[Equilibrium]:
     "constructed here (regular polygons, antipodal splits), a complete list being unknown; by rotation symmetry no "
     "single equilibrium is asymptotically stable anyway",
 )
-def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_equilibria_are_unstable(key: Key) -> Trial:
     """For P = I no equilibrium of (8) other than a consensus equilibrium is asymptotically stable.
 
     Read: the linearisation has an eigenvalue with positive real part, which excludes stability.
@@ -112,7 +112,7 @@ def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> T
 
 
 @other_equilibria_are_unstable.with_control
-def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_equilibria_are_unstable(key: Key) -> Trial:
     """The value matrix diag(1, 1/2, 1/2), for which the split along its first axis is attracting."""
     name = "two against two"
     return _instability_trial(key, name, configurations()[name], HALVED)
@@ -190,7 +190,7 @@ def _hessian_trial(key: Key, exponent: int) -> Trial:
     evidence="certified",
     num_trials=6,
 )
-def other_equilibria_are_unstable_on_spheres(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_equilibria_are_unstable_on_spheres(key: Key) -> Trial:
     """For P = I, on spheres of two or more dimensions, no equilibrium other than consensus is asymptotically stable.
 
     Added: the sphere has n >= 2 dimensions. Off consensus, the sum over an orthonormal basis g of R^(n+1) of the
@@ -201,7 +201,7 @@ def other_equilibria_are_unstable_on_spheres(key: Key, integrator: AbstractInteg
 
 
 @other_equilibria_are_unstable_on_spheres.with_control
-def other_equilibria_are_unstable_on_spheres(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_equilibria_are_unstable_on_spheres(key: Key) -> Trial:
     """The formula with the square of 2 + c."""
     return _hessian_trial(key, 2)
 
@@ -214,7 +214,7 @@ def other_equilibria_are_unstable_on_spheres(key: Key, integrator: AbstractInteg
     note="no control: there are other equilibria in every neighbourhood, whatever the data; the claim on the set is "
     "its positive case",
 )
-def consensus_point_is_asymptotically_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def consensus_point_is_asymptotically_stable(key: Key) -> Trial:
     """For P = I each consensus equilibrium y, as a single point of (S^n)^l, is asymptotically stable.
 
     Then every initial point in a neighbourhood of y would converge to y. The initial point tried is another consensus

@@ -85,7 +85,7 @@ def _bounds_trial(key: Key, *, causal: bool, all_pairs: bool = True, share: floa
     note="for the full attention of Section 4; for the causal weights of Sections 5 and 6 only for j <= i (`/causal`); "
     "c_1 is attained up to the factor l / (l - 1) at most, c_2 never: the weights are at most 1 / sqrt(d)",
 )
-def weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
+def weights_are_bounded(key: Key) -> Trial:
     """If |P_h(t)| <= b then c_1 <= alpha_ij <= c_2 for all i and j, with c_1 = e^{-2 K^2 b} / (l sqrt d) and
     c_2 = e^{2 K^2 b}, K being the longest semi-axis of E_W.
 
@@ -95,19 +95,19 @@ def weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @weights_are_bounded.with_control
-def weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
+def weights_are_bounded(key: Key) -> Trial:
     """Three quarters of the exponent."""
     return _bounds_trial(key, causal=False, share=0.75)
 
 
 @claim("consensus/lemma-4.1/causal", CONSENSUS.at("Lemma 4.1"), variant="reading", num_trials=8)
-def causal_weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_weights_are_bounded(key: Key) -> Trial:
     """Read for the causal weights: c_1 <= alpha_ij <= c_2 for j <= i; the other weights are zero."""
     return _bounds_trial(key, causal=True, all_pairs=False)
 
 
 @causal_weights_are_bounded.with_control
-def causal_weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_weights_are_bounded(key: Key) -> Trial:
     """The bounds for all i and j, as in the lemma, although alpha_ij = 0 for j > i."""
     return _bounds_trial(key, causal=True)
 

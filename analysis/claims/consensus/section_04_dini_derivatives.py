@@ -54,7 +54,7 @@ def _definition_trial(key: Key, towards_t: bool) -> Trial:
     note="depends on `tau -> t^+`, printed where `tau -> 0^+` is meant; no control: the corrected definition is "
     "measured by the same function",
 )
-def printed_dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_dini_derivative(key: Key) -> Trial:
     """The upper Dini derivative is limsup_{tau -> t^+} (f(t + tau) - f(t)) / tau.
 
     Where f is differentiable it is the right derivative.
@@ -69,13 +69,13 @@ def printed_dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
     evidence="certified",
     num_trials=8,
 )
-def dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
+def dini_derivative(key: Key) -> Trial:
     """The upper Dini derivative is limsup_{tau -> 0^+} (f(t + tau) - f(t)) / tau. Changed: the limit of tau."""
     return _definition_trial(key, towards_t=False)
 
 
 @dini_derivative.with_control
-def dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
+def dini_derivative(key: Key) -> Trial:
     """The limit tau -> t^+."""
     return _definition_trial(key, towards_t=True)
 
@@ -148,7 +148,7 @@ def _danskin_trial(key: Key, active_only: bool) -> Trial:
     "derivative are continuous in (i, t); the finite family of the tokens, for which the paper uses it, meets them. "
     "Without them it fails (`/infinite-family`). Tried on four parabolas, and on an interval of them",
 )
-def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
+def danskin(key: Key) -> Trial:
     """For a family of C^1 functions f_i the upper Dini derivative of max_i f_i is the largest derivative of an active
     f_i.
     """
@@ -156,7 +156,7 @@ def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @danskin.with_control
-def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
+def danskin(key: Key) -> Trial:
     """The largest derivative over all f_i, active or not."""
     return _danskin_trial(key, active_only=False)
 
@@ -170,7 +170,7 @@ def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
     note="the family is printed without a word on I: read for any I for which the maximum exists at all times; no "
     "control: the compact family is its positive case",
 )
-def danskin_for_infinite_families(key: Key, integrator: AbstractIntegrator) -> Trial:
+def danskin_for_infinite_families(key: Key) -> Trial:
     """Read for any family whose maximum is attained: the Dini derivative is the largest derivative of an active f_i.
 
     Evaluated for f_0 = 0 and f_i(t) = 4 t - 1/i - i t^2, i >= 1, at t = 0.
@@ -228,7 +228,7 @@ def _barbalat_trial(key: Key) -> Trial:
     note="P = 0; the Dini derivative jumps when the active index changes; no control: the corrected "
     "claim is its positive case",
 )
-def dini_derivative_is_uniformly_continuous(key: Key, integrator: AbstractIntegrator) -> Trial:
+def dini_derivative_is_uniformly_continuous(key: Key) -> Trial:
     """The upper Dini derivative of V of (13) along solutions of (11) is uniformly continuous on [0, oo[.
 
     The solution passes through a state in which two tokens attain the least v^T y with different derivatives.

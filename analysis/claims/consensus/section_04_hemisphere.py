@@ -179,7 +179,7 @@ def _angle(p: int, q: int) -> Exact:
     note="two tokens on the circle, P a multiple of I: their bisector is invariant by symmetry; no control: that the "
     "domain contains the hemisphere is its positive case",
 )
-def domain_is_exactly_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
+def domain_is_exactly_the_hemisphere(key: Key) -> Trial:
     """The domain of attraction of the consensus set of the hemisphere of v is exactly the open hemisphere.
 
     Evaluated for two tokens at the angles m + s and m - s from v with m + s > 90 degrees, both less than 90 degrees

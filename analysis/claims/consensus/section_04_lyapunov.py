@@ -22,7 +22,6 @@ from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate
 from analysis.tokens.hemispheres import margin_along
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 
 TIME = 0.7
@@ -90,7 +89,7 @@ def _dini_trial(key: Key, *, below: bool = False) -> Trial:
 
 
 @claim("consensus/theorem-4.1-dini-sign", CONSENSUS.at("Theorem 4.1, proof", "(13)"), num_trials=32)
-def dini_derivative_is_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
+def dini_derivative_is_negative(key: Key) -> Trial:
     """On the hemisphere V of (13) has a Dini derivative <= 0 along (11), and 0 only at consensus.
 
     Read: off consensus it is at most minus the sum over h and j of alpha_ij v^T y_i (1 - y_i^T W y_j), for one of the
@@ -100,7 +99,7 @@ def dini_derivative_is_negative(key: Key, integrator: AbstractIntegrator) -> Tri
 
 
 @dini_derivative_is_negative.with_control
-def dini_derivative_is_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
+def dini_derivative_is_negative(key: Key) -> Trial:
     """Tokens just outside of the hemisphere, v^T y < 0."""
     return _dini_trial(key, below=True)
 
@@ -134,7 +133,7 @@ def _values_at_consensus(key: Key) -> Trial:
     note="a strict Lyapunov function for a set is constant and minimal on the set; no control: the weaker reading is "
     "its positive case",
 )
-def potential_is_a_strict_lyapunov_function(key: Key, integrator: AbstractIntegrator) -> Trial:
+def potential_is_a_strict_lyapunov_function(key: Key) -> Trial:
     """V of (13) is a strict Lyapunov function for the consensus set of the hemisphere: equal to its minimum on the set,
     larger off it, and decreasing off it.
     """
@@ -147,12 +146,12 @@ def potential_is_a_strict_lyapunov_function(key: Key, integrator: AbstractIntegr
     variant="reading",
     same_trial_as="consensus/theorem-4.1-dini-sign",
 )
-def potential_decreases_off_the_set(key: Key, integrator: AbstractIntegrator) -> Trial:
+def potential_decreases_off_the_set(key: Key) -> Trial:
     """Read: V decreases strictly along every trajectory off the consensus set; it need not be constant on the set."""
     return _dini_trial(key)
 
 
 @potential_decreases_off_the_set.with_control
-def potential_decreases_off_the_set(key: Key, integrator: AbstractIntegrator) -> Trial:
+def potential_decreases_off_the_set(key: Key) -> Trial:
     """Tokens just outside of the hemisphere, v^T y < 0."""
     return _dini_trial(key, below=True)

@@ -91,7 +91,7 @@ def _opposite_trial(key: Key) -> Trial:
     note="refuted on an open set of initial conditions, not only on a null set: tokens near v and -v stay there; no "
     "control: the special case U = I is its positive case, and its control the same refutation by simulation",
 )
-def tokens_converge_whatever_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_converge_whatever_the_value(key: Key) -> Trial:
     """All tokens converge to each other, also outside the hemispheres of Theorem 6.1 for its value matrices.
 
     Read: from almost every initial condition, for U symmetric with a simple positive top eigenvalue. Evaluated for an
@@ -230,7 +230,7 @@ def _barrier_trial(key: Key) -> Trial:
     "consensus; refuted where v is the top eigenvector of the sum, but not of every U_h; no control: the corrected "
     "claim is its positive case",
 )
-def theorem_for_the_sum_of_the_values(key: Key, integrator: AbstractIntegrator) -> Trial:
+def theorem_for_the_sum_of_the_values(key: Key) -> Trial:
     """Theorem 6.1 holds for several heads.
 
     Read: if all U_h are symmetric and the top eigenvalue of their sum is simple and positive, of v, then every solution

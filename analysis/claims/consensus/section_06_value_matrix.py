@@ -244,7 +244,7 @@ def _equilibria_trial(key: Key, lowest: int) -> Trial:
     note="fails only for b < 0, which the theorem does not need; no control: the corrected claim is measured by the "
     "same function",
 )
-def ends_are_the_only_equilibria(key: Key, integrator: AbstractIntegrator) -> Trial:
+def ends_are_the_only_equilibria(key: Key) -> Trial:
     """For e = 0 and lambda > 0 the only equilibria of (23) in [-1, 1] are b_i = 1 and b_i = -1."""
     return _equilibria_trial(key, -1)
 
@@ -256,12 +256,12 @@ def ends_are_the_only_equilibria(key: Key, integrator: AbstractIntegrator) -> Tr
     evidence="certified",
     num_trials=8,
 )
-def top_is_the_only_equilibrium_in_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
+def top_is_the_only_equilibrium_in_the_hemisphere(key: Key) -> Trial:
     """For e = 0 and lambda > 0 the only equilibrium of (23) in [0, 1] is b_i = 1. Changed: the interval."""
     return _equilibria_trial(key, 0)
 
 
 @top_is_the_only_equilibrium_in_the_hemisphere.with_control
-def top_is_the_only_equilibrium_in_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
+def top_is_the_only_equilibrium_in_the_hemisphere(key: Key) -> Trial:
     """The interval extended below 0, down to -1."""
     return _equilibria_trial(key, -1)

@@ -20,7 +20,6 @@ from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.systems.tokens.flow import ProjectedValueFlow, causal_identity_flow, causal_symmetric_flow
 
@@ -84,7 +83,7 @@ def _cascade_trial(key: Key, first: int) -> Trial:
     num_trials=16,
     note="in (19) the printed second sum lacks the sum over heads; the weight without head index is read as that sum",
 )
-def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
+def cascade_is_rewritten(key: Key) -> Trial:
     """With e_j = y_j - y_1 the equation of token i in (15) is (18), and a_i = y_1^T y_i satisfies (19).
 
     Read: in the second sum of (19) the weight without head index is the sum over heads. For any weights and tokens.
@@ -93,7 +92,7 @@ def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @cascade_is_rewritten.with_control
-def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
+def cascade_is_rewritten(key: Key) -> Trial:
     """The second sums from j = 3."""
     return _cascade_trial(key, 3)
 
@@ -159,13 +158,13 @@ def _second_form(y: Exact, P: Exact, U: Exact) -> np.ndarray:
     num_trials=16,
     note="the remark's conclusion from Theorem 5.1 is subject to `theorem-5.1-domain`",
 )
-def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Trial:
+def coordinates_turn_20_into_15(key: Key) -> Trial:
     """For U invertible and W = U^T U, z = U y takes (20) to (15) with one head and beta(t, z) = alpha(t, U^{-1} z)."""
     return _coordinates_trial(key, True)
 
 
 @coordinates_turn_20_into_15.with_control
-def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Trial:
+def coordinates_turn_20_into_15(key: Key) -> Trial:
     """The coordinates z = y."""
     return _coordinates_trial(key, False)
 
@@ -203,7 +202,7 @@ def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     note="it maps onto the tangent space, but does not fix tangent vectors unless U = I; the remark needs no more; no "
     "control: the corrected claim is measured by the same function",
 )
-def new_projection_is_one(key: Key, integrator: AbstractIntegrator) -> Trial:
+def new_projection_is_one(key: Key) -> Trial:
     """For U invertible, W = U^T U and y in E_W, Pi_W = U^{-1} (I - U y y^T U^T) is a projection to T_y E_W.
 
     Read: a linear map onto the tangent space that fixes tangent vectors.
@@ -218,13 +217,13 @@ def new_projection_is_one(key: Key, integrator: AbstractIntegrator) -> Trial:
     evidence="certified",
     num_trials=16,
 )
-def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
+def new_projection_after_the_value(key: Key) -> Trial:
     """U^{-1} (I - U y y^T U^T) U is a projection to T_y E_W. Added: the factor U, with which (20) applies it."""
     return _projection_trial(key, "after the value")
 
 
 @new_projection_after_the_value.with_control
-def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
+def new_projection_after_the_value(key: Key) -> Trial:
     """Without the factor U."""
     return _projection_trial(key, "printed")
 
@@ -236,13 +235,13 @@ def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> 
     evidence="certified",
     num_trials=16,
 )
-def new_projection_has_tangent_images(key: Key, integrator: AbstractIntegrator) -> Trial:
+def new_projection_has_tangent_images(key: Key) -> Trial:
     """Read: Pi_W maps R^d onto the tangent space; it need not be idempotent."""
     return _projection_trial(key, "printed", idempotent=False)
 
 
 @new_projection_has_tangent_images.with_control
-def new_projection_has_tangent_images(key: Key, integrator: AbstractIntegrator) -> Trial:
+def new_projection_has_tangent_images(key: Key) -> Trial:
     """The projection of the sphere, I - y y^T."""
     return _projection_trial(key, "sphere", idempotent=False)
 
@@ -307,12 +306,12 @@ def _printed_slopes(x: np.ndarray, P: np.ndarray, U: np.ndarray, v: np.ndarray, 
     num_trials=16,
     note="with c_2 = exp(2 K^2 b) >= 1 of Lemma 4.1; c_2 = 1 already bounds the causal weights",
 )
-def top_coordinate_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
+def top_coordinate_is_rewritten(key: Key) -> Trial:
     """b_i = v^T y_i satisfies (23) under (21), and |g(t, e)| <= C_2 sum_{j<i} |e_j| with C_2 = c_2 (lambda + |U|)."""
     return _symmetric_cascade_trial(key, 1)
 
 
 @top_coordinate_is_rewritten.with_control
-def top_coordinate_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
+def top_coordinate_is_rewritten(key: Key) -> Trial:
     """The second term of g with the opposite sign."""
     return _symmetric_cascade_trial(key, -1)

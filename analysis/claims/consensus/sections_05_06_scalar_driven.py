@@ -249,7 +249,7 @@ def _equator_trial(key: Key) -> Trial:
     note="refuted on the invariant equator v^T y = 0; that an equilibrium attracts itself is not counted; no control: "
     "the corrected claim is its positive case, and its control the same refutation by simulation",
 )
-def lower_eigenvectors_attract_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
+def lower_eigenvectors_attract_nothing(key: Key) -> Trial:
     """A unit eigenvector y* of an eigenvalue below the top one is unstable for (22), with empty domain of attraction.
 
     Read: no solution other than y* itself converges to y*. The second of three eigenvectors attracts half of the great

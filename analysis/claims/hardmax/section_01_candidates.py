@@ -21,7 +21,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, FIGURE_2
 
@@ -41,7 +40,7 @@ def _projections(body: Polytope, A: Exact) -> list[np.ndarray]:
     "that does not contain the origin, whose point nearest to the origin is the midpoint of an edge; "
     "no control: the corrected claim is the positive case",
 )
-def every_projection_is_a_candidate(key: Key, integrator: AbstractIntegrator) -> Trial:
+def every_projection_is_a_candidate(key: Key) -> Trial:
     """S consists of the vertices of K and of the projections of the origin onto its faces: each belongs to S."""
     run = certified_run(Case(matrix([[4, 0], [0, 4], [3, 3]]), identity(2), rational("alpha", ALPHA)))
     if isinstance(run, Trial):
@@ -96,7 +95,7 @@ def _supporting(key: Key, *, required: bool) -> Measures:
     "same side; a vertex is the projection onto itself as a face. One case of each trial has projections that the "
     "condition excludes",
 )
-def supporting_projections_are_the_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def supporting_projections_are_the_candidates(key: Key) -> Trial:
     """S consists of the projections p of the origin onto faces of K for which K lies in {x : <A p, x> <= <A p, p>}."""
     a, b, c, d = jax.random.split(key, 4)
     name, given = hard_case(d, *FACES)
@@ -104,7 +103,7 @@ def supporting_projections_are_the_candidates(key: Key, integrator: AbstractInte
 
 
 @supporting_projections_are_the_candidates.with_control
-def supporting_projections_are_the_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def supporting_projections_are_the_candidates(key: Key) -> Trial:
     """Without the added condition, where the origin is outside K."""
     a, b = jax.random.split(key)
     return certified_trial({"arc": arc(a)}, _supporting(b, required=False))
@@ -130,7 +129,7 @@ def _others(run: CertifiedRun) -> Exact:
     "K have the same S: here both contain the midpoints of all edges and the origin; "
     "no control: the reading is the positive case",
 )
-def rows_differ_in_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rows_differ_in_candidates(key: Key) -> Trial:
     """Two sets of tokens with the same leaders and the same K, rows (C) and (D) of Figure 2, differ in S of (4.1)."""
     first, second = _row("C"), _row("D")
     if isinstance(first, Trial) or isinstance(second, Trial):
@@ -186,7 +185,7 @@ def _attained_trial(key: Key, *, on_axes: bool) -> Trial:
     variant="reading",
     note="read: the cluster set is the set of limits of the tokens, which is not determined by K alone",
 )
-def rows_differ_in_limits(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rows_differ_in_limits(key: Key) -> Trial:
     """With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and two further
     points in the other, which are projections of the origin onto faces of K.
     """
@@ -194,6 +193,6 @@ def rows_differ_in_limits(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @rows_differ_in_limits.with_control
-def rows_differ_in_limits(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rows_differ_in_limits(key: Key) -> Trial:
     """The two tokens at a distance of 1/50 from the axes."""
     return _attained_trial(key, on_axes=False)

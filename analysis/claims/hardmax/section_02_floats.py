@@ -12,7 +12,6 @@ from analysis.claims.rational_instances import integers, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.simulation.hardmax import CertainLayers, iterate_hardmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
@@ -166,7 +165,7 @@ def _floats_trial(key: Key, names: tuple[str, ...], *, certain: bool) -> Trial:
     note="what is simulated in floats rests on this; in runs that collapse, in which errors grow in each layer, and in "
     "which the first layer rounds; compared with fractions from the same binary numbers",
 )
-def certain_layers_are_those_of_exact_arithmetic(key: Key, integrator: AbstractIntegrator) -> Trial:
+def certain_layers_are_those_of_exact_arithmetic(key: Key) -> Trial:
     """In floats the follower sets of (1.1) are those of exact arithmetic in all layers that `iterate_hardmax` calls
     certain, and the distance of every token from its exact value is at most the bound of its error.
 
@@ -176,6 +175,6 @@ def certain_layers_are_those_of_exact_arithmetic(key: Key, integrator: AbstractI
 
 
 @certain_layers_are_those_of_exact_arithmetic.with_control
-def certain_layers_are_those_of_exact_arithmetic(key: Key, integrator: AbstractIntegrator) -> Trial:
+def certain_layers_are_those_of_exact_arithmetic(key: Key) -> Trial:
     """In all layers, certain or not, of a run in which tokens become equal in floats."""
     return _floats_trial(key, ("collapse",), certain=False)

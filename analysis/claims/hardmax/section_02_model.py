@@ -14,7 +14,6 @@ from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.simulation.hardmax import iterate_hardmax
 from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax
@@ -143,7 +142,7 @@ def _least_gap(x: Exact, A: Exact) -> float:
 
 
 @claim("hardmax/equation-2.5", HARDMAX.at("Section 2.2", "(2.2)-(2.5)"), evidence="certified", num_trials=16)
-def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> Trial:
+def layer_is_normalised_attention(key: Key) -> Trial:
     """For A symmetric positive definite, V = alpha I, alpha > 0 and any tokens, the attention sublayer (2.2), (2.3)
     followed by the normalisation (2.4) is (2.5) in both its forms, which is (1.1).
 
@@ -155,7 +154,7 @@ def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> T
 
 
 @layer_is_normalised_attention.with_control
-def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> Trial:
+def layer_is_normalised_attention(key: Key) -> Trial:
     """Without the normalisation (2.4)."""
     return _layer_trial(key, False)
 
@@ -217,7 +216,7 @@ def _fixed_trial(given: Case, metric: Exact, step: ExactHardmaxMap, *, outside: 
     "<A z_i, z_j> may be larger for another token than for z_i itself; no control: both repairs are measured by the "
     "same function",
 )
-def unit_tokens_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+def unit_tokens_stay(key: Key) -> Trial:
     """For every symmetric positive definite A, alpha > 0 and tokens on the unit sphere of R^d, all tokens remain fixed
     for all times if the projection to that sphere replaces (2.4).
 
@@ -237,14 +236,14 @@ def unit_tokens_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
     evidence="certified",
     num_trials=16,
 )
-def unit_tokens_stay_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
+def unit_tokens_stay_for_the_identity(key: Key) -> Trial:
     """For A = I, alpha > 0 and tokens on the unit sphere all tokens remain fixed. Added: A = I."""
     given = _on_sphere(key).with_identity
     return _fixed_trial(given, given.attention, given.map)
 
 
 @unit_tokens_stay_for_the_identity.with_control
-def unit_tokens_stay_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
+def unit_tokens_stay_for_the_identity(key: Key) -> Trial:
     """A token outside the sphere besides those on it, near the first one."""
     given = _on_sphere(key).with_identity
     return _fixed_trial(given, given.attention, given.map, outside=_outside(given))
@@ -257,7 +256,7 @@ def unit_tokens_stay_for_the_identity(key: Key, integrator: AbstractIntegrator) 
     evidence="certified",
     num_trials=16,
 )
-def tokens_of_the_ellipsoid_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_of_the_ellipsoid_stay(key: Key) -> Trial:
     """For every symmetric positive definite A and alpha > 0, tokens with <A z, z> = 1 remain fixed if the projection to
     that ellipsoid replaces (2.4). Changed: the sphere is that of the norm of A.
     """
@@ -266,7 +265,7 @@ def tokens_of_the_ellipsoid_stay(key: Key, integrator: AbstractIntegrator) -> Tr
 
 
 @tokens_of_the_ellipsoid_stay.with_control
-def tokens_of_the_ellipsoid_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_of_the_ellipsoid_stay(key: Key) -> Trial:
     """A token outside the ellipsoid besides those on it, near the first one."""
     given = _on_ellipsoid(key)
     return _fixed_trial(given, given.attention, given.map, outside=_outside(given))

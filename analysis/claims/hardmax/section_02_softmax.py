@@ -14,7 +14,6 @@ from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import SoftmaxMap
 
@@ -104,7 +103,7 @@ def _soft_layer(given: Case, A: Exact, m: float, weights: np.ndarray) -> Measure
     "is not uniform, see `uniform`. Weights are exact at temperatures at which the exponentials are powers of two; the "
     "layers of `SoftmaxMap` are compared with them, and with the hardmax layer, up to rounding",
 )
-def softmax_tends_to_hardmax(key: Key, integrator: AbstractIntegrator) -> Trial:
+def softmax_tends_to_hardmax(key: Key) -> Trial:
     """For all tokens Z and every A, the weights (2.6) tend to (2.3) as tau -> 0: to 1 / |C_i| on each maximiser.
 
     The error is at most (n - |C_i|) exp(-gap_i / tau), gap_i being the gap between the largest score and the next.
@@ -113,7 +112,7 @@ def softmax_tends_to_hardmax(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @softmax_tends_to_hardmax.with_control
-def softmax_tends_to_hardmax(key: Key, integrator: AbstractIntegrator) -> Trial:
+def softmax_tends_to_hardmax(key: Key) -> Trial:
     """A single maximiser in place of the set C_i."""
     return _limit_trial(key, False)
 
@@ -156,7 +155,7 @@ def _uniform_trial(key: Key, separated: bool) -> Trial:
     note="at every temperature some tokens of a compact set are nearly tied; no control: tokens with a fixed gap are "
     "measured by the same function",
 )
-def softmax_tends_to_hardmax_uniformly(key: Key, integrator: AbstractIntegrator) -> Trial:
+def softmax_tends_to_hardmax_uniformly(key: Key) -> Trial:
     """Read: for tokens in a compact set the limit is uniform: there is a temperature below which all weights, and the
     weighted averages, are within 1/1000 of their limits.
     """
@@ -170,7 +169,7 @@ def softmax_tends_to_hardmax_uniformly(key: Key, integrator: AbstractIntegrator)
     evidence="certified",
     num_trials=4,
 )
-def softmax_tends_to_hardmax_off_ties(key: Key, integrator: AbstractIntegrator) -> Trial:
+def softmax_tends_to_hardmax_off_ties(key: Key) -> Trial:
     """The limit is uniform over tokens in a compact set for which the gap between the two largest scores is bounded
     below.
 
@@ -180,6 +179,6 @@ def softmax_tends_to_hardmax_off_ties(key: Key, integrator: AbstractIntegrator) 
 
 
 @softmax_tends_to_hardmax_off_ties.with_control
-def softmax_tends_to_hardmax_off_ties(key: Key, integrator: AbstractIntegrator) -> Trial:
+def softmax_tends_to_hardmax_off_ties(key: Key) -> Trial:
     """A gap that tends to zero with the temperature."""
     return _uniform_trial(key, False)

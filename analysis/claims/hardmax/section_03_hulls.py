@@ -22,7 +22,6 @@ from analysis.hardmax.polytopes import MAX_HULL, contains, nested, outside, poly
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, MultiHeadMap
 
@@ -111,14 +110,14 @@ def _hull_trial(key: Key, given: Case, map: ExactHardmaxMap | MultiHeadMap) -> T
     note="measured for general A too; holds for any follower sets, since a layer takes convex combinations of tokens; "
     "the hulls that ship are held against simplices in R^3, R^4 and R^9 with known vertices, exactly and in floats",
 )
-def hulls_shrink(key: Key, integrator: AbstractIntegrator) -> Trial:
+def hulls_shrink(key: Key) -> Trial:
     """For every layer k the convex hull of Z^{k+1} is a subset of the convex hull of Z^k."""
     given = sometimes_zero(key)
     return _hull_trial(key, given, given.map)
 
 
 @hulls_shrink.with_control
-def hulls_shrink(key: Key, integrator: AbstractIntegrator) -> Trial:
+def hulls_shrink(key: Key) -> Trial:
     """Without the normalisation (2.4)."""
     given = case(key)
     return _hull_trial(key, given, _unnormalised(given))
@@ -148,14 +147,14 @@ def _ball_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
     num_trials=16,
     note="measured for general A too, with the Euclidean ball",
 )
-def tokens_stay_in_hull_and_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_stay_in_hull_and_ball(key: Key) -> Trial:
     """Every token stays in the convex hull of Z^0 and in the closed ball about the origin of radius max_l |z_l^0|."""
     given = sometimes_zero(key)
     return _ball_trial(given, given.map)
 
 
 @tokens_stay_in_hull_and_ball.with_control
-def tokens_stay_in_hull_and_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_stay_in_hull_and_ball(key: Key) -> Trial:
     """Without the normalisation (2.4)."""
     given = case(key)
     return _ball_trial(given, _unnormalised(given))
@@ -197,7 +196,7 @@ def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
     num_trials=8,
     note="a single point counts as a polytope",
 )
-def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator) -> Trial:
+def intersection_of_hulls_is_a_polytope(key: Key) -> Trial:
     """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0, the intersection K of the
     convex hulls of all layers is a non-empty convex polytope.
 
@@ -207,6 +206,6 @@ def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator
 
 
 @intersection_of_hulls_is_a_polytope.with_control
-def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator) -> Trial:
+def intersection_of_hulls_is_a_polytope(key: Key) -> Trial:
     """The initial tokens in place of the limits."""
     return certified_trial({"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens))

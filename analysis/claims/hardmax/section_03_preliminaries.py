@@ -20,7 +20,6 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
@@ -46,7 +45,7 @@ def _variables_trial(given: Case, B: Exact) -> Trial:
 
 
 @claim("hardmax/claim-change-of-variables", HARDMAX.at("Section 3"), evidence="certified", num_trials=16)
-def factor_turns_attention_into_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
+def factor_turns_attention_into_identity(key: Key) -> Trial:
     """For A = B^T B with B invertible, alpha > 0 and any tokens, z~_i = B z_i evolve by (1.1) with A replaced by I.
 
     Hence z_i = B^{-1} z~_i converge if z~_i do.
@@ -56,7 +55,7 @@ def factor_turns_attention_into_identity(key: Key, integrator: AbstractIntegrato
 
 
 @factor_turns_attention_into_identity.with_control
-def factor_turns_attention_into_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
+def factor_turns_attention_into_identity(key: Key) -> Trial:
     """The transpose of B in place of B, for a B that is not a multiple of an orthogonal matrix."""
     given = _triangular(key)
     return _variables_trial(given, given.factor.T)
@@ -108,7 +107,7 @@ def _distinct_trial(given: Case, map: ExactHardmaxMap) -> Trial:
     note="measured for general A too, and with a zero token, which the lemma does not need to exclude; the proof gives "
     "the bound |z_i' - z_j'|_A >= |z_i - z_j|_A / (1 + alpha) for each layer, which is measured as well",
 )
-def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_do_not_collide(key: Key) -> Trial:
     """If the initial tokens are distinct, z_i^k and z_j^k differ for all i other than j and all layers k.
 
     For A symmetric positive definite, including A = I, and alpha > 0.
@@ -118,7 +117,7 @@ def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @tokens_do_not_collide.with_control
-def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_do_not_collide(key: Key) -> Trial:
     """An indefinite matrix with one negative eigenvalue in place of A: two opposite tokens meet half-way."""
     y = matrix([[0, 1], [0, -1], [2, 0], [Fraction(-1, 2), 0]])
     given = posed(key, y, Fraction(1))
@@ -155,14 +154,14 @@ def _norms_trial(given: Case, map: ExactHardmaxMap, metric: Exact) -> Trial:
     num_trials=16,
     note="A = I, as fixed in Section 3",
 )
-def norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
+def norms_do_not_fall(key: Key) -> Trial:
     """For A = I, alpha > 0, every token and all layers l >= k, |z_i^l| >= |z_i^k|."""
     given = sometimes_zero(key).with_identity
     return _norms_trial(given, given.map, given.attention)
 
 
 @norms_do_not_fall.with_control
-def norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
+def norms_do_not_fall(key: Key) -> Trial:
     """The Euclidean norm with an A other than I."""
     given = _inwards(key)
     return _norms_trial(given, given.map, identity(len(given.factor)))
@@ -175,14 +174,14 @@ def norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
     evidence="certified",
     num_trials=16,
 )
-def attention_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
+def attention_norms_do_not_fall(key: Key) -> Trial:
     """Read for general A: no token's A-norm decreases, for every symmetric positive definite A and alpha > 0."""
     given = sometimes_zero(key)
     return _norms_trial(given, given.map, given.attention)
 
 
 @attention_norms_do_not_fall.with_control
-def attention_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
+def attention_norms_do_not_fall(key: Key) -> Trial:
     """The norm of A^2 in place of that of A."""
     given = _inwards(key)
     return _norms_trial(given, given.map, identity(len(given.factor)))
@@ -208,7 +207,7 @@ def _inwards(key: Key) -> Case:
     note="for general A the Euclidean norm may decrease, the A-norm may not; no control: the other claims are measured "
     "by the same function",
 )
-def euclidean_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
+def euclidean_norms_do_not_fall(key: Key) -> Trial:
     """Read for general A: no Euclidean norm decreases, for every symmetric positive definite A and alpha > 0."""
     given = _inwards(key)
     return _norms_trial(given, given.map, identity(len(given.factor)))

@@ -15,7 +15,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import rationals
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
 from dynsim.systems.hardmax.hypotheses import hypotheses
@@ -62,7 +61,7 @@ def _hypotheses_are_told(given: Case) -> bool:
 
 
 @claim("hardmax/theorem-1.1-leaders-exist", HARDMAX.at("Theorem 1.1"), evidence="certified", num_trials=32)
-def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def some_token_is_a_leader(key: Key) -> Trial:
     """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0 there is a leader: a token with
     C_i = {i} at some layer. The tokens of largest A-norm are leaders at layer 0.
     """
@@ -71,7 +70,7 @@ def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @some_token_is_a_leader.with_control
-def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def some_token_is_a_leader(key: Key) -> Trial:
     """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
     given = case(key).mirrored
     return _leaders_trial(given, given.degenerate_map)
@@ -95,14 +94,14 @@ def _index_trial(given: Case, tokens: Case) -> Trial:
     num_trials=16,
     note="depends on the tokens being distinct, as assumed throughout: equal tokens follow each other, see `by-value`",
 )
-def leaders_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leaders_exist(key: Key) -> Trial:
     """For distinct nonzero initial tokens, A = I and alpha > 0, the set of leaders is not empty."""
     given = case(key).with_identity
     return _index_trial(given, given)
 
 
 @leaders_exist.with_control
-def leaders_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leaders_exist(key: Key) -> Trial:
     """Every token repeated."""
     given = case(key).with_identity
     return _index_trial(given, given.doubled)
@@ -164,7 +163,7 @@ def _same_for_equals(given: Case, layers: np.ndarray) -> bool:
     evidence="certified",
     num_trials=16,
 )
-def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leading_values_exist(key: Key) -> Trial:
     """Read for tokens that may be equal: at some layer there is a token that follows only tokens equal to itself.
 
     For every symmetric positive definite A and alpha > 0.
@@ -174,7 +173,7 @@ def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @leading_values_exist.with_control
-def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leading_values_exist(key: Key) -> Trial:
     """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
     given = case(key).mirrored.doubled
     return _value_trial(given, given.degenerate_map, uneven_tie(key))
@@ -240,7 +239,7 @@ def _stay_for_any_matrix(given: Case, *, alone: bool) -> Measurement:
     note="needs neither distinct tokens nor a definite or symmetric A, which is measured too; on leaders at layer 0 "
     "and on later ones",
 )
-def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leaders_stay(key: Key) -> Trial:
     """If C_i(Z^k) = {i}, then z_i^l = z_i^k and C_i(Z^l) = {i} for all l >= k.
 
     In each trial one case has a leader that appears after layer 0.
@@ -251,7 +250,7 @@ def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @leaders_stay.with_control
-def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leaders_stay(key: Key) -> Trial:
     """Tokens with i in C_i in place of C_i = {i}: one is in a tie with a longer token, and moves."""
     tokens = matrix([[1, 0], [1, 1], [-1, Fraction(1, 3)]])
     return _permanence_trial({"tie": posed(key, tokens, Fraction(1, 2))}, alone=False)
@@ -282,7 +281,7 @@ def _example_trial(alpha: Fraction) -> Trial:
 
 
 @claim("hardmax/example-5.2", HARDMAX.at("Example 5.2", "(5.4), (5.5)"), evidence="certified", num_trials=1)
-def example_has_a_late_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def example_has_a_late_leader(key: Key) -> Trial:
     """For A = I and alpha = 1/2, z_1 = (-1, 1), z_2 = (0, 3), z_3 = (12, 4) have C_1 = {2} and C_2 = C_3 = {3}; one
     layer later they are (-2/3, 5/3), (4, 10/3), (12, 4), with C_1 = {1} and C_2 = C_3 = {3}.
 
@@ -292,6 +291,6 @@ def example_has_a_late_leader(key: Key, integrator: AbstractIntegrator) -> Trial
 
 
 @example_has_a_late_leader.with_control
-def example_has_a_late_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def example_has_a_late_leader(key: Key) -> Trial:
     """A step of alpha = 2."""
     return _example_trial(Fraction(2))

@@ -13,7 +13,6 @@ from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.sentiment.classifier import ReviewClassifier, hardmax_logits
 from dynsim.papers import HARDMAX
 
@@ -85,7 +84,7 @@ def _shipped_logit(
     note="the paper mentions only the encoder; the decoder must absorb B^{-T} as well. The statement is about the "
     "functions that can be represented, not about the course of training; a singular A has no invertible B",
 )
-def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
+def identity_restricts_nothing(key: Key) -> Trial:
     """For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' = E B^T
     and the decoder w' = B^{-T} w, v give with A = I every review the same output at every depth.
     """
@@ -93,6 +92,6 @@ def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Tria
 
 
 @identity_restricts_nothing.with_control
-def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
+def identity_restricts_nothing(key: Key) -> Trial:
     """The decoder w unchanged."""
     return _review_trial(key, False)

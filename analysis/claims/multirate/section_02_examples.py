@@ -13,7 +13,6 @@ from analysis.fast_slow.reductions import first_order_correction
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 from dynsim.systems.fast_slow import examples
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, rates
@@ -130,7 +129,7 @@ def _examples_trial(key: Key, points: dict[str, Callable[[float], Point]]) -> Tr
     note="added: the five systems that ship, on their attracting branches. Their reduced flows, and that of the "
     "saddle, are compared with closed forms; their errors are of order epsilon by the claim on the oscillator",
 )
-def reduced_flows_of_the_examples(key: Key, integrator: AbstractIntegrator) -> Trial:
+def reduced_flows_of_the_examples(key: Key) -> Trial:
     """On the attracting branches of the shipped examples x = phi(y) is the quasi-steady state, which attracts, and the
     reduced flow is y' = g(phi(y), y) with x' = D phi(y) g.
     """
@@ -138,6 +137,6 @@ def reduced_flows_of_the_examples(key: Key, integrator: AbstractIntegrator) -> T
 
 
 @reduced_flows_of_the_examples.with_control
-def reduced_flows_of_the_examples(key: Key, integrator: AbstractIntegrator) -> Trial:
+def reduced_flows_of_the_examples(key: Key) -> Trial:
     """Between the folds of van der Pol's oscillator, where the branch repels."""
     return _examples_trial(key, {**ATTRACTING, "van-der-pol": _van_der_pol_inside})

@@ -14,7 +14,6 @@ from analysis.claims.multirate.instances.networks import SHAPE_KEY
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.config import MultirateConfig, layer_equivalent_cost
 from dynsim.networks.multirate.flops import layer_equivalents, matmul_flops
@@ -143,7 +142,7 @@ def _in_layers(given: CountedNetwork) -> Fraction:
     "(queries, keys, values, outputs, MLP) costs 1/P in a slow layer, not 1/P^2, and (20) omits the projector; "
     "no control: the corrected claim is the positive case",
 )
-def cost_has_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
+def cost_has_the_square_of_the_block(key: Key) -> Trial:
     """The work on N tokens, in units of a fast layer at N, is C = L_pre + R (L_post + L_slow / P^2)."""
     given = counted_network(key, published=True)
     return _trial(given, "the work in fast layers", _in_layers(given), given.printed)
@@ -157,7 +156,7 @@ def cost_has_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -
     num_trials=6,
     note="the part of the count that is quadratic in N: q k^T and the weighted sums of values; P divides N",
 )
-def scores_have_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
+def scores_have_the_square_of_the_block(key: Key) -> Trial:
     """Read: the work on attention scores, in units of a fast layer's at N, is L_pre + R (L_post + L_slow / P^2)."""
     given = counted_network(key)
     found = given.whole.quadratic / given.layer.quadratic
@@ -165,7 +164,7 @@ def scores_have_the_square_of_the_block(key: Key, integrator: AbstractIntegrator
 
 
 @scores_have_the_square_of_the_block.with_control
-def scores_have_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
+def scores_have_the_square_of_the_block(key: Key) -> Trial:
     """The part of the work that is linear in N."""
     given = counted_network(key)
     found = given.whole.linear / given.layer.linear
@@ -188,7 +187,7 @@ def _corrected_trial(given: CountedNetwork, slow: Cost) -> Trial:
     note="changed: 1/P^2 becomes the quotient, between 1/P^2 and 1/P, and the projector is added. With the parameters "
     "of Section 9 and N = 256 a slow layer costs 0.096 instead of 0.016, and C is 3.16 instead of 3.02",
 )
-def cost_has_the_quotient(key: Key, integrator: AbstractIntegrator) -> Trial:
+def cost_has_the_quotient(key: Key) -> Trial:
     """If a layer takes a N + b N^2 operations and P divides N, the work in units of a fast layer at N is
 
     L_pre + R (M L_post + L_slow (a / P + b N / P^2) / (a + b N) + 2 d^2 / (a + b N)), with M passes.
@@ -198,7 +197,7 @@ def cost_has_the_quotient(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @cost_has_the_quotient.with_control
-def cost_has_the_quotient(key: Key, integrator: AbstractIntegrator) -> Trial:
+def cost_has_the_quotient(key: Key) -> Trial:
     """Slow layers without the part that is linear in N."""
     given = counted_network(key)
     return _corrected_trial(given, given.layer._replace(linear=Fraction(0)))
@@ -222,12 +221,12 @@ def _fewer_layers_trial(given: CountedNetwork, layers: int) -> Trial:
     num_trials=3,
     note="the number of layers of the dense baseline is missing in the text; four, as in Table 2",
 )
-def network_costs_less_than_four_layers(key: Key, integrator: AbstractIntegrator) -> Trial:
+def network_costs_less_than_four_layers(key: Key) -> Trial:
     """Read: the network of Section 9 takes less work than a dense baseline of four layers."""
     return _fewer_layers_trial(counted_network(key, published=True), 4)
 
 
 @network_costs_less_than_four_layers.with_control
-def network_costs_less_than_four_layers(key: Key, integrator: AbstractIntegrator) -> Trial:
+def network_costs_less_than_four_layers(key: Key) -> Trial:
     """Less work than a dense baseline of three layers."""
     return _fewer_layers_trial(counted_network(key, published=True), 3)

@@ -23,7 +23,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.networks.multirate.network import MultirateNetwork, with_gates
@@ -128,7 +127,7 @@ def _change_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measureme
     "last block, one to three rounds, also P = 1 and the methods of Section 11; derivatives by embeddings, too; with "
     "the slow mask of the proof; the abstract's slow mask is another statement",
 )
-def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator) -> Trial:
+def no_symbol_reaches_an_earlier_score(key: Key) -> Trial:
     """With a causal slow mask, changing symbol t changes no logit of any symbol s < t."""
     a, b, c = jax.random.split(key, 3)
     generic, cases = network(a, TWO_ROUNDS), drawn_cases(c, 2)
@@ -149,7 +148,7 @@ def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator)
 
 
 @no_symbol_reaches_an_earlier_score.with_control
-def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator) -> Trial:
+def no_symbol_reaches_an_earlier_score(key: Key) -> Trial:
     """With a slow mask that shows the next pooled token, too."""
     a, b = jax.random.split(key)
     model = with_slow_mask(network(a, TWO_ROUNDS), NextSeen())
@@ -164,7 +163,7 @@ def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator)
     note="the text does not say over which indices the inner products of the secant are taken; over the coordinates of "
     "each token the network is causal; no control: the printed claim is the positive case",
 )
-def secant_over_the_sequence_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
+def secant_over_the_sequence_is_causal(key: Key) -> Trial:
     """With a causal slow mask, changing symbol t changes no logit of any symbol s < t.
 
     Read: with the secant method of Section 11.3, and one coefficient for the whole sequence.
@@ -195,7 +194,7 @@ def _sized_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measuremen
     note="every nonzero context then depends on the last block; with a closed gate (Proposition 23) or at most P "
     "symbols this has no effect; no control: the corrected claim is the positive case",
 )
-def full_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
+def full_slow_attention_is_causal(key: Key) -> Trial:
     """With full attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t."""
     a, b = jax.random.split(key)
     model = network(a, FULL)
@@ -209,7 +208,7 @@ def full_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> T
     num_trials=6,
     note="changed: a slow position attends to the pooled tokens up to its own, as in the proof of Proposition 21",
 )
-def causal_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_slow_attention_is_causal(key: Key) -> Trial:
     """With causal attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t.
 
     Its context still reaches every later block.
@@ -220,7 +219,7 @@ def causal_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) ->
 
 
 @causal_slow_attention_is_causal.with_control
-def causal_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_slow_attention_is_causal(key: Key) -> Trial:
     """With full slow attention."""
     a, b = jax.random.split(key)
     model = network(a, replace(TWO_SLOW_LAYERS.config, slow_mask="full"))

@@ -21,7 +21,6 @@ from analysis.claims.multirate.sections_02_04_forward_pass import injection_size
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.network import MultirateNetwork, frozen, with_gates
 from dynsim.networks.multirate.training import byte_loss
 from dynsim.papers import MULTIRATE
@@ -87,7 +86,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
     note="the proposition's text is missing; read from its title and the paragraph below. Equality is in every bit "
     "where both are the same compiled program. It says nothing on later training steps: see `first-step`",
 )
-def closed_gate_is_the_frozen_network(key: Key, integrator: AbstractIntegrator) -> Trial:
+def closed_gate_is_the_frozen_network(key: Key) -> Trial:
     """At alpha = 0 the coupled network is numerically identical to the frozen one, whatever its slow path; a network
     before training has alpha = 0 in all rounds.
     """
@@ -95,7 +94,7 @@ def closed_gate_is_the_frozen_network(key: Key, integrator: AbstractIntegrator) 
 
 
 @closed_gate_is_the_frozen_network.with_control
-def closed_gate_is_the_frozen_network(key: Key, integrator: AbstractIntegrator) -> Trial:
+def closed_gate_is_the_frozen_network(key: Key) -> Trial:
     """The gate of the last of two rounds at 1e-6."""
     return _gate_trial(key, NEARLY_CLOSED)
 
@@ -148,7 +147,7 @@ def _slope_trial(key: Key, gate: float) -> Trial:
     num_trials=4,
     note="hence the gate moves away from zero at the first training step, and the slow path only from the second on",
 )
-def gate_has_a_slope_and_the_slow_path_none(key: Key, integrator: AbstractIntegrator) -> Trial:
+def gate_has_a_slope_and_the_slow_path_none(key: Key) -> Trial:
     """Read: at alpha = 0 the loss has a nonzero derivative in the alpha of each round, and does not depend on the slow
     path; the gate of the frozen network has no derivative.
     """
@@ -156,6 +155,6 @@ def gate_has_a_slope_and_the_slow_path_none(key: Key, integrator: AbstractIntegr
 
 
 @gate_has_a_slope_and_the_slow_path_none.with_control
-def gate_has_a_slope_and_the_slow_path_none(key: Key, integrator: AbstractIntegrator) -> Trial:
+def gate_has_a_slope_and_the_slow_path_none(key: Key) -> Trial:
     """The gates alpha = 0.001."""
     return _slope_trial(key, 0.001)

@@ -174,7 +174,7 @@ def _mixing_measurements(given: Chain) -> tuple[Measurement, ...]:
     "fractions; the field, each method for e^{Qt} p and, where eigenvalues are known, the spectral gap and the "
     "distance after one and forty relaxation times are those of the toolkit, up to the errors that it states",
 )
-def flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def flow_converges_to_the_stationary_distribution(key: Key) -> Trial:
     """If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, for every distribution p."""
     given = some_irreducible_chain(key)
     found = _flow_trial(given, _one(key, given.size), given.measured())
@@ -188,7 +188,7 @@ def flow_converges_to_the_stationary_distribution(key: Key, integrator: Abstract
 
 
 @flow_converges_to_the_stationary_distribution.with_control
-def flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def flow_converges_to_the_stationary_distribution(key: Key) -> Trial:
     """Two closed classes."""
     given = two_closed_classes(key)
     return _flow_trial(given, distribution(key, given.size), given.measured(irreducible=False))
@@ -310,7 +310,7 @@ def _below_the_bound(share: Fraction) -> Measurement:
     "diagonal; sufficient, not necessary. By contraction in total variation, so for every start. Also measured: the "
     "largest convergent step, where eigenvalues are known, and the period at the bound",
 )
-def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def euler_iterates_converge_to_the_stationary_distribution(key: Key) -> Trial:
     """If Q is irreducible and 0 < tau < 1 / max |Q_jj|, (I + tau Q)^n p tends to the stationary distribution for every
     distribution p.
     """
@@ -321,7 +321,7 @@ def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator:
 
 
 @euler_iterates_converge_to_the_stationary_distribution.with_control
-def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def euler_iterates_converge_to_the_stationary_distribution(key: Key) -> Trial:
     """The step size at the bound, on a cycle."""
     given = uniform_cycle(4, Fraction(5, 2))
     half = Fraction(1, 2)
@@ -337,7 +337,7 @@ def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator:
     note="for a directed cycle with equal rates the step matrix at the bound is a permutation, and its iterates are "
     "periodic with the length of the cycle; no control: the strict bound is measured by the same function",
 )
-def euler_iterates_converge_at_the_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
+def euler_iterates_converge_at_the_bound(key: Key) -> Trial:
     """If Q is irreducible, (I + tau Q)^n p tends to the stationary distribution for every distribution p.
 
     Read: also at tau = 1 / max |Q_jj|.

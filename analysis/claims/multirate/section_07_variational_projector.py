@@ -21,7 +21,6 @@ from analysis.ledger.claim import claim, rule
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 
 STANDARD_ERRORS = 5  # about one chance in two million for each mean
@@ -122,7 +121,7 @@ def _minimum_trial(key: Key, factor: float) -> Trial:
     "under shifts and factors of the logits, along which the derivative is zero; and the error that Pinsker's "
     "inequality gives. How small the error is depends on the network: see remark-31-projector",
 )
-def network_minimises_the_divergence(key: Key, integrator: AbstractIntegrator) -> Trial:
+def network_minimises_the_divergence(key: Key) -> Trial:
     """Read: an MLP trained to minimise the mean relative entropy D(p_st || q) over its family is, on unseen generators
     of the same kind, at a minimum: its mean is below that of every constant distribution, and stationary under shifts
     of a logit and under a factor of all logits. D bounds the error, in total variation at most (D / 2)^(1/2).
@@ -131,7 +130,7 @@ def network_minimises_the_divergence(key: Key, integrator: AbstractIntegrator) -
 
 
 @network_minimises_the_divergence.with_control
-def network_minimises_the_divergence(key: Key, integrator: AbstractIntegrator) -> Trial:
+def network_minimises_the_divergence(key: Key) -> Trial:
     """The same networks at a temperature of 10/9 in place of 1."""
     return _minimum_trial(key, 0.9)
 
@@ -144,7 +143,7 @@ def network_minimises_the_divergence(key: Key, integrator: AbstractIntegrator) -
     note=f"{PARAMETERS}The error is some percent on most generators; no control: the total variation is bounded by the "
     "functional in `divergence`, measured on the same networks",
 )
-def network_returns_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def network_returns_the_stationary_distribution(key: Key) -> Trial:
     """Read: the trained network returns the equilibrium p_st itself, of unseen generators of the same kind."""
     p, logits = _predictions(key, SEEDS[0])
     far = float(np.median(total_variation(p, np.exp(logits))))

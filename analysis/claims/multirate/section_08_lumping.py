@@ -25,7 +25,6 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.pooling import causal_pool
 from dynsim.papers import MULTIRATE
@@ -129,7 +128,7 @@ def _partition_trial(given: Chain, labels: np.ndarray, *, rows: bool = False) ->
     "generator of the toolkit are compared with their definitions, and with e^{Qt} on blocks. For a particular initial "
     "distribution a weaker condition suffices, see `one-start`",
 )
-def lumpability_requires_the_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def lumpability_requires_the_condition(key: Key) -> Trial:
     """The blocks of a partition are a Markov chain for every initial distribution if and only if any two states of a
     block have the same total rate into each other block (Kemeny and Snell).
     """
@@ -153,7 +152,7 @@ def _nearly(given: Chain) -> Chain:
 
 
 @lumpability_requires_the_condition.with_control
-def lumpability_requires_the_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def lumpability_requires_the_condition(key: Key) -> Trial:
     """The rates into a state in place of those out of it."""
     return _partition_trial(*lumpable(key), rows=True)
 
@@ -206,7 +205,7 @@ def _uniform(M: Exact, labels: np.ndarray, p: Exact) -> bool:
     note="weak lumpability: the distribution within blocks stays uniform, although states of a block have different "
     "exit rates; no control: lumpability for every initial distribution is the printed claim",
 )
-def lumpability_from_one_start_requires_the_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def lumpability_from_one_start_requires_the_condition(key: Key) -> Trial:
     """If the blocks are a Markov chain, the condition of Kemeny and Snell holds.
 
     Read: if they are a Markov chain for some initial distribution.
@@ -264,7 +263,7 @@ def _pooling_trial(key: Key, share: Fraction) -> Trial:
     "`Approximate` is read as an error bound by the defect, which is measured, and attained; block means of values "
     "belong to exact lumpability (rates into two states of a block), not to the condition of Kemeny and Snell",
 )
-def block_means_are_approximate(key: Key, integrator: AbstractIntegrator) -> Trial:
+def block_means_are_approximate(key: Key) -> Trial:
     """Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow the lumped
     layer with an error of at most half of the defect of the partition over the block size, times the spread within
     blocks, the sum of the distances from block means. The constant is sharp.
@@ -273,6 +272,6 @@ def block_means_are_approximate(key: Key, integrator: AbstractIntegrator) -> Tri
 
 
 @block_means_are_approximate.with_control
-def block_means_are_approximate(key: Key, integrator: AbstractIntegrator) -> Trial:
+def block_means_are_approximate(key: Key) -> Trial:
     """A constant that is smaller by one percent."""
     return _pooling_trial(key, Fraction(99, 200))

@@ -15,7 +15,6 @@ from analysis.claims.rational_instances import Exact, rational_matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.papers import MULTIRATE
 
@@ -145,7 +144,7 @@ def _largest(x: object) -> float:
     "for vectors the secant is not unique, and the coefficient is that of `least-squares`. Secant steps are exact, and "
     "the network's method is compared with them up to rounding",
 )
-def anderson_of_depth_one_is_the_secant(key: Key, integrator: AbstractIntegrator) -> Trial:
+def anderson_of_depth_one_is_the_secant(key: Key) -> Trial:
     """For scalar maps G, Anderson's step of depth one from x_0 and G(x_0) is that of the secant method for G(x) = x.
 
     If G is affine, the step gives the fixed point.
@@ -154,7 +153,7 @@ def anderson_of_depth_one_is_the_secant(key: Key, integrator: AbstractIntegrator
 
 
 @anderson_of_depth_one_is_the_secant.with_control
-def anderson_of_depth_one_is_the_secant(key: Key, integrator: AbstractIntegrator) -> Trial:
+def anderson_of_depth_one_is_the_secant(key: Key) -> Trial:
     """A coefficient that is too small by one thousandth of it."""
     return _secant_trial(key, Fraction(999, 1000))
 
@@ -229,7 +228,7 @@ def _error(found: Iterates) -> float:
     note="inner products over the coordinates of each token, and over all entries of the sequence; one step gives the "
     "fixed point of an affine scalar map, but not of an affine map of the plane",
 )
-def anderson_leaves_the_least_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
+def anderson_leaves_the_least_residual(key: Key) -> Trial:
     """Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2, which minimises |r_1 - theta (r_1 - r_0)|: the mixed
     residual is orthogonal to r_1 - r_0.
     """
@@ -237,6 +236,6 @@ def anderson_leaves_the_least_residual(key: Key, integrator: AbstractIntegrator)
 
 
 @anderson_leaves_the_least_residual.with_control
-def anderson_leaves_the_least_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
+def anderson_leaves_the_least_residual(key: Key) -> Trial:
     """A coefficient that is too small by one thousandth of it."""
     return _square_trial(key, Fraction(999, 1000))

@@ -23,7 +23,6 @@ from analysis.claims.rational_instances import Exact, identity, matrix, rational
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, FixedPointIteration
 from dynsim.networks.multirate.network import MultirateNetwork, Round
@@ -101,7 +100,7 @@ def _largest(x: object) -> float:
     "that of the token itself, since phi is nearly constant on a ray; without a fixed point there is no distance at "
     "all; no control: the corrected claim is the positive case",
 )
-def residual_measures_the_distance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def residual_measures_the_distance(key: Key) -> Trial:
     """The residual of a pass measures the distance to equilibrium."""
     scale = Fraction(int(numpy_rng(key).integers(1, 9)), 4)
     return _order_trial(one_parameter_round(2 * float(scale), 9 * float(scale) ** 2), scale)
@@ -179,7 +178,7 @@ def _bounds_trial(key: Key, share: float) -> Trial:
     "upper bound is not useful. Measured on layers of the network that are contractions, by the residual that the "
     "network computes",
 )
-def residual_bounds_the_distance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def residual_bounds_the_distance(key: Key) -> Trial:
     """If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + L) and
     |Post(x) - x| / (1 - L).
     """
@@ -187,7 +186,7 @@ def residual_bounds_the_distance(key: Key, integrator: AbstractIntegrator) -> Tr
 
 
 @residual_bounds_the_distance.with_control
-def residual_bounds_the_distance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def residual_bounds_the_distance(key: Key) -> Trial:
     """Nine tenths of the Lipschitz constant."""
     return _bounds_trial(key, 0.9)
 
@@ -245,7 +244,7 @@ def _passes_trial(G: AbsoluteValueMap, told: Fraction, x: Exact) -> Trial:
     note="Banach's fixed-point theorem: L^M tends to 0 for any L < 1. The network's iteration, on maps with rational "
     "coefficients; for its layers see `network`, for the hypothesis claim-rmsnorm-contraction",
 )
-def passes_of_a_contraction_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_of_a_contraction_converge(key: Key) -> Trial:
     """If Post, for a fixed context, is a contraction, x_M = Post(x_{M-1}) converges to its fixed point.
 
     The distance after M passes is at most L^M times the initial one, L being the Lipschitz constant.
@@ -256,7 +255,7 @@ def passes_of_a_contraction_converge(key: Key, integrator: AbstractIntegrator) -
 
 
 @passes_of_a_contraction_converge.with_control
-def passes_of_a_contraction_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_of_a_contraction_converge(key: Key) -> Trial:
     """The Lipschitz constant less one thousandth."""
     G = AbsoluteValueMap(identity(3) * Fraction(2, 3), matrix([0, 0, 0]))
     return _passes_trial(G, G.lipschitz - Fraction(1, 1000), identity(3)[0])
@@ -303,7 +302,7 @@ def _limit_trial(given: ContractingRound, *, moving: bool = False) -> Trial:
     num_trials=6,
     note="layers that are linear in the normalised token, whose fixed point and Lipschitz constant have closed forms",
 )
-def passes_of_contracting_layers_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_of_contracting_layers_converge(key: Key) -> Trial:
     """Added: Post consists of layers x -> x - a RMSNorm(x) + b with 0 < a < 1, which are contractions in every ball.
 
     With the injection of the first pass the passes of a round converge to the fixed point, at least as fast as L^M.
@@ -313,6 +312,6 @@ def passes_of_contracting_layers_converge(key: Key, integrator: AbstractIntegrat
 
 
 @passes_of_contracting_layers_converge.with_control
-def passes_of_contracting_layers_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_of_contracting_layers_converge(key: Key) -> Trial:
     """The injection computed anew in each pass."""
     return _limit_trial(contracting_round(key, "three tokens", distance=0.5), moving=True)

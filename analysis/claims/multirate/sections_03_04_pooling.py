@@ -16,7 +16,6 @@ from jaxtyping import Array
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
 from dynsim.papers import MULTIRATE
@@ -128,7 +127,7 @@ def _changed_last(x: np.ndarray) -> np.ndarray:
     note="with the remark below Definition 6: a partial last block is averaged over its own tokens. A block mean "
     "depends on all tokens of the block: causality of the network is due to the upsampling",
 )
-def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -> Trial:
+def blocks_are_pooled_to_their_means(key: Key) -> Trial:
     """For n tokens and every P >= 1 the pooled sequence has ceil(n / P) tokens, the means of the blocks of P.
 
     None depends on tokens of later blocks.
@@ -137,7 +136,7 @@ def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -
 
 
 @blocks_are_pooled_to_their_means.with_control
-def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -> Trial:
+def blocks_are_pooled_to_their_means(key: Key) -> Trial:
     """The partial last block divided by P, as if padded with zeros."""
     given = blocks(key, partial=True)
     padded = np.concatenate([given.x, np.zeros((-len(given.x) % given.block, WIDTH), int)])
@@ -183,7 +182,7 @@ def _filter_trial(key: Key, narrower: int) -> Trial:
     note="the printed number is missing; read as 1 / (2 P) cycles per token, the Nyquist frequency of the sequence of "
     "blocks. The half-power point is 0.443 / P for large P",
 )
-def block_means_are_a_low_pass_filter(key: Key, integrator: AbstractIntegrator) -> Trial:
+def block_means_are_a_low_pass_filter(key: Key) -> Trial:
     """Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency 0,
     half-power point between 0.4 / P and 0.5 / P.
     """
@@ -191,7 +190,7 @@ def block_means_are_a_low_pass_filter(key: Key, integrator: AbstractIntegrator) 
 
 
 @block_means_are_a_low_pass_filter.with_control
-def block_means_are_a_low_pass_filter(key: Key, integrator: AbstractIntegrator) -> Trial:
+def block_means_are_a_low_pass_filter(key: Key) -> Trial:
     """Means of P - 1 tokens."""
     return _filter_trial(key, 1)
 
@@ -227,13 +226,13 @@ def _upsample_trial(*contexts: tuple[Blocks, np.ndarray]) -> Trial:
     num_trials=16,
     note="the last block is never read; a sequence of at most P tokens has zero context",
 )
-def tokens_get_the_block_before_theirs(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_get_the_block_before_theirs(key: Key) -> Trial:
     """Token i gets the slow state of block floor(i / P) - 1, entirely in its past, or zero in the first block."""
     return _context_trial(key, _upsample_previous)
 
 
 @tokens_get_the_block_before_theirs.with_control
-def tokens_get_the_block_before_theirs(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_get_the_block_before_theirs(key: Key) -> Trial:
     """Each token gets its own block."""
     return _context_trial(key, _upsample_own)
 
@@ -282,13 +281,13 @@ def _shift_trial(given: Blocks, upsample: Upsample) -> Trial:
     note="for P >= 2; with P = 1, and at the last token of a block, there is no leak; through slow layers with a "
     "causal mask the same positions are affected (`logits`)",
 )
-def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
+def own_block_would_leak(key: Key) -> Trial:
     """If token i read block floor(i / P), the last token of a block would affect all P - 1 earlier tokens of it."""
     return _shift_trial(blocks(key, least=2), _upsample_own)
 
 
 @own_block_would_leak.with_control
-def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
+def own_block_would_leak(key: Key) -> Trial:
     """Block floor(i / P) - 1 read by token i."""
     return _shift_trial(blocks(key, least=2), _upsample_previous)
 
@@ -303,7 +302,7 @@ def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
     "mask the printed statement holds; with full slow attention it affects every context; no control: the printed "
     "claim, on the context, is the positive case",
 )
-def pooled_sequence_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
+def pooled_sequence_changes_once_per_block(key: Key) -> Trial:
     """Read: while tokens arrive one by one, the pooled sequence changes at most once every P tokens."""
     given = blocks(key, partial=True)
     y, earlier = _pool(given.x, given.block), _pool(given.x[:-1], given.block)

@@ -20,7 +20,6 @@ from analysis.claims.multirate.instances.numpy_forward_pass import in_numpy, log
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 
 
@@ -57,7 +56,7 @@ def _logits_trial(key: Key, leaking: bool) -> Trial:
     num_trials=8,
     note="random networks with open gates and causal slow masks, composed of the network's own parts",
 )
-def own_block_would_leak_into_logits(key: Key, integrator: AbstractIntegrator) -> Trial:
+def own_block_would_leak_into_logits(key: Key) -> Trial:
     """Read: in the whole network. If tokens read block floor(i / P), the last symbol of a block affects the logits of
     all earlier symbols of the block.
     """
@@ -65,7 +64,7 @@ def own_block_would_leak_into_logits(key: Key, integrator: AbstractIntegrator) -
 
 
 @own_block_would_leak_into_logits.with_control
-def own_block_would_leak_into_logits(key: Key, integrator: AbstractIntegrator) -> Trial:
+def own_block_would_leak_into_logits(key: Key) -> Trial:
     """Block floor(i / P) - 1 read by token i."""
     return _logits_trial(key, False)
 
@@ -138,7 +137,7 @@ def _means_before(x: np.ndarray, width: int) -> np.ndarray:
     "changes, not by how much: between blocks it may jump as far as the fast one. The claim also measures that it does "
     "change at every block, and its values. See `arrival` for a partial block",
 )
-def slow_variable_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
+def slow_variable_changes_once_per_block(key: Key) -> Trial:
     """The slow variable changes at most once every P tokens, and slow attention has at most ceil(N / P) positions.
 
     Read: the slow variable is the context c of each token.
@@ -147,6 +146,6 @@ def slow_variable_changes_once_per_block(key: Key, integrator: AbstractIntegrato
 
 
 @slow_variable_changes_once_per_block.with_control
-def slow_variable_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
+def slow_variable_changes_once_per_block(key: Key) -> Trial:
     """The mean of the P tokens before each token in place of that of the previous block."""
     return _slow_trial(key, GENERIC, moving=True)
