@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -183,27 +184,22 @@ def _hessian_trial(key: Key, exponent: int) -> Trial:
     )
 
 
-@claim(
+other_equilibria_are_unstable_on_spheres = claim(
     "consensus/claim-identity-stable-equilibria/two-or-more-dimensions",
     CONSENSUS.at("Section 3.3"),
-    variant="special case",
-    evidence="certified",
-    num_trials=6,
-)
-def other_equilibria_are_unstable_on_spheres(key: Key) -> Trial:
-    """For P = I, on spheres of two or more dimensions, no equilibrium other than consensus is asymptotically stable.
+    statement="""
+    For P = I, on spheres of two or more dimensions, no equilibrium other than consensus is asymptotically stable.
 
     Added: the sphere has n >= 2 dimensions. Off consensus, the sum over an orthonormal basis g of R^(n+1) of the
     Hessian of -V along (Pi_1 g, ..., Pi_l g) is the sum over i, j of e^c (1 - c)((n - 2) + (1 - c)(2 + c)) > 0, with
     c = y_i^T y_j, so that one of these directions is unstable for the gradient flow.
-    """
-    return _hessian_trial(key, 1)
-
-
-@other_equilibria_are_unstable_on_spheres.with_control
-def other_equilibria_are_unstable_on_spheres(key: Key) -> Trial:
-    """The formula with the square of 2 + c."""
-    return _hessian_trial(key, 2)
+    """,
+    trial=partial(_hessian_trial, exponent=1),
+    control=partial(_hessian_trial, exponent=2),  # The formula with the square of 2 + c.
+    variant="special case",
+    evidence="certified",
+    num_trials=6,
+)
 
 
 @claim(
@@ -275,18 +271,17 @@ def _attraction_trial(key: Key, integrator: AbstractIntegrator, flow: TokenFlow)
     )
 
 
-@claim(
-    "consensus/claim-identity-consensus-point/corrected", CONSENSUS.at("Section 3.3"), variant="corrected", num_trials=8
-)
-def consensus_set_is_asymptotically_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For P = I the set of consensus equilibria is asymptotically stable. Changed: the set instead of each point.
+consensus_set_is_asymptotically_stable = claim(
+    "consensus/claim-identity-consensus-point/corrected",
+    CONSENSUS.at("Section 3.3"),
+    statement="""
+    For P = I the set of consensus equilibria is asymptotically stable. Changed: the set instead of each point.
 
     Near it the diameter of the tokens does not increase, and decreases like e^(-t / sqrt(d)).
-    """
-    return _attraction_trial(key, integrator, TokenFlow(np.eye(D)))
-
-
-@consensus_set_is_asymptotically_stable.with_control
-def consensus_set_is_asymptotically_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A token attends to itself only: the set is stable but does not attract."""
-    return _attraction_trial(key, integrator, TokenFlow(np.eye(D), mask=Window(1)))
+    """,
+    trial=lambda key, integrator: _attraction_trial(key, integrator, TokenFlow(np.eye(D))),
+    # A token attends to itself only: the set is stable but does not attract.
+    control=lambda key, integrator: _attraction_trial(key, integrator, TokenFlow(np.eye(D), mask=Window(1))),
+    variant="corrected",
+    num_trials=8,
+)

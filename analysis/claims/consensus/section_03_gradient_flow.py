@@ -1,5 +1,7 @@
 """Claims of Sections 3.1 and 3.2: attention with P symmetric positive definite as a gradient field."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -167,13 +169,11 @@ def _restricted_gradient_trial(key: Key, n: int, metric_of: str) -> Trial:
     )
 
 
-@claim("consensus/theorem-3.1", CONSENSUS.at("Theorem 3.1"), num_trials=16)
-def flow_is_a_gradient_flow(key: Key) -> Trial:
-    """grad_{g_P} V_P = -Y_P on (E_P)^l: dV_P(Z) = -<Y_P, Z>_{g_P} for every tangent Z."""
-    return _restricted_gradient_trial(key, _size(key), "P")
-
-
-@flow_is_a_gradient_flow.with_control
-def flow_is_a_gradient_flow(key: Key) -> Trial:
-    """The metric with I in place of P."""
-    return _restricted_gradient_trial(key, 4, "I")
+flow_is_a_gradient_flow = claim(
+    "consensus/theorem-3.1",
+    CONSENSUS.at("Theorem 3.1"),
+    statement="grad_{g_P} V_P = -Y_P on (E_P)^l: dV_P(Z) = -<Y_P, Z>_{g_P} for every tangent Z.",
+    trial=lambda key: _restricted_gradient_trial(key, _size(key), "P"),
+    control=partial(_restricted_gradient_trial, n=4, metric_of="I"),  # The metric with I in place of P.
+    num_trials=16,
+)

@@ -1,6 +1,7 @@
 """Claims on V of (13) in the proof of Theorem 4.1: its Dini derivative along (11), and what kind of function it is."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -88,20 +89,18 @@ def _dini_trial(key: Key, *, below: bool = False) -> Trial:
     )
 
 
-@claim("consensus/theorem-4.1-dini-sign", CONSENSUS.at("Theorem 4.1, proof", "(13)"), num_trials=32)
-def dini_derivative_is_negative(key: Key) -> Trial:
-    """On the hemisphere V of (13) has a Dini derivative <= 0 along (11), and 0 only at consensus.
+dini_derivative_is_negative = claim(
+    "consensus/theorem-4.1-dini-sign",
+    CONSENSUS.at("Theorem 4.1, proof", "(13)"),
+    statement="""On the hemisphere V of (13) has a Dini derivative <= 0 along (11), and 0 only at consensus.
 
     Read: off consensus it is at most minus the sum over h and j of alpha_ij v^T y_i (1 - y_i^T W y_j), for one of the
     active i. In most instances two or more tokens attain the maximum in (13).
-    """
-    return _dini_trial(key)
-
-
-@dini_derivative_is_negative.with_control
-def dini_derivative_is_negative(key: Key) -> Trial:
-    """Tokens just outside of the hemisphere, v^T y < 0."""
-    return _dini_trial(key, below=True)
+    """,
+    trial=_dini_trial,
+    control=partial(_dini_trial, below=True),  # Tokens just outside of the hemisphere, v^T y < 0.
+    num_trials=32,
+)
 
 
 def _values_at_consensus(key: Key) -> Trial:
@@ -140,18 +139,13 @@ def potential_is_a_strict_lyapunov_function(key: Key) -> Trial:
     return _values_at_consensus(key)
 
 
-@claim(
+potential_decreases_off_the_set = claim(
     "consensus/theorem-4.1-lyapunov/weak",
     CONSENSUS.at("Theorem 4.1, proof", "(13)"),
+    statement="Read: V decreases strictly along every trajectory off the consensus set; "
+    "it need not be constant on the set.",
+    trial=_dini_trial,
+    control=partial(_dini_trial, below=True),  # Tokens just outside of the hemisphere, v^T y < 0.
     variant="reading",
     same_trial_as="consensus/theorem-4.1-dini-sign",
 )
-def potential_decreases_off_the_set(key: Key) -> Trial:
-    """Read: V decreases strictly along every trajectory off the consensus set; it need not be constant on the set."""
-    return _dini_trial(key)
-
-
-@potential_decreases_off_the_set.with_control
-def potential_decreases_off_the_set(key: Key) -> Trial:
-    """Tokens just outside of the hemisphere, v^T y < 0."""
-    return _dini_trial(key, below=True)

@@ -100,23 +100,18 @@ def passes_through_a_sorting_network(key: Key) -> Trial:
     return _passes_trial(SORTING, ("trained", *(f"trained, prompt {k}" for k in (1, 2, 3))), each=True)
 
 
-@claim(
+passes_through_trained_attention = claim(
     "consensus/experiment-7.5/attention-only",
     CONSENSUS.at("Section 7.5, Figure 7"),
+    statement="""
+    Without feed-forward sublayers repeated passes through the trained network decrease E, towards consensus.
+
+    Added: the feed-forward sublayers are left out. Changed: E decreases over all passes, not at each pass.
+    """,
+    trial=lambda key: _passes_trial(PASSES, ("trained, attention only",), each=False),
+    control=lambda key: _passes_trial(PASSES, ("trained",), each=False),  # With the feed-forward sublayers.
     variant="special case",
     num_trials=1,
     note="on the story generator, one prompt; E ends below a tenth of its initial value, and all cosines of tokens are "
     "then positive",
 )
-def passes_through_trained_attention(key: Key) -> Trial:
-    """Without feed-forward sublayers repeated passes through the trained network decrease E, towards consensus.
-
-    Added: the feed-forward sublayers are left out. Changed: E decreases over all passes, not at each pass.
-    """
-    return _passes_trial(PASSES, ("trained, attention only",), each=False)
-
-
-@passes_through_trained_attention.with_control
-def passes_through_trained_attention(key: Key) -> Trial:
-    """With the feed-forward sublayers."""
-    return _passes_trial(PASSES, ("trained",), each=False)

@@ -1,5 +1,7 @@
 """Claims of Section 1.1 on the set S: which projections of the origin belong to it, and Figure 2."""
 
+from functools import partial
+
 import jax
 import numpy as np
 
@@ -177,22 +179,17 @@ def _attained_trial(key: Key, *, on_axes: bool) -> Trial:
     )
 
 
-@claim(
+rows_differ_in_limits = claim(
     "hardmax/claim-figure-2-rows/attained",
     HARDMAX.at("Section 1.1, Figure 2"),
+    statement="""
+    With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and two further
+    points in the other, which are projections of the origin onto faces of K.
+    """,
+    trial=partial(_attained_trial, on_axes=True),
+    control=partial(_attained_trial, on_axes=False),  # The two tokens at a distance of 1/50 from the axes.
     evidence="certified",
     num_trials=8,
     variant="reading",
     note="read: the cluster set is the set of limits of the tokens, which is not determined by K alone",
 )
-def rows_differ_in_limits(key: Key) -> Trial:
-    """With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and two further
-    points in the other, which are projections of the origin onto faces of K.
-    """
-    return _attained_trial(key, on_axes=True)
-
-
-@rows_differ_in_limits.with_control
-def rows_differ_in_limits(key: Key) -> Trial:
-    """The two tokens at a distance of 1/50 from the axes."""
-    return _attained_trial(key, on_axes=False)

@@ -199,6 +199,8 @@ def _leaders_trial(
 @claim(
     "hardmax/claim-no-metastability/one-follower",
     HARDMAX.at("Section 1.3"),
+    # The softmax map at temperature 0.3.
+    control=lambda key: _leaders_trial(_two_pairs(key), single=True, soft=SoftmaxMap(1.0, 0.3)),
     variant="corrected",
     evidence="certified",
     num_trials=12,
@@ -215,15 +217,11 @@ def clusters_without_ties_do_not_merge(key: Key) -> Trial:
     return _leaders_trial(given, single=True)
 
 
-@clusters_without_ties_do_not_merge.with_control
-def clusters_without_ties_do_not_merge(key: Key) -> Trial:
-    """The softmax map at temperature 0.3."""
-    return _leaders_trial(_two_pairs(key), single=True, soft=SoftmaxMap(1.0, 0.3))
-
-
 @claim(
     "hardmax/claim-no-metastability/single-point",
     HARDMAX.at("Section 1.3"),
+    # A small alpha, below 1/80: two pairs move slowly, and merge into the only leader.
+    control=lambda key: _leaders_trial(_slow_pair(key), single=False, layers=400, any_step=True),
     variant="reading",
     evidence="certified",
     num_trials=12,
@@ -239,9 +237,3 @@ def clusters_do_not_merge_into_a_single_point(key: Key) -> Trial:
     tie = int(jax.random.randint(key, (), 0, 2))
     given = tied_followers(_drawn(key)[0], 16) if tie else _random_case(key)
     return _leaders_trial(given, single=False)
-
-
-@clusters_do_not_merge_into_a_single_point.with_control
-def clusters_do_not_merge_into_a_single_point(key: Key) -> Trial:
-    """A small alpha, below 1/80: two pairs move slowly, and merge into the only leader."""
-    return _leaders_trial(_slow_pair(key), single=False, layers=400, any_step=True)

@@ -46,6 +46,8 @@ def _on_boundary(body: Polytope, point: tuple) -> bool:
 @claim(
     "hardmax/theorem-1.1-i",
     HARDMAX.at("Theorem 1.1 (i)"),
+    # Only the vertices of K in place of S, on tokens with ties.
+    control=lambda key: certified_trial({"polygon": polygon(key)}, _all_limits_in(lambda run: run.vertices)),
     evidence="certified",
     num_trials=16,
     note=f"{CERTIFIED}; S is (4.1) in the metric of A, enumerated face by face, hence finite, without the origin where "
@@ -60,12 +62,6 @@ def tokens_converge_to_candidates(key: Key) -> Trial:
     """
     cases = with_late_leaders(key, "waiting followers")
     return certified_trial(cases, _all_limits_in(lambda run: run.boundary_candidates))
-
-
-@tokens_converge_to_candidates.with_control
-def tokens_converge_to_candidates(key: Key) -> Trial:
-    """Only the vertices of K in place of S, on tokens with ties."""
-    return certified_trial({"polygon": polygon(key)}, _all_limits_in(lambda run: run.vertices))
 
 
 def attained_limits(run: CertifiedRun) -> Measurement:

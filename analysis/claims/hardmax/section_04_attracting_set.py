@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import jax
 import numpy as np
@@ -159,6 +160,8 @@ def candidates_lie_on_the_boundary(key: Key) -> Trial:
 @claim(
     "hardmax/lemma-4.1-boundary/corrected",
     HARDMAX.at("Lemma 4.1"),
+    # The origin included, for polygons that contain it.
+    control=lambda key: certified_trial({"polygon": polygon(key)}, _boundary_measures(without_origin=False)),
     evidence="certified",
     num_trials=16,
     variant="corrected",
@@ -173,30 +176,20 @@ def other_candidates_lie_on_the_boundary(key: Key) -> Trial:
     return certified_trial(cases, _boundary_measures(without_origin=True))
 
 
-@other_candidates_lie_on_the_boundary.with_control
-def other_candidates_lie_on_the_boundary(key: Key) -> Trial:
-    """The origin included, for polygons that contain it."""
-    return certified_trial({"polygon": polygon(key)}, _boundary_measures(without_origin=False))
-
-
-@claim(
+norms_grow_away_from_candidates = claim(
     "hardmax/lemma-4.2",
     HARDMAX.at("Lemma 4.2", "(4.8)"),
+    statement="""
+    For every delta > 0 there are a layer k_delta and a constant c > 0, depending only on delta, K and alpha, such
+    that for k >= k_delta the squared norm of every token farther than delta from S grows by at least c in layer k.
+    """,
+    trial=partial(growth_trial, vertices_only=False),
+    # Only the vertices in place of S, for tokens in ties: near the centres of faces norms do not grow.
+    control=partial(growth_trial, vertices_only=True),
     num_trials=6,
     note="in the norm of A; c is computed from K, delta and alpha alone, by branch and bound; "
     "the layer k_delta is that of the trajectory (read: the constant depends on nothing else, the layer may)",
 )
-def norms_grow_away_from_candidates(key: Key) -> Trial:
-    """For every delta > 0 there are a layer k_delta and a constant c > 0, depending only on delta, K and alpha, such
-    that for k >= k_delta the squared norm of every token farther than delta from S grows by at least c in layer k.
-    """
-    return growth_trial(key, vertices_only=False)
-
-
-@norms_grow_away_from_candidates.with_control
-def norms_grow_away_from_candidates(key: Key) -> Trial:
-    """Only the vertices in place of S, for tokens in ties: near the centres of faces norms do not grow."""
-    return growth_trial(key, vertices_only=True)
 
 
 def _attracting_measures(vertices_only: bool) -> Measures:

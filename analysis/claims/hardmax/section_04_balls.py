@@ -159,25 +159,21 @@ def _clusters_are_chains(x: np.ndarray) -> Measurement:
     return holds("two tokens are in one cluster exactly if a chain of near tokens joins them", not any(wrong))
 
 
-@claim(
+tokens_stay_in_one_ball = claim(
     "hardmax/proposition-4.6",
     HARDMAX.at("Proposition 4.6"),
+    statement="""
+    For some delta > 0 the balls B_delta(s), s in S, are disjoint, and every token stays in one of them from some
+    layer on.
+
+    Tokens that wait near one point of S, and settle at another, are among the cases.
+    """,
+    trial=lambda key: certified_trial(with_late_leaders(key, "waiting followers"), _balls_measures(Fraction(1, 3))),
+    # Balls of a radius equal to half of the least distance between two points of S, which touch.
+    control=lambda key: certified_trial({"polygon": polygon(key)}, _balls_measures(Fraction(1, 2))),
     evidence="certified",
     num_trials=10,
     note="the statement holds, but the equality (4.35) in its proof does not: the convex hull of the balls around S_1 "
     "and s_2 can contain other points of S, as in a rectangle; a token that jumps there would have to increase its "
     "norm, which closes the gap; clusters as they ship are those of equal limits, and chains of near tokens",
 )
-def tokens_stay_in_one_ball(key: Key) -> Trial:
-    """For some delta > 0 the balls B_delta(s), s in S, are disjoint, and every token stays in one of them from some
-    layer on.
-
-    Tokens that wait near one point of S, and settle at another, are among the cases.
-    """
-    return certified_trial(with_late_leaders(key, "waiting followers"), _balls_measures(Fraction(1, 3)))
-
-
-@tokens_stay_in_one_ball.with_control
-def tokens_stay_in_one_ball(key: Key) -> Trial:
-    """Balls of a radius equal to half of the least distance between two points of S, which touch."""
-    return certified_trial({"polygon": polygon(key)}, _balls_measures(Fraction(1, 2)))

@@ -96,27 +96,22 @@ def tokens_that_tend_to_vertices_are_leaders(key: Key) -> Trial:
     return replace(trial, witness={**given.witness(), "layers": 8})
 
 
-@claim(
+tokens_that_attain_vertices_are_leaders = claim(
     "hardmax/proposition-5.3-if/corrected",
     HARDMAX.at("Proposition 5.3"),
+    statement="""If a token attains a vertex of K in finitely many layers, the token is a leader.
+
+    In each trial one leader appears after layer 0.
+    """,
+    trial=lambda key: certified_trial(with_late_leaders(key), _if_attained),
+    # One token of largest norm given twice: both attain the vertex and follow each other.
+    control=lambda key: _with_twin(key, _if_attained),
     evidence="certified",
     num_trials=12,
     variant="corrected",
     note="added: the token attains the vertex in finitely many layers; the proof of Theorem 1.1 uses the proposition "
     "only to identify the vertices with the limits of leaders, which lemma-5.4 and lemma-5.5 show",
 )
-def tokens_that_attain_vertices_are_leaders(key: Key) -> Trial:
-    """If a token attains a vertex of K in finitely many layers, the token is a leader.
-
-    In each trial one leader appears after layer 0.
-    """
-    return certified_trial(with_late_leaders(key), _if_attained)
-
-
-@tokens_that_attain_vertices_are_leaders.with_control
-def tokens_that_attain_vertices_are_leaders(key: Key) -> Trial:
-    """One token of largest norm given twice: both attain the vertex and follow each other."""
-    return _with_twin(key, _if_attained)
 
 
 @claim("hardmax/lemma-5.4", HARDMAX.at("Lemma 5.4"), evidence="certified", num_trials=12, note=CERTIFIED)

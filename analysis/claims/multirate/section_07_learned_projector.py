@@ -160,22 +160,17 @@ PARAMETERS = (
 )
 
 
-@claim(
+network_predicts_the_stationary_distribution = claim(
     "multirate/remark-31-projector",
     MULTIRATE.at("Remark 31"),
+    statement="A small MLP trained on random generators predicts p_st of unseen ones of the same kind without "
+    "iterating.",
+    trial=lambda key: _projector_trial(exponential_rates(key), STEPS),
+    control=lambda key: _projector_trial(exponential_rates(key), 0),  # The network before training.
     num_trials=2,
     note=f"{PARAMETERS}`Predicts` is read as: a mean error in total variation below half of that of the best constant "
     "distribution and of one Euler step; three Euler steps are as accurate as the network",
 )
-def network_predicts_the_stationary_distribution(key: Key) -> Trial:
-    """A small MLP trained on random generators predicts p_st of unseen ones of the same kind without iterating."""
-    return _projector_trial(exponential_rates(key), STEPS)
-
-
-@network_predicts_the_stationary_distribution.with_control
-def network_predicts_the_stationary_distribution(key: Key) -> Trial:
-    """The network before training."""
-    return _projector_trial(exponential_rates(key), 0)
 
 
 @claim(

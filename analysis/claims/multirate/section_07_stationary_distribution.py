@@ -206,6 +206,8 @@ def _constructed_measurements(key: Key) -> tuple[Measurement, ...]:
 @claim(
     "multirate/theorem-28-ii",
     MULTIRATE.at("Theorem 28 (ii)"),
+    # A chain with a transient state.
+    control=lambda key: _uniqueness_trial(with_transient(key), irreducible_chain(key).measured()),
     evidence="certified",
     num_trials=48,
     note="the kernel by Gaussian elimination in fractions, compared with each method of the toolkit; also on "
@@ -217,12 +219,6 @@ def irreducible_chain_has_one_positive_stationary_distribution(key: Key) -> Tria
     found = _uniqueness_trial(given, given.measured())
     balanced = balance_measurements(numpy_rng(key, "balance"))
     return replace(found, conclusions=(*found.conclusions, *_constructed_measurements(key), *balanced))
-
-
-@irreducible_chain_has_one_positive_stationary_distribution.with_control
-def irreducible_chain_has_one_positive_stationary_distribution(key: Key) -> Trial:
-    """A chain with a transient state."""
-    return _uniqueness_trial(with_transient(key), irreducible_chain(key).measured())
 
 
 def _driven_measurements(key: Key) -> tuple[Measurement, ...]:
@@ -302,6 +298,8 @@ def equilibrium_among_distributions_is_the_stationary_distribution(key: Key) -> 
 @claim(
     "multirate/claim-qss-equals-stationary/irreducible",
     MULTIRATE.at("Section 1, Section 7, Section 12"),
+    # Two closed classes.
+    control=lambda key: _equilibrium_trial(two_closed_classes(key), irreducible_chain(key).measured(), mass=True),
     variant="corrected",
     evidence="certified",
     num_trials=24,
@@ -314,9 +312,3 @@ def equilibrium_distribution_of_an_irreducible_generator(key: Key) -> Trial:
     law = given.stationary_distributions[0]
     more = (*map_measurements(given, law, given.half_step), *_driven_measurements(key))
     return replace(found, conclusions=(*found.conclusions, *more))
-
-
-@equilibrium_distribution_of_an_irreducible_generator.with_control
-def equilibrium_distribution_of_an_irreducible_generator(key: Key) -> Trial:
-    """Two closed classes."""
-    return _equilibrium_trial(two_closed_classes(key), irreducible_chain(key).measured(), mass=True)

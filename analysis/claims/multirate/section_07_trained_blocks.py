@@ -215,38 +215,33 @@ def _fixed_point_trial(given: AffineMap) -> Trial:
     )
 
 
-@claim(
+fixed_point_is_an_eigendirection = claim(
     "multirate/remark-30-fixed-point",
     MULTIRATE.at("Remark 30"),
+    statement="The fixed point of a one-step map that is not stochastic is its least-contracting eigendirection.",
+    trial=lambda key: _fixed_point_trial(_affine_map(key, Fraction(3, 4), affine=True)),
     evidence="certified",
     num_trials=8,
     note="a contraction x -> M x + b has one fixed point, (I - M)^{-1} b, which in general is not an eigenvector of M; "
     "affine maps are the simplest nonlinear ones; no control: maps with b = 0 are measured by the same function",
 )
-def fixed_point_is_an_eigendirection(key: Key) -> Trial:
-    """The fixed point of a one-step map that is not stochastic is its least-contracting eigendirection."""
-    return _fixed_point_trial(_affine_map(key, Fraction(3, 4), affine=True))
 
 
-@claim(
+fixed_point_of_a_homogeneous_map = claim(
     "multirate/remark-30-fixed-point/homogeneous",
     MULTIRATE.at("Remark 30"),
+    statement="""
+    The nonzero fixed points are the least-contracting eigendirection. Added: the map is linear (b = 0), with a
+    simple eigenvalue 1 and all others smaller in modulus.
+    """,
+    trial=lambda key: _fixed_point_trial(_affine_map(key, Fraction(1), affine=False)),
+    # A map with b other than zero.
+    control=lambda key: _fixed_point_trial(_affine_map(key, Fraction(1, 2), affine=True)),
     variant="special case",
     evidence="certified",
     num_trials=8,
     note="for b = 0 there is a nonzero fixed point only if 1 is an eigenvalue",
 )
-def fixed_point_of_a_homogeneous_map(key: Key) -> Trial:
-    """The nonzero fixed points are the least-contracting eigendirection. Added: the map is linear (b = 0), with a
-    simple eigenvalue 1 and all others smaller in modulus.
-    """
-    return _fixed_point_trial(_affine_map(key, Fraction(1), affine=False))
-
-
-@fixed_point_of_a_homogeneous_map.with_control
-def fixed_point_of_a_homogeneous_map(key: Key) -> Trial:
-    """A map with b other than zero."""
-    return _fixed_point_trial(_affine_map(key, Fraction(1, 2), affine=True))
 
 
 def _asymptotic_direction_trial(given: AffineMap, start: Exact) -> Trial:

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -122,26 +123,21 @@ def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+attention_is_a_transition = claim(
     "multirate/claim-attention-transition",
     MULTIRATE.at("Section 8"),
+    statement="""
+    Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions over tokens
+    evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers compose by the
+    Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.
+    """,
+    trial=partial(_transition_trial, residual=False),
+    control=partial(_transition_trial, residual=True),  # The residual stream x + A x in place of A x.
     evidence="certified",
     num_trials=32,
     note="two heads over one, two or five tokens, full, causal or with a window, whose weights are rational; compared "
     "with the weights and the output of the token flow",
 )
-def attention_is_a_transition(key: Key) -> Trial:
-    """Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions over tokens
-    evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers compose by the
-    Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.
-    """
-    return _transition_trial(key, False)
-
-
-@attention_is_a_transition.with_control
-def attention_is_a_transition(key: Key) -> Trial:
-    """The residual stream x + A x in place of A x."""
-    return _transition_trial(key, True)
 
 
 def _chain_trial(A: Exact, hypotheses: tuple[Measurement, ...], mask: AbstractMask, *, positive: bool = True) -> Trial:
@@ -211,6 +207,8 @@ def causal_chain_is_irreducible(key: Key) -> Trial:
 @claim(
     "multirate/claim-causal-irreducible/full",
     MULTIRATE.at("Section 1, Section 8 with Theorem 28 (ii)"),
+    # Causal attention.
+    control=lambda key: _chain_trial(attention(key, causal=True), (is_attention(attention(key)),), Causal()),
     variant="corrected",
     evidence="certified",
     num_trials=16,
@@ -221,12 +219,6 @@ def full_chain_is_irreducible(key: Key) -> Trial:
     if numpy_rng(key, "sharp").integers(4) == 0:  # nearly a cyclic permutation, which is periodic
         A = softmax_of_logarithms(1 + (2**40 - 1) * matrix(np.roll(np.eye(len(A), dtype=int), 1, axis=1)))
     return _chain_trial(A, (is_attention(A),), Full())
-
-
-@full_chain_is_irreducible.with_control
-def full_chain_is_irreducible(key: Key) -> Trial:
-    """Causal attention."""
-    return _chain_trial(attention(key, causal=True), (is_attention(attention(key)),), Causal())
 
 
 @claim(

@@ -122,6 +122,8 @@ def _partition_trial(given: Chain, labels: np.ndarray, *, rows: bool = False) ->
 @claim(
     "multirate/claim-lumpability",
     MULTIRATE.at("Section 8"),
+    # The rates into a state in place of those out of it.
+    control=lambda key: _partition_trial(*lumpable(key), rows=True),
     evidence="certified",
     num_trials=32,
     note="for every initial distribution; on chains that are lumpable, nearly so and not. The defects and the lumped "
@@ -149,12 +151,6 @@ def _nearly(given: Chain) -> Chain:
     Q = given.generator.copy()
     Q[-1, 0], Q[0, 0] = Q[-1, 0] + WEAK, Q[0, 0] - WEAK
     return Chain(Q, "nearly lumpable")
-
-
-@lumpability_requires_the_condition.with_control
-def lumpability_requires_the_condition(key: Key) -> Trial:
-    """The rates into a state in place of those out of it."""
-    return _partition_trial(*lumpable(key), rows=True)
 
 
 def _one_start_trial(key: Key) -> Trial:
@@ -196,21 +192,20 @@ def _uniform(M: Exact, labels: np.ndarray, p: Exact) -> bool:
     return all(len(set(q[labels == block])) == 1 for q in ends for block in (0, 1))
 
 
-@claim(
+lumpability_from_one_start_requires_the_condition = claim(
     "multirate/claim-lumpability/one-start",
     MULTIRATE.at("Section 8"),
+    statement="""If the blocks are a Markov chain, the condition of Kemeny and Snell holds.
+
+    Read: if they are a Markov chain for some initial distribution.
+    """,
+    trial=_one_start_trial,
     variant="reading",
     evidence="certified",
     num_trials=8,
     note="weak lumpability: the distribution within blocks stays uniform, although states of a block have different "
     "exit rates; no control: lumpability for every initial distribution is the printed claim",
 )
-def lumpability_from_one_start_requires_the_condition(key: Key) -> Trial:
-    """If the blocks are a Markov chain, the condition of Kemeny and Snell holds.
-
-    Read: if they are a Markov chain for some initial distribution.
-    """
-    return _one_start_trial(key)
 
 
 def _pooling_trial(key: Key, share: Fraction) -> Trial:
@@ -254,24 +249,19 @@ def _pooling_trial(key: Key, share: Fraction) -> Trial:
     )
 
 
-@claim(
+block_means_are_approximate = claim(
     "multirate/claim-lumpability/pooling",
     MULTIRATE.at("Section 8"),
+    statement="""
+    Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow the lumped
+    layer with an error of at most half of the defect of the partition over the block size, times the spread within
+    blocks, the sum of the distances from block means. The constant is sharp.
+    """,
+    trial=lambda key: _pooling_trial(key, Fraction(1, 2)),
+    control=lambda key: _pooling_trial(key, Fraction(99, 200)),  # A constant that is smaller by one percent.
     evidence="certified",
     num_trials=16,
     note="never exact for a causal layer: of the two tokens of the first block the first receives more weight. "
     "`Approximate` is read as an error bound by the defect, which is measured, and attained; block means of values "
     "belong to exact lumpability (rates into two states of a block), not to the condition of Kemeny and Snell",
 )
-def block_means_are_approximate(key: Key) -> Trial:
-    """Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow the lumped
-    layer with an error of at most half of the defect of the partition over the block size, times the spread within
-    blocks, the sum of the distances from block means. The constant is sharp.
-    """
-    return _pooling_trial(key, Fraction(1, 2))
-
-
-@block_means_are_approximate.with_control
-def block_means_are_approximate(key: Key) -> Trial:
-    """A constant that is smaller by one percent."""
-    return _pooling_trial(key, Fraction(99, 200))

@@ -1,6 +1,7 @@
 """Claims of Sections 11.1 and 11.2 on fixed points: residuals and fixed-point iteration."""
 
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -169,26 +170,21 @@ def _bounds_trial(key: Key, share: float) -> Trial:
     return _sandwich_trial(near, far, share, _mean_residual(key))
 
 
-@claim(
+residual_bounds_the_distance = claim(
     "multirate/claim-residual-distance/corrected",
     MULTIRATE.at("Section 11.1"),
+    statement="""
+    If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + L) and
+    |Post(x) - x| / (1 - L).
+    """,
+    trial=partial(_bounds_trial, share=1.0),
+    control=partial(_bounds_trial, share=0.9),  # Nine tenths of the Lipschitz constant.
     variant="corrected",
     num_trials=8,
     note="added: Post has a Lipschitz constant L < 1, and the factors 1 / (1 + L) and 1 / (1 - L); near L = 1 the "
     "upper bound is not useful. Measured on layers of the network that are contractions, by the residual that the "
     "network computes",
 )
-def residual_bounds_the_distance(key: Key) -> Trial:
-    """If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + L) and
-    |Post(x) - x| / (1 - L).
-    """
-    return _bounds_trial(key, 1.0)
-
-
-@residual_bounds_the_distance.with_control
-def residual_bounds_the_distance(key: Key) -> Trial:
-    """Nine tenths of the Lipschitz constant."""
-    return _bounds_trial(key, 0.9)
 
 
 def _lipschitz(key: Key) -> Fraction:
@@ -298,6 +294,8 @@ def _limit_trial(given: ContractingRound, *, moving: bool = False) -> Trial:
 @claim(
     "multirate/claim-truncated-iteration/network",
     MULTIRATE.at("Section 11.2"),
+    # The injection computed anew in each pass.
+    control=lambda key: _limit_trial(contracting_round(key, "three tokens", distance=0.5), moving=True),
     variant="special case",
     num_trials=6,
     note="layers that are linear in the normalised token, whose fixed point and Lipschitz constant have closed forms",
@@ -309,9 +307,3 @@ def passes_of_contracting_layers_converge(key: Key) -> Trial:
     """
     kind = KINDS[int(numpy_rng(key, "kind").integers(2))]
     return _limit_trial(contracting_round(key, kind, distance=0.5))
-
-
-@passes_of_contracting_layers_converge.with_control
-def passes_of_contracting_layers_converge(key: Key) -> Trial:
-    """The injection computed anew in each pass."""
-    return _limit_trial(contracting_round(key, "three tokens", distance=0.5), moving=True)

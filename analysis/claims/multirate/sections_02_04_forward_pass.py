@@ -151,23 +151,19 @@ def _specification_trial(key: Key, others: Sequence[Case], shift: int) -> Trial:
     )
 
 
-@claim(
+network_is_the_specification = claim(
     "multirate/proposition-9",
     MULTIRATE.at("Proposition 9", "(10)-(18)"),
+    statement="For all symbols, (10) to (18) define logits of the next symbol at every token, "
+    "and the network computes them.",
+    trial=lambda key: _specification_trial(key, drawn_cases(key, 2), 1),
+    # The NumPy implementation with each token's own block in place of the previous one.
+    control=lambda key: _specification_trial(key, drawn_cases(key, 2), 0),
     num_trials=12,
     note="a definition: it is measured that the network agrees with an independent implementation of (10) to (18) in "
     "NumPy, with readings where the text is incomplete; gates in (0, 1), one to three rounds, also with the methods of "
     "Sections 11.2, 11.3 and 11.5",
 )
-def network_is_the_specification(key: Key) -> Trial:
-    """For all symbols, (10) to (18) define logits of the next symbol at every token, and the network computes them."""
-    return _specification_trial(key, drawn_cases(key, 2), 1)
-
-
-@network_is_the_specification.with_control
-def network_is_the_specification(key: Key) -> Trial:
-    """The NumPy implementation with each token's own block in place of the previous one."""
-    return _specification_trial(key, drawn_cases(key, 2), 0)
 
 
 def _sum_trial(given: Run, expected: Sequence[np.ndarray]) -> Trial:

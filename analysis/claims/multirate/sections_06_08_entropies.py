@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -293,22 +294,17 @@ def _row_entropies(key: Key) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+attention_entropy_is_no_lyapunov_function = claim(
     "multirate/claim-attention-entropy",
     MULTIRATE.at("Section 8"),
+    statement="""
+    The entropy of attention rows is not the Lyapunov functional: along some relaxations on which the relative
+    entropy of the state to the stationary distribution decreases in each layer, it both increases and decreases.
+    """,
+    trial=partial(_spread_trial, sharpness=(1, 3, 2)),
+    control=partial(_spread_trial, sharpness=(1, 2, 3)),  # Attention whose sharpness increases with each layer.
     evidence="certified",
     num_trials=8,
     note=f"{ENCLOSED}; compared with the weights of the token flow and their entropies in the "
     "toolkit. For a fixed attention matrix its entropy does not depend on the state at all",
 )
-def attention_entropy_is_no_lyapunov_function(key: Key) -> Trial:
-    """The entropy of attention rows is not the Lyapunov functional: along some relaxations on which the relative
-    entropy of the state to the stationary distribution decreases in each layer, it both increases and decreases.
-    """
-    return _spread_trial(key, (1, 3, 2))
-
-
-@attention_entropy_is_no_lyapunov_function.with_control
-def attention_entropy_is_no_lyapunov_function(key: Key) -> Trial:
-    """Attention whose sharpness increases with each layer."""
-    return _spread_trial(key, (1, 2, 3))
