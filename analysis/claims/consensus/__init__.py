@@ -5,11 +5,7 @@ from dynsim.papers import CONSENSUS
 
 STATEMENTS = (
     Statement("equation-3", CONSENSUS.at("Sec 2.1, (3)"), "tangent map of pi_W and the tangent space of E_W"),
-    Statement(
-        "equation-5",
-        CONSENSUS.at("Sec 2.2, (5) vs (6)"),
-        'the boxed matrix form (5) "more explicitly" is (6)',
-    ),
+    Statement("equation-5", CONSENSUS.at("Sec 2.2, (5) vs (6)"), 'the boxed matrix form (5) "more explicitly" is (6)'),
     Statement(
         "equation-6-first-order",
         CONSENSUS.at("Sec 2.3"),
@@ -113,9 +109,7 @@ STATEMENTS = (
     Statement("remark-5.1-coordinates", CONSENSUS.at("Remark 5.1"), "z = U y turns (20) into (15)"),
     Statement("remark-5.1-projection", CONSENSUS.at("Remark 5.1"), "Pi_W is a projection to the tangent space"),
     Statement(
-        "lemma-6.1-top",
-        CONSENSUS.at("Lemma 6.1 (1)"),
-        "+-v asymptotically stable with the open hemispheres as domains",
+        "lemma-6.1-top", CONSENSUS.at("Lemma 6.1 (1)"), "+-v asymptotically stable with the open hemispheres as domains"
     ),
     Statement(
         "lemma-6.1-lower",
@@ -129,9 +123,7 @@ STATEMENTS = (
     ),
     Statement("equation-23-24", CONSENSUS.at("(23), (24)"), "the equation for b_i and the bound on g"),
     Statement(
-        "theorem-6.1-equilibria",
-        CONSENSUS.at("proof"),
-        "b_i = +-1 are the only equilibria of (23) in [-1,1] for e = 0",
+        "theorem-6.1-equilibria", CONSENSUS.at("proof"), "b_i = +-1 are the only equilibria of (23) in [-1,1] for e = 0"
     ),
     Statement(
         "claim-value-matrix-consensus",
@@ -141,9 +133,7 @@ STATEMENTS = (
     Statement("claim-multihead-value", CONSENSUS.at("Sec 1"), "Thm 6.1 is believed to hold for several heads"),
     Statement("equation-25", CONSENSUS.at("(25)"), "E becomes zero only when all tokens coincide"),
     Statement(
-        "experiment-7.1",
-        CONSENSUS.at("Sec 7.1, Fig 1"),
-        "published P: SPD, tokens reach consensus, V_P decreases",
+        "experiment-7.1", CONSENSUS.at("Sec 7.1, Fig 1"), "published P: SPD, tokens reach consensus, V_P decreases"
     ),
     Statement(
         "experiment-7.2",
@@ -152,9 +142,7 @@ STATEMENTS = (
     ),
     Statement("experiment-7.3", CONSENSUS.at("Sec 7.3, Fig 4"), "published U, P: consensus at +-v; V_2 may increase"),
     Statement(
-        "experiment-7.4",
-        CONSENSUS.at("Sec 7.4, Fig 5"),
-        "50 tokens in R^500, two heads: E tends to 0 on all runs",
+        "experiment-7.4", CONSENSUS.at("Sec 7.4, Fig 5"), "50 tokens in R^500, two heads: E tends to 0 on all runs"
     ),
     Statement(
         "experiment-7.5",

@@ -124,10 +124,7 @@ def _interval_family(key: Key, active_only: bool) -> tuple[Measurement, ...]:
 def _danskin_trial(key: Key, active_only: bool) -> Trial:
     return Trial(
         hypotheses=(),
-        conclusions=(
-            *_finite_family(key, active_only),
-            *_interval_family(jax.random.fold_in(key, 2), active_only),
-        ),
+        conclusions=(*_finite_family(key, active_only), *_interval_family(jax.random.fold_in(key, 2), active_only)),
         witness={"slopes of four parabolas": rational_matrix(key, 4)},
         parameters={"functions": "4, and an interval", "active": 2},
     )

@@ -7,13 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.hemispheres import (
-    IDENTITIES,
-    D,
-    at_height,
-    in_hemisphere,
-    random_flow,
-)
+from analysis.claims.consensus.instances.hemispheres import IDENTITIES, D, at_height, in_hemisphere, random_flow
 from analysis.claims.consensus.instances.modulated_heads import is_bounded, printed_heads
 from analysis.claims.consensus.instances.printed_attention import everything, printed_field, printed_weights
 from analysis.claims.rational_instances import rational_unit

@@ -120,11 +120,7 @@ def _signs_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
         conclusions=(
             at_most("diameter at t=120", diameter(final), 1e-3, tolerance=SOLVER, within=(0, 2)),
             at_most(
-                "distance from y_1(0) at t=120",
-                distance_to_point(final, x0[0]),
-                1e-3,
-                tolerance=SOLVER,
-                within=(0, 2),
+                "distance from y_1(0) at t=120", distance_to_point(final, x0[0]), 1e-3, tolerance=SOLVER, within=(0, 2)
             ),
             has_the_printed_field(path, lambda t: printed_heads(P, t), U[None], np.eye(D)),
         ),

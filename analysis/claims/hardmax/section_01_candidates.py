@@ -56,12 +56,7 @@ def every_projection_is_a_candidate(key: Key) -> Trial:
             holds("<A (v - p), p> > 0 for a vertex v of K where p is not in S", all(gap > 0 for gap in farther)),
         ),
         conclusions=(holds("every projection is in S", not missing),),
-        witness={
-            **run.case.witness(),
-            "edge": [0, 1],
-            "projections not in S": missing,
-            "max <v - p, p>": farther,
-        },
+        witness={**run.case.witness(), "edge": [0, 1], "projections not in S": missing, "max <v - p, p>": farther},
         parameters=run.parameters(),
     )
 

@@ -153,12 +153,7 @@ def _example_trial(tokens: Exact, alpha: Fraction) -> Trial:
     )
 
 
-@claim(
-    "hardmax/remark-1.3/example",
-    HARDMAX.at("Remark 1.3"),
-    evidence="certified",
-    num_trials=6,
-)
+@claim("hardmax/remark-1.3/example", HARDMAX.at("Remark 1.3"), evidence="certified", num_trials=6)
 def five_tokens_cluster_at_three_points(key: Key) -> Trial:
     """For A = I and alpha > 0 the tokens -1, -1/2, 0, 1/2, 1 in R, in every order, converge to -1, 0 and 1.
 

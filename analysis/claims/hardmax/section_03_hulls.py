@@ -177,13 +177,7 @@ def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
                 away(-1) == away(begin) * (1 + run.case.alpha) ** (-2 * BEYOND),
             ),
             holds("their hull has vertices, all of them limits", run.vertices <= values(run.certificate.limits)),
-            at_least(
-                "number of vertices",
-                len(polytope(corners).vertices),
-                1,
-                tolerance=0.0,
-                within=(0, len(corners)),
-            ),
+            at_least("number of vertices", len(polytope(corners).vertices), 1, tolerance=0.0, within=(0, len(corners))),
         )
 
     return measures
@@ -192,6 +186,10 @@ def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
 @claim(
     "hardmax/lemma-3.4",
     HARDMAX.at("Lemma 3.4"),
+    # The initial tokens in place of the limits.
+    control=lambda key: certified_trial(
+        {"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens)
+    ),
     evidence="certified",
     num_trials=8,
     note="a single point counts as a polytope",
@@ -203,9 +201,3 @@ def intersection_of_hulls_is_a_polytope(key: Key) -> Trial:
     Measured as: it is the convex hull of the limits of the tokens, which are computed exactly.
     """
     return certified_trial(with_late_leaders(key, "arc"), _limit_measures(lambda run: run.certificate.limits))
-
-
-@intersection_of_hulls_is_a_polytope.with_control
-def intersection_of_hulls_is_a_polytope(key: Key) -> Trial:
-    """The initial tokens in place of the limits."""
-    return certified_trial({"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens))

@@ -6,15 +6,7 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import (
-    LAYERS,
-    Case,
-    case,
-    defined_sets,
-    distinct,
-    run,
-    squared_norms,
-)
+from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, defined_sets, distinct, run, squared_norms
 from analysis.claims.hardmax.instances.zoo import hard_case, posed
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
@@ -168,11 +160,7 @@ def norms_do_not_fall(key: Key) -> Trial:
 
 
 @claim(
-    "hardmax/lemma-3.2/attention-norm",
-    HARDMAX.at("Lemma 3.2"),
-    variant="reading",
-    evidence="certified",
-    num_trials=16,
+    "hardmax/lemma-3.2/attention-norm", HARDMAX.at("Lemma 3.2"), variant="reading", evidence="certified", num_trials=16
 )
 def attention_norms_do_not_fall(key: Key) -> Trial:
     """Read for general A: no token's A-norm decreases, for every symmetric positive definite A and alpha > 0."""

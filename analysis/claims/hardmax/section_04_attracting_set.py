@@ -238,11 +238,7 @@ def _rate_measures(run: CertifiedRun, known: list[float]) -> tuple[Measurement, 
             within=NON_NEGATIVE,
         ),
         at_most(
-            "error of the rate, power and fit of `convergence_rate`",
-            wrong,
-            0.0,
-            tolerance=SOLVER,
-            within=NON_NEGATIVE,
+            "error of the rate, power and fit of `convergence_rate`", wrong, 0.0, tolerance=SOLVER, within=NON_NEGATIVE
         ),
         holds("`at_vertices` finds the tokens that tend to vertices", at == [tuple(s) in run.vertices for s in limits]),
     )

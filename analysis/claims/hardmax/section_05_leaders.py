@@ -127,10 +127,7 @@ def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
                 f"some token follows only tokens equal to it within {LAYERS} layers", bool(np.any(first_layers >= 0))
             ),
             holds("equal tokens have the same first layer", _same_for_equals(given, first_layers)),
-            holds(
-                "these layers are those of the definition",
-                first_layers.tolist() == _layers_by_value(states, map),
-            ),
+            holds("these layers are those of the definition", first_layers.tolist() == _layers_by_value(states, map)),
             holds("`hypotheses` tells that tokens are repeated", not hypotheses(map, given.tokens).distinct),
             holds("the certificate finds the leaders by value", same),
             *end.agreement(),
@@ -157,11 +154,7 @@ def _same_for_equals(given: Case, layers: np.ndarray) -> bool:
 
 
 @claim(
-    "hardmax/lemma-5.1-i/by-value",
-    HARDMAX.at("Lemma 5.1 (i)"),
-    variant="reading",
-    evidence="certified",
-    num_trials=16,
+    "hardmax/lemma-5.1-i/by-value", HARDMAX.at("Lemma 5.1 (i)"), variant="reading", evidence="certified", num_trials=16
 )
 def leading_values_exist(key: Key) -> Trial:
     """Read for tokens that may be equal: at some layer there is a token that follows only tokens equal to itself.

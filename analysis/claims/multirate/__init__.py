@@ -29,14 +29,10 @@ STATEMENTS = (
         "RMSNorm in the injection path already bounds the context to norm sqrt(d)",
     ),
     Statement(
-        "remark-25-hyperbolicity",
-        MULTIRATE.at("Remark 25"),
-        "Fenichel requires contraction transverse to the manifold",
+        "remark-25-hyperbolicity", MULTIRATE.at("Remark 25"), "Fenichel requires contraction transverse to the manifold"
     ),
     Statement(
-        "remark-25-norm-constraints",
-        MULTIRATE.at("Remark 25"),
-        "norm constraints keep the fast subsystem contractive",
+        "remark-25-norm-constraints", MULTIRATE.at("Remark 25"), "norm constraints keep the fast subsystem contractive"
     ),
     Statement(
         "remark-25-necessary",
@@ -47,9 +43,7 @@ STATEMENTS = (
     Statement("theorem-28-ii", MULTIRATE.at("Thm 28 (ii)"), "irreducible: unique positive stationary distribution"),
     Statement("theorem-28-iii-flow", MULTIRATE.at("Thm 28 (iii)"), "e^{Qt} p tends to it for every distribution p"),
     Statement(
-        "theorem-28-iii-euler",
-        MULTIRATE.at("Thm 28 (iii)"),
-        "forward Euler below the step bound converges to it",
+        "theorem-28-iii-euler", MULTIRATE.at("Thm 28 (iii)"), "forward Euler below the step bound converges to it"
     ),
     Statement(
         "claim-qss-equals-stationary",
@@ -67,9 +61,7 @@ STATEMENTS = (
         "a trained block's one-step map has column sums different from 1",
     ),
     Statement(
-        "remark-30-fixed-point",
-        MULTIRATE.at("Remark 30"),
-        "its fixed point is a least-contracting eigendirection",
+        "remark-30-fixed-point", MULTIRATE.at("Remark 30"), "its fixed point is a least-contracting eigendirection"
     ),
     Statement("remark-31", MULTIRATE.at("Remark 31"), "power iteration recovers the null vector geometrically"),
     Statement(
@@ -104,9 +96,7 @@ STATEMENTS = (
     ),
     Statement("claim-residual-distance", MULTIRATE.at("Sec 11.1"), "the residual measures the distance to equilibrium"),
     Statement(
-        "claim-truncated-iteration",
-        MULTIRATE.at("Sec 11.2"),
-        "a contraction's iterates converge to its fixed point",
+        "claim-truncated-iteration", MULTIRATE.at("Sec 11.2"), "a contraction's iterates converge to its fixed point"
     ),
     Statement("claim-rmsnorm-contraction", MULTIRATE.at("Sec 11.2"), "Post is plausibly a contraction under RMSNorm"),
     Statement("claim-anderson", MULTIRATE.at("Sec 11.3"), "Anderson(1) as the two-point secant method"),

@@ -258,6 +258,10 @@ def _doubly_stochastic(key: Key) -> bool:
 @claim(
     "multirate/remark-25-norm-constraints/corrected",
     MULTIRATE.at("Remark 25"),
+    # Two states with a constant difference under rho = 1.
+    control=lambda key: _contraction_trial(
+        doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key)
+    ),
     variant="corrected",
     evidence="certified",
     num_trials=32,
@@ -280,9 +284,3 @@ def operator_bounds_below_one_make_contractive(key: Key) -> Trial:
         conclusions=(*found.conclusions, sharp, velocity),
         parameters={"rho": float(factor)},
     )
-
-
-@operator_bounds_below_one_make_contractive.with_control
-def operator_bounds_below_one_make_contractive(key: Key) -> Trial:
-    """Two states with a constant difference under rho = 1."""
-    return _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key))

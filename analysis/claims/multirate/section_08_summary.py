@@ -55,11 +55,7 @@ def _summary_trial(key: Key, A: Exact, Q: Exact, *, mass: bool) -> Trial:
             holds("the generator is A^T - I", bool(np.all(chain.generator == Q)) and accepts(check_generator, Q)),
             *_joint_measurements(A, law, distribution(key, n)),
         ),
-        witness={
-            "A": A,
-            "p_st": law,
-            **({"another equilibrium": law + directions[0]} if len(directions) else {}),
-        },
+        witness={"A": A, "p_st": law, **({"another equilibrium": law + directions[0]} if len(directions) else {})},
         parameters={"n": n},
     )
 

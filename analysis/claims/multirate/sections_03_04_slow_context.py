@@ -77,19 +77,13 @@ def _held_trial(rounds: list[RoundStates], expected: list[np.ndarray], slow: lis
         for c, y in zip(slow, expected, strict=True)
     ]
     return Trial(
-        hypotheses=(
-            at_least("P", P, 2, tolerance=0.0),
-            at_least("number of tokens", n, P + 1, tolerance=0.0),
-        ),
+        hypotheses=(at_least("P", P, 2, tolerance=0.0), at_least("number of tokens", n, P + 1, tolerance=0.0)),
         conclusions=tuple(
             measured
             for k, at in enumerate(rounds)
             for measured in (
                 at_least(
-                    "least number of tokens between two changes",
-                    np.min(np.diff(changes[k]), initial=n),
-                    P,
-                    tolerance=0,
+                    "least number of tokens between two changes", np.min(np.diff(changes[k]), initial=n), P, tolerance=0
                 ),
                 holds(
                     "it changes at the beginning of every block from the second on, and only there",
