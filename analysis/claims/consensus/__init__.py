@@ -91,7 +91,8 @@ STATEMENTS = tuple(
         (
             "theorem-6.1",
             "Sec 6",
-            "symmetric U, simple top eigenvalue lambda > 0: (v,..,v) asymptotically stable, domain contains the hemisphere",
+            "symmetric U, simple top eigenvalue lambda > 0: (v,..,v) asymptotically stable, "
+            "domain contains the hemisphere",
         ),
         ("equation-23-24", "(23), (24)", "the equation for b_i and the bound on g"),
         ("theorem-6.1-equilibria", "proof", "b_i = +-1 are the only equilibria of (23) in [-1,1] for e = 0"),

@@ -13,6 +13,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     is_subset,
     skewed,
     tied_case,
+    trial_with_twins,
     values,
     with_late_leaders,
 )
@@ -95,26 +96,21 @@ def leader_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+leaders_reach_distinct_vertices = claim(
     "hardmax/theorem-1.1-ii",
     HARDMAX.at("Theorem 1.1 (ii)"),
+    statement="""
+    Every leader reaches a distinct vertex of K in finitely many layers, and K has as many vertices as leaders.
+
+    In each trial one case has a leader that appears after layer 0.
+    """,
+    trial=lambda key: certified_trial(with_late_leaders(key), leader_measures),
+    # One token of largest norm given twice: neither of the two is a leader, although they attain a vertex.
+    control=lambda key: trial_with_twins(key, leader_measures),
     evidence="certified",
     num_trials=16,
     note=f"{CERTIFIED}; leaders are token indices, as in Definition 1.1",
 )
-def leaders_reach_distinct_vertices(key: Key) -> Trial:
-    """Every leader reaches a distinct vertex of K in finitely many layers, and K has as many vertices as leaders.
-
-    In each trial one case has a leader that appears after layer 0.
-    """
-    return certified_trial(with_late_leaders(key), leader_measures)
-
-
-@leaders_reach_distinct_vertices.with_control
-def leaders_reach_distinct_vertices(key: Key) -> Trial:
-    """One token of largest norm given twice: neither of the two is a leader, although they attain a vertex."""
-    cases = with_late_leaders(key)
-    return certified_trial({name: given.with_twin for name, given in cases.items()}, leader_measures, cases)
 
 
 def projection_measures(run: CertifiedRun, metric: Exact | None = None) -> tuple[Measurement, ...]:
@@ -143,6 +139,10 @@ def _nearest_in_its_face(body: Polytope, point: tuple, A: Exact) -> tuple[bool, 
 @claim(
     "hardmax/theorem-1.1-iii",
     HARDMAX.at("Theorem 1.1 (iii)"),
+    # The projection in the Euclidean norm in place of the norm of A.
+    control=lambda key: certified_trial(
+        {"polygon": skewed(polygon, key)}, lambda run: projection_measures(run, identity(2))
+    ),
     evidence="certified",
     num_trials=12,
     note=f"{CERTIFIED}; measured on S of (4.1) and on the limits of the tokens; K counts as a face of itself, "
@@ -156,13 +156,6 @@ def other_points_are_projections(key: Key) -> Trial:
     a, b = jax.random.split(key)
     name, given = hard_case(b, *FACES)
     return certified_trial({"box": tied_case(a), name: given}, projection_measures)
-
-
-@other_points_are_projections.with_control
-def other_points_are_projections(key: Key) -> Trial:
-    """The projection in the Euclidean norm in place of the norm of A."""
-    given = skewed(polygon, key)
-    return certified_trial({"polygon": given}, lambda run: projection_measures(run, identity(2)))
 
 
 def _remark_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
@@ -186,5 +179,4 @@ def vertices_are_limits_of_leaders(key: Key) -> Trial:
 @vertices_are_limits_of_leaders.with_control
 def vertices_are_limits_of_leaders(key: Key) -> Trial:
     """One token of largest norm given twice: no leader has that vertex as its limit."""
-    cases = with_late_leaders(key)
-    return certified_trial({name: given.with_twin for name, given in cases.items()}, _remark_measures, cases)
+    return trial_with_twins(key, _remark_measures)

@@ -27,7 +27,8 @@ EXAMPLE_SETS = (
 EXAMPLE_LAYER_1 = (("-2/3", "5/3"), (4, "10/3"), (12, 4))
 
 
-def _leaders_trial(given: Case, map: ExactHardmaxMap) -> Trial:
+def _leaders_trial(given: Case, *, degenerate: bool = False) -> Trial:
+    map = given.degenerate_map if degenerate else given.map
     states = run(map, given.tokens)
     norms = squared_norms(given.tokens, given.attention)
     longest = [i for i, norm in enumerate(norms) if norm == max(norms)]
@@ -65,19 +66,18 @@ def some_token_is_a_leader(key: Key) -> Trial:
     """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0 there is a leader: a token with
     C_i = {i} at some layer. The tokens of largest A-norm are leaders at layer 0.
     """
-    given = case(key)
-    return _leaders_trial(given, given.map)
+    return _leaders_trial(case(key))
 
 
 @some_token_is_a_leader.with_control
 def some_token_is_a_leader(key: Key) -> Trial:
     """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
-    given = case(key).mirrored
-    return _leaders_trial(given, given.degenerate_map)
+    return _leaders_trial(case(key).mirrored, degenerate=True)
 
 
-def _index_trial(given: Case, tokens: Case) -> Trial:
-    """Measure the hypotheses on `given`, and whether there are leaders among `tokens`."""
+def _index_trial(given: Case, *, doubled: bool = False) -> Trial:
+    """Measure the hypotheses on `given`, and whether there are leaders among its tokens, or those taken twice."""
+    tokens = given.doubled if doubled else given
     first_layers = leader_layers(tokens.map, run(tokens.map, tokens.tokens))
     return Trial(
         hypotheses=given.measured(),
@@ -87,28 +87,21 @@ def _index_trial(given: Case, tokens: Case) -> Trial:
     )
 
 
-@claim(
+leaders_exist = claim(
     "hardmax/lemma-5.1-i",
     HARDMAX.at("Lemma 5.1 (i)"),
+    statement="For distinct nonzero initial tokens, A = I and alpha > 0, the set of leaders is not empty.",
+    trial=lambda key: _index_trial(case(key).with_identity),
+    control=lambda key: _index_trial(case(key).with_identity, doubled=True),  # Every token repeated.
     evidence="certified",
     num_trials=16,
     note="depends on the tokens being distinct, as assumed throughout: equal tokens follow each other, see `by-value`",
 )
-def leaders_exist(key: Key) -> Trial:
-    """For distinct nonzero initial tokens, A = I and alpha > 0, the set of leaders is not empty."""
-    given = case(key).with_identity
-    return _index_trial(given, given)
 
 
-@leaders_exist.with_control
-def leaders_exist(key: Key) -> Trial:
-    """Every token repeated."""
-    given = case(key).with_identity
-    return _index_trial(given, given.doubled)
-
-
-def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
+def _value_trial(key: Key, given: Case, *, degenerate: bool = False) -> Trial:
     """Measure leaders by value among repeated tokens, and the certificate of a case with one repeated token in ties."""
+    map, tied = given.degenerate_map if degenerate else given.map, uneven_tie(key)
     end = certified_run(tied)
     if isinstance(end, Trial):
         return end
@@ -161,15 +154,13 @@ def leading_values_exist(key: Key) -> Trial:
 
     For every symmetric positive definite A and alpha > 0.
     """
-    given = case(key).doubled
-    return _value_trial(given, given.map, uneven_tie(key))
+    return _value_trial(key, case(key).doubled)
 
 
 @leading_values_exist.with_control
 def leading_values_exist(key: Key) -> Trial:
     """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
-    given = case(key).mirrored.doubled
-    return _value_trial(given, given.degenerate_map, uneven_tie(key))
+    return _value_trial(key, case(key).mirrored.doubled, degenerate=True)
 
 
 def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:

@@ -7,9 +7,9 @@ import numpy as np
 from analysis.claims.hardmax.instances.certified_limits import (
     CERTIFIED,
     CertifiedRun,
-    Measures,
     certified_trial,
     is_subset,
+    trial_with_twins,
     with_late_leaders,
 )
 from analysis.claims.hardmax.instances.clouds import Case
@@ -105,7 +105,7 @@ tokens_that_attain_vertices_are_leaders = claim(
     """,
     trial=lambda key: certified_trial(with_late_leaders(key), _if_attained),
     # One token of largest norm given twice: both attain the vertex and follow each other.
-    control=lambda key: _with_twin(key, _if_attained),
+    control=lambda key: trial_with_twins(key, _if_attained),
     evidence="certified",
     num_trials=12,
     variant="corrected",
@@ -146,10 +146,4 @@ def every_vertex_is_a_leader(key: Key) -> Trial:
 @every_vertex_is_a_leader.with_control
 def every_vertex_is_a_leader(key: Key) -> Trial:
     """One token of largest norm given twice: no leader is at that vertex."""
-    return _with_twin(key, _every_vertex)
-
-
-def _with_twin(key: Key, measures: Measures) -> Trial:
-    """Return a trial with a token of largest norm repeated; the hypotheses are measured without the twin."""
-    cases = with_late_leaders(key)
-    return certified_trial({name: given.with_twin for name, given in cases.items()}, measures, cases)
+    return trial_with_twins(key, _every_vertex)
