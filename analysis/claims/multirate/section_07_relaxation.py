@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -203,15 +204,17 @@ def _moderate_chain(key: Key, *, links: tuple[int, int]) -> Chain:
     return from_rates(R)
 
 
-def _path_trial(given: Chain, p: Exact, hypotheses: tuple[Measurement, ...], integrator: AbstractIntegrator) -> Trial:
-    """Measure a trajectory of the flow from p: its values in between, and its limit after many relaxation times."""
+def _path_trial(key: Key, integrator: AbstractIntegrator, *, linked: bool) -> Trial:
+    """Measure a trajectory of the flow of two pairs of states: its values, and its limit after long relaxation."""
+    given = _moderate_chain(key, links=(1, 1) if linked else (0, 0))
+    p = _one(key, given.size) if linked else matrix([1, 1, 1, 1]) / 4
     gap = spectral_gap(given.generator).value
     times = [Fraction(0), Fraction(1, 8), Fraction(1, 2), Fraction(math.ceil(ENOUGH / gap))]
     path = simulate(MasterEquationFlow(floats(given.generator)), floats(p), [*map(float, times)], integrator=integrator)
     exact = np.stack([floats(exact_transition_matrix(given.generator, t) @ p) for t in times])
     law = floats(given.stationary_distributions[0])
     return Trial(
-        hypotheses=hypotheses,
+        hypotheses=given.measured(irreducible=linked),
         conclusions=(
             equal("error of the trajectory", np.max(abs(np.asarray(path.ys) - exact)), 0.0, tolerance=SOLVER),
             equal("final distance from p_st", np.sum(abs(np.asarray(path.final) - law)) / 2, 0.0, tolerance=SOLVER),
@@ -221,24 +224,17 @@ def _path_trial(given: Chain, p: Exact, hypotheses: tuple[Measurement, ...], int
     )
 
 
-@claim(
+integrated_flow_converges_to_the_stationary_distribution = claim(
     "multirate/theorem-28-iii-flow/integrated",
     MULTIRATE.at("Theorem 28 (iii)"),
+    statement="If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, "
+    "computed by integration.",
+    trial=partial(_path_trial, linked=True),
+    control=partial(_path_trial, linked=False),  # Two pairs of states without a transition between them.
     num_trials=8,
     note="four states with rates from 1/2 to 5/2, compared with e^{Qt} p in fractions, and after 20 relaxation times "
     "with p_st",
 )
-def integrated_flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, computed by integration."""
-    given = _moderate_chain(key, links=(1, 1))
-    return _path_trial(given, _one(key, given.size), given.measured(), integrator)
-
-
-@integrated_flow_converges_to_the_stationary_distribution.with_control
-def integrated_flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Two pairs of states without a transition between them."""
-    given = _moderate_chain(key, links=(0, 0))
-    return _path_trial(given, matrix([1, 1, 1, 1]) / 4, given.measured(irreducible=False), integrator)
 
 
 def _euler_trial(given: Chain, share: Fraction, p: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:
