@@ -167,9 +167,9 @@ scores_have_the_square_of_the_block = claim(
 )
 
 
-def _corrected_trial(given: CountedNetwork, *, linear: bool = True) -> Trial:
-    """Measure the work in fast layers, slow ones being counted with the part that is linear in N, or without."""
-    slow = given.layer if linear else given.layer._replace(linear=Fraction(0))
+def _corrected_trial(given: CountedNetwork, *, omitted: str = "") -> Trial:
+    """Measure the work in fast layers; of slow ones the part `omitted`, linear or quadratic in N, is not counted."""
+    slow = given.layer._replace(**{omitted: Fraction(0)}) if omitted else given.layer
     n, c = given.n, given.config
     share = slow.on(n // c.block) / given.layer.on(n)
     interface = 2 * n * c.width**2 / given.layer.on(n)
@@ -185,7 +185,7 @@ cost_has_the_quotient = claim(
     """,
     trial=lambda key: _corrected_trial(counted_network(key)),
     # Slow layers without the part that is linear in N.
-    control=lambda key: _corrected_trial(counted_network(key), linear=False),
+    control=lambda key: _corrected_trial(counted_network(key), omitted="linear"),
     variant="corrected",
     evidence="certified",
     num_trials=6,
