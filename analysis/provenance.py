@@ -23,8 +23,8 @@ def source_digest(claim: Claim) -> str:
     """
     digest = hashlib.sha256(_library_digest())
     trial = claim.trial
-    own = (CLAIMS,) if trial is None else dict.fromkeys((trial.__module__, inspect.unwrap(trial).__module__))
-    texts = [path.read_bytes() for module in own for path in _sources(module)]
+    own = (CLAIMS,) if trial is None else dict.fromkeys((claim.module, inspect.unwrap(trial).__module__))
+    texts = [path.read_bytes() for module in own if module for path in _sources(module)]
     for text in texts:
         digest.update(text)
     if any(b"analysis.experiments" in text for text in texts):

@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from analysis.ledger.claim import Claim
 from analysis.ledger.statement import Statement
@@ -30,7 +31,7 @@ def claims() -> tuple[Claim, ...]:
     for key in PAPERS:
         for name in _modules(f"{__name__}.{key}"):
             module = importlib.import_module(name)
-            found.extend(value for value in vars(module).values() if isinstance(value, Claim))
+            found.extend(replace(value, module=name) for value in vars(module).values() if isinstance(value, Claim))
     return collect(found, statements())
 
 

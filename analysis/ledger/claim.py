@@ -1,9 +1,10 @@
 """Claims: a statement of a paper, or a variant of one, with the experiment that tests it."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypedDict, Unpack, overload
 
 from analysis.ledger.evidence import Trial
 from analysis.ledger.verdict import Verdict
@@ -13,6 +14,9 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import Source
 
 TrialFn = Callable[[Key, AbstractIntegrator], Trial]
+AnyTrial = Callable[..., Trial]
+"""A trial as it is written: of a key and an integrator, or of a key only if it integrates nothing."""
+
 Evidence = Literal["sampled", "certified", "analytic instance"]
 Variant = Literal["printed", "reading", "special case", "corrected"]
 
@@ -25,7 +29,8 @@ class Claim:
     contradiction can be repeated with another one. `note` names the reading, mode or constant on which the verdict
     depends, or why there is no control; `assuming` lists hypotheses that cannot be measured. `same_trial_as` is the id
     of another claim that measures the same trial, which then is no second piece of evidence. `decided_by` is the
-    command that decides a claim which stays undecided without it, such as an experiment of the paper's size.
+    command that decides a claim which stays undecided without it, such as an experiment of the paper's size. `module`
+    is the one in which the claim was found; the verdict depends on its sources and on those of the trial.
     """
 
     id: str
@@ -41,6 +46,7 @@ class Claim:
     ruling: Verdict | None = None
     same_trial_as: str = ""
     decided_by: str = ""
+    module: str = ""
 
     @property
     def key(self) -> str:
@@ -52,38 +58,69 @@ class Claim:
         """The id of the statement to which this claim belongs: its own id up to the second `/`."""
         return "/".join(self.id.split("/")[:2])
 
-    def with_control(self, control: TrialFn) -> "Claim":
-        """Return the claim with a control: a trial that measures the same hypotheses for a false statement."""
-        return replace(self, control=control)
+    def with_control(self, control: AnyTrial) -> "Claim":
+        """The claim with a control: a trial that measures the same hypotheses for a false statement."""
+        return replace(self, control=_of_key_and_integrator(control))
+
+
+class Options(TypedDict, total=False):
+    """What a claim may say beside its statement, source, trial and control; see `Claim`."""
+
+    num_trials: int
+    evidence: Evidence
+    note: str
+    variant: Variant
+    assuming: tuple[str, ...]
+    same_trial_as: str
+    decided_by: str
+
+
+@overload
+def claim(
+    id: str, source: Source, *, control: AnyTrial | None = None, **options: Unpack[Options]
+) -> Callable[[AnyTrial], Claim]: ...
+
+
+@overload
+def claim(
+    id: str,
+    source: Source,
+    *,
+    statement: str,
+    trial: AnyTrial,
+    control: AnyTrial | None = None,
+    **options: Unpack[Options],
+) -> Claim: ...
 
 
 def claim(
     id: str,
     source: Source,
     *,
-    num_trials: int = 32,
-    evidence: Evidence = "sampled",
-    note: str = "",
-    variant: Variant = "printed",
-    assuming: tuple[str, ...] = (),
-    same_trial_as: str = "",
-    decided_by: str = "",
-) -> Callable[[TrialFn], Claim]:
-    """Return a decorator that makes a claim of a trial function, whose docstring is the statement.
+    statement: str = "",
+    trial: AnyTrial | None = None,
+    control: AnyTrial | None = None,
+    **options: Unpack[Options],
+) -> Claim | Callable[[AnyTrial], Claim]:
+    """Make a claim of a trial: a decorator of a function whose docstring is the statement, or with `trial`, the claim.
+
+    The second form is for claims that share a function and differ in an instance: `statement` is their text, `trial`
+    and `control` are partials or lambdas. A trial takes a key and an integrator, or a key only.
 
     Raises:
-        ValueError: for an id that does not begin with the paper's key, or a trial without docstring.
+        ValueError: for an id that does not begin with the paper's key, a trial without statement, or a trial that takes
+            other arguments.
     """
     _check_id(id, source)
+    against = None if control is None else _of_key_and_integrator(control)
 
-    def decorate(trial: TrialFn) -> Claim:
-        if not trial.__doc__:
-            raise ArgumentError("trial", "state its theorem in its docstring", f"that of `{id}` has none")
-        text = inspect.cleandoc(trial.__doc__)
-        given = {"assuming": assuming, "same_trial_as": same_trial_as, "decided_by": decided_by}
-        return Claim(id, source, text, trial, None, num_trials, evidence, note, variant, **given)
+    def made(trial: AnyTrial, text: str) -> Claim:
+        if not text:
+            must = "state its theorem in its docstring, or be given as `statement`"
+            raise ArgumentError("trial", must, f"that of `{id}` has none")
+        return Claim(id, source, inspect.cleandoc(text), _of_key_and_integrator(trial), against, **options)
 
-    return decorate
+    return (lambda trial: made(trial, trial.__doc__ or "")) if trial is None else made(trial, statement)
 
 
 def rule(id: str, source: Source, verdict: Verdict, reason: str) -> Claim:
@@ -96,6 +133,35 @@ def rule(id: str, source: Source, verdict: Verdict, reason: str) -> Claim:
     if verdict not in (Verdict.ILL_POSED, Verdict.OUT_OF_SCOPE):
         raise ArgumentError("verdict", "be ILL_POSED or OUT_OF_SCOPE", f"is {verdict.name}")
     return Claim(id, source, reason, note=reason, ruling=verdict, num_trials=0)
+
+
+def _of_key_and_integrator(given: AnyTrial) -> TrialFn:
+    """A trial as a function of a key and an integrator, which knows the module and the line of the given one."""
+    both = _takes_integrator(given)
+    if both and inspect.isfunction(given):
+        return given
+    inner = given.func if isinstance(given, functools.partial) else given
+
+    @functools.wraps(inner)
+    def trial(key: Key, integrator: AbstractIntegrator) -> Trial:
+        return given(key, integrator) if both else given(key)
+
+    vars(trial)["__signature__"] = inspect.signature(trial, follow_wrapped=False)  # not that of the function inside
+    return trial
+
+
+def _takes_integrator(trial: AnyTrial) -> bool:
+    """Whether a trial takes a key and an integrator, by position, and not a key only."""
+    signature = inspect.signature(trial)
+    parameters = signature.parameters.values()
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    both = len(needed) == 2 or any_number or "integrator" in signature.parameters
+    try:
+        signature.bind(*(None, None)[: 1 + both])
+    except TypeError:
+        raise ArgumentError("trial", "take a key, or a key and an integrator", f"takes {signature}") from None
+    return both
 
 
 def _check_id(id: str, source: Source) -> None:

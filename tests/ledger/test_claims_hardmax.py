@@ -58,10 +58,10 @@ def test_a_token_of_the_circle_follows_a_longer_one_in_the_norm_of_attention():
     given = instances.Case(z, B, Fraction(1))
     assert given.map.follower_sets(z).lists() == [[0], [0]]
     assert given.map.step(0, z)[1].tolist() == [Fraction(4, 5), Fraction(2, 5)]  # not on the ray of (3, 4)
-    assert model._fixed_trial(given, identity(2), given.map).contradicts
-    assert not model._fixed_trial(given.with_identity, identity(2), given.with_identity.map).contradicts
+    assert model._fixed_trial(given, identity(2)).contradicts
+    assert not model._fixed_trial(given.with_identity).contradicts
     given = given._replace(tokens=z / matrix([[2, 1]] * 2))  # B^{-1} z
-    assert not model._fixed_trial(given, given.attention, given.map).contradicts
+    assert not model._fixed_trial(given).contradicts
 
 
 def test_the_weights_in_powers_of_two_are_those_of_the_softmax_map():
@@ -87,8 +87,8 @@ def test_a_token_may_come_nearer_to_the_origin_unless_attention_is_the_identity(
     moved = given.map.step(0, z)[0]
     assert moved.tolist() == [Fraction(13, 8), 1]
     assert moved @ moved == Fraction(233, 64) < 5
-    assert preliminary._norms_trial(given, given.map, identity(2)).contradicts
-    assert not preliminary._norms_trial(given, given.map, given.attention).contradicts
+    assert preliminary._norms_trial(given, euclidean=True).contradicts
+    assert not preliminary._norms_trial(given).contradicts
 
 
 def test_opposite_tokens_that_repel_nothing_meet_at_the_origin():

@@ -192,6 +192,7 @@ def test_numbers_are_written_without_loss():
 
 
 LINE = ONE.format("a", "f", GOOD).splitlines()[0]
+CALL = 'f = claim("mine/{}", PAPER.at("Theorem 1"), statement="A text.", trial=t)'
 
 
 @pytest.mark.parametrize(
@@ -240,6 +241,10 @@ LINE = ONE.format("a", "f", GOOD).splitlines()[0]
         (
             [HEAD, ONE.format("a", "f", GOOD), ONE.format("b", "f", GOOD)],
             "name each claim differently, but line 18 of `bad.py`, `def f(key, integrator):`, takes the name of line",
+        ),
+        (
+            [HEAD, "def t(key):", f"    {GOOD}", *(CALL.format(id) for id in "ab")],
+            f"name each claim differently, but line 15 of `bad.py`, `{CALL.format('b')}`, takes the name of line 14",
         ),
         (
             [HEAD, ONE.format("a", "f", GOOD[:-1] + ', parameters={"n": key})')],

@@ -1,6 +1,7 @@
 """Claims on the misalignment E of (25), with which the abstract and Section 7 measure consensus."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, agrees, holds
 from analysis.tokens.consensus import diameter, min_inner_product, misalignment
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 
 D = 3
@@ -55,23 +55,26 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
     )
 
 
-@claim(
+misalignment_vanishes_at_consensus_only = claim(
     "consensus/equation-25",
     CONSENSUS.at("Section 7.4", "(25)"),
+    statement="E of (25) becomes zero only when all tokens are located at the same configuration.",
+    trial=partial(_misalignment_trial, signs=False, opposite=True),
     evidence="certified",
     num_trials=4,
     note="E does not depend on the signs of tokens and vanishes for tokens y and -y; its sum is read from i = 1, since "
     "there is no y_0; no control: the corrected claim is measured by the same function",
 )
-def misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """E of (25) becomes zero only when all tokens are located at the same configuration."""
-    return _misalignment_trial(key, False, True)
 
 
 @claim(
-    "consensus/equation-25/corrected", CONSENSUS.at("Section 7.4", "(25)"), variant="corrected", evidence="certified"
+    "consensus/equation-25/corrected",
+    CONSENSUS.at("Section 7.4", "(25)"),
+    control=partial(_misalignment_trial, signs=False, opposite=True),  # With the absolute value, for tokens y and -y.
+    variant="corrected",
+    evidence="certified",
 )
-def signed_misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegrator) -> Trial:
+def signed_misalignment_vanishes_at_consensus_only(key: Key) -> Trial:
     """E without the absolute value is zero only when all tokens coincide. Changed: the absolute value is dropped."""
     trials = [_misalignment_trial(key, True, opposite) for opposite in (True, False)]
     return Trial(
@@ -80,9 +83,3 @@ def signed_misalignment_vanishes_at_consensus_only(key: Key, integrator: Abstrac
         witness=trials[1].witness,
         parameters=trials[1].parameters,
     )
-
-
-@signed_misalignment_vanishes_at_consensus_only.with_control
-def signed_misalignment_vanishes_at_consensus_only(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the absolute value, for tokens y and -y."""
-    return _misalignment_trial(key, False, True)

@@ -1,5 +1,7 @@
 """Claims of Section 2.3: the layer (6), with or without a perceptron, as a first-order approximation of a flow."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -95,22 +97,16 @@ def _layer_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Tri
     return _order_trial(flow, lambda tau: printed_layer(x0, P, U, W, factor * tau), x0, integrator, exact)
 
 
-@claim(
+layer_is_first_order = claim(
     "consensus/equation-6-first-order",
     CONSENSUS.at("Section 2.3", "(6), (7)"),
+    statement="With V = tau V', one layer (6) is within O(tau^2) of the flow of (7) over the time tau, for all tokens.",
+    trial=partial(_layer_trial, factor=1.0),
+    control=partial(_layer_trial, factor=0.9),  # A layer with 0.9 times the step.
     num_trials=16,
     note="two heads, general P, U and W, constant over a layer as in (6); the layer is summed as printed, and the maps "
     "that ship are held against it",
 )
-def layer_is_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With V = tau V', one layer (6) is within O(tau^2) of the flow of (7) over the time tau, for all tokens."""
-    return _layer_trial(key, integrator, 1.0)
-
-
-@layer_is_first_order.with_control
-def layer_is_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A layer with 0.9 times the step."""
-    return _layer_trial(key, integrator, 0.9)
 
 
 class _AttentionAndPerceptron(eqx.Module):
@@ -155,22 +151,16 @@ def _feedforward_trial(key: Key, integrator: AbstractIntegrator, share: float) -
     return _order_trial(flow, layer, x0, integrator, (exact,))
 
 
-@claim(
+feedforward_adds_a_field = claim(
     "consensus/claim-feedforward-sum",
     CONSENSUS.at("Section 2.3"),
-    num_trials=16,
-    note="the output of the perceptron is scaled by tau like V; without this scaling layers do not converge to a flow",
-)
-def feedforward_adds_a_field(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A layer of attention, normalisation, perceptron, normalisation is within O(tau^2) of the flow of Y + W.
+    statement="""A layer of attention, normalisation, perceptron, normalisation is within O(tau^2) of the flow of Y + W.
 
     Y is (7), W the vector field of the perceptron; both sublayers have skip connections. Sampled: a tanh perceptron of
     hidden width 2 d, on a general ellipsoid.
-    """
-    return _feedforward_trial(key, integrator, 1.0)
-
-
-@feedforward_adds_a_field.with_control
-def feedforward_adds_a_field(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The flow of Y + W / 2."""
-    return _feedforward_trial(key, integrator, 0.5)
+    """,
+    trial=partial(_feedforward_trial, share=1.0),
+    control=partial(_feedforward_trial, share=0.5),  # The flow of Y + W / 2.
+    num_trials=16,
+    note="the output of the perceptron is scaled by tau like V; without this scaling layers do not converge to a flow",
+)

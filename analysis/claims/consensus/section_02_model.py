@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +31,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.exact import Exact
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.base import FunctionFlow
@@ -97,16 +97,15 @@ def _shipped_projection(W: Exact, y: Exact, norm: Fraction, X: Exact) -> tuple[M
     )
 
 
-@claim("consensus/equation-3", CONSENSUS.at("Section 2.1", "(3)"), evidence="certified", num_trials=8)
-def tangent_map_of_the_projection(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """T_x pi_W X = |x|_W^{-1} (I - x x^T W |x|_W^{-2}) X for x != 0, and T_y E_W = {Y : y^T W Y = 0}."""
-    return _tangent_map_trial(key, "W")
-
-
-@tangent_map_of_the_projection.with_control
-def tangent_map_of_the_projection(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """I in place of W inside the bracket."""
-    return _tangent_map_trial(key, "I")
+tangent_map_of_the_projection = claim(
+    "consensus/equation-3",
+    CONSENSUS.at("Section 2.1", "(3)"),
+    statement="T_x pi_W X = |x|_W^{-1} (I - x x^T W |x|_W^{-2}) X for x != 0, and T_y E_W = {Y : y^T W Y = 0}.",
+    trial=partial(_tangent_map_trial, metric_of="W"),
+    control=partial(_tangent_map_trial, metric_of="I"),  # I in place of W inside the bracket.
+    evidence="certified",
+    num_trials=8,
+)
 
 
 def _matrix_form_trial(key: Key, side: str) -> Trial:
@@ -166,7 +165,7 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
     note="(4) and (5) normalise by D_jj, j being the index of the key, but (6) by D_ii, i being that of the query; all "
     "that follows uses (6); no control: the corrected claim is measured by the same function",
 )
-def matrix_form_is_the_layer(key: Key, integrator: AbstractIntegrator) -> Trial:
+def matrix_form_is_the_layer(key: Key) -> Trial:
     """For all weight matrices and tokens, y(k+1) = pi_W(y + sum_h W_h V_h y D_h exp(y^T K_h^T Q_h y)), (5), is (6).
 
     D is the diagonal matrix defined below (4), one for each head.
@@ -174,22 +173,17 @@ def matrix_form_is_the_layer(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _matrix_form_trial(key, "left")
 
 
-@claim(
+matrix_form_with_the_diagonal_on_the_right = claim(
     "consensus/equation-5/corrected",
     CONSENSUS.at("Section 2.2", "(5), (6)"),
+    statement="y(k+1) = pi_W(y + sum_h W_h V_h y exp(y^T K_h^T Q_h y) D_h) is (6). Changed: "
+    "D_h multiplies from the right.",
+    trial=partial(_matrix_form_trial, side="right"),
+    control=partial(_matrix_form_trial, side="left"),  # D multiplying from the left, as printed.
     variant="corrected",
     evidence="certified",
     num_trials=8,
 )
-def matrix_form_with_the_diagonal_on_the_right(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """y(k+1) = pi_W(y + sum_h W_h V_h y exp(y^T K_h^T Q_h y) D_h) is (6). Changed: D_h multiplies from the right."""
-    return _matrix_form_trial(key, "right")
-
-
-@matrix_form_with_the_diagonal_on_the_right.with_control
-def matrix_form_with_the_diagonal_on_the_right(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """D multiplying from the left, as printed."""
-    return _matrix_form_trial(key, "left")
 
 
 def _tangency_trial(key: Key, n: int, metric_of: str) -> Trial:
@@ -229,16 +223,15 @@ def _size(key: Key) -> int:
     return SIZES[int(jax.random.randint(key, (), 0, len(SIZES)))]
 
 
-@claim("consensus/equation-7-tangency", CONSENSUS.at("Section 2.3", "(7)"), evidence="certified", num_trials=8)
-def flow_is_tangent(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The right-hand side of (7) is tangent to (E_W)^l at each of its points: y_i^T W Y_i = 0.
+flow_is_tangent = claim(
+    "consensus/equation-7-tangency",
+    CONSENSUS.at("Section 2.3", "(7)"),
+    statement="""The right-hand side of (7) is tangent to (E_W)^l at each of its points: y_i^T W Y_i = 0.
 
     It is so for any weights alpha, so that rational numbers may replace the exponentials.
-    """
-    return _tangency_trial(key, _size(key), "W")
-
-
-@flow_is_tangent.with_control
-def flow_is_tangent(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The tangent projection of the sphere."""
-    return _tangency_trial(key, N, "I")
+    """,
+    trial=lambda key: _tangency_trial(key, _size(key), "W"),
+    control=partial(_tangency_trial, n=N, metric_of="I"),  # The tangent projection of the sphere.
+    evidence="certified",
+    num_trials=8,
+)

@@ -1,5 +1,7 @@
 """Claims of Section 1 on the initial positions from which the flow (8) with P = I reaches consensus."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,7 +32,7 @@ MEMBERS = 59
     num_trials=8,
     note="no control: the statement has no hypothesis to drop; almost every initial position is its positive case",
 )
-def every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
+def every_start_reaches_consensus(key: Key) -> Trial:
     """For P = I the tokens converge to a consensus equilibrium from every initial position.
 
     The initial position tried is an antipodal pair of rational unit vectors, at which the field is exactly zero for any
@@ -91,22 +93,18 @@ def _upper_bound(exceptions: int) -> float:
     return float(scipy.stats.beta.ppf(0.95, exceptions + 1, MEMBERS - exceptions)) if exceptions < MEMBERS else 1.0
 
 
-@claim(
+almost_every_start_reaches_consensus = claim(
     "consensus/claim-identity-every-initial-position/corrected",
     CONSENSUS.at("Section 1"),
-    variant="corrected",
-    num_trials=4,
-)
-def almost_every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For P = I the tokens converge to a consensus equilibrium from almost every initial position. Added: almost.
+    statement="""
+    For P = I the tokens converge to a consensus equilibrium from almost every initial position. Added: almost.
 
     Read: among random starts exceptions have measure below 1/20 with confidence 95%, and the known equilibria off
     consensus are unstable, so that what converges to them has measure zero.
-    """
-    return _basin_trial(key, integrator, 1.0)
-
-
-@almost_every_start_reaches_consensus.with_control
-def almost_every_start_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The value matrix diag(1, 1/2, 1/2), for which antipodal splits attract too."""
-    return _basin_trial(key, integrator, HALVED)
+    """,
+    trial=partial(_basin_trial, value=1.0),
+    # The value matrix diag(1, 1/2, 1/2), for which antipodal splits attract too.
+    control=partial(_basin_trial, value=HALVED),
+    variant="corrected",
+    num_trials=4,
+)

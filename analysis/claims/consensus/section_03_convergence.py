@@ -1,6 +1,7 @@
 """Claims of Section 3.3: convergence of the gradient flow (8) to the critical set of V_P and to one equilibrium."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -90,19 +91,18 @@ def _descent_trial(key: Key, integrator: AbstractIntegrator, name: str, space: A
     )
 
 
-@claim("consensus/lemma-3.3", CONSENSUS.at("Lemma 3.3"), num_trials=16)
-def trajectories_reach_the_critical_set(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every trajectory of (8) converges to the critical set of V_P.
+trajectories_reach_the_critical_set = claim(
+    "consensus/lemma-3.3",
+    CONSENSUS.at("Lemma 3.3"),
+    statement="""Every trajectory of (8) converges to the critical set of V_P.
 
     Read, with the proof: dV_P/dt = -|grad V_P|^2, and grad V_P tends to zero, measured at two times.
-    """
-    return _descent_trial(key, integrator, _drawn(key))
-
-
-@trajectories_reach_the_critical_set.with_control
-def trajectories_reach_the_critical_set(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Tokens on the sphere in place of the ellipsoid of P."""
-    return _descent_trial(key, integrator, "random", Sphere())
+    """,
+    trial=lambda key, integrator: _descent_trial(key, integrator, _drawn(key)),
+    # Tokens on the sphere in place of the ellipsoid of P.
+    control=lambda key, integrator: _descent_trial(key, integrator, "random", Sphere()),
+    num_trials=16,
+)
 
 
 def _limit_trial(key: Key, integrator: AbstractIntegrator, name: str, turning: float) -> Trial:
@@ -137,21 +137,20 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, name: str, turning: f
 SKEW_SYMMETRIC = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
-@claim("consensus/theorem-3.2", CONSENSUS.at("Theorem 3.2"), num_trials=16)
-def trajectories_converge_to_an_equilibrium(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every trajectory of (8) converges to one equilibrium.
+trajectories_converge_to_an_equilibrium = claim(
+    "consensus/theorem-3.2",
+    CONSENSUS.at("Theorem 3.2"),
+    statement="""Every trajectory of (8) converges to one equilibrium.
 
     Read: in the second half of the time the state moves little, and less in the last quarter, and the field tends to
     zero. The theorem holds because V_P is analytic, by the inequality of `theorem-3.2-lojasiewicz/corrected`, not by
     the one in the proof.
-    """
-    return _limit_trial(key, integrator, _drawn(key), 0.0)
-
-
-@trajectories_converge_to_an_equilibrium.with_control
-def trajectories_converge_to_an_equilibrium(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The value matrix I + J/4 with a skew-symmetric J, for which tokens reach consensus but do not come to rest."""
-    return _limit_trial(key, integrator, "random", 0.25)
+    """,
+    trial=lambda key, integrator: _limit_trial(key, integrator, _drawn(key), 0.0),
+    # The value matrix I + J/4 with a skew-symmetric J, for which tokens reach consensus but do not come to rest.
+    control=partial(_limit_trial, name="random", turning=0.25),
+    num_trials=16,
+)
 
 
 @claim(
@@ -162,7 +161,7 @@ def trajectories_converge_to_an_equilibrium(key: Key, integrator: AbstractIntegr
     note="no control: at an equilibrium the right-hand side is zero for every constant; the corrected inequality, "
     "measured at tokens that approach such a point, is its positive case",
 )
-def printed_lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_lojasiewicz_inequality(key: Key) -> Trial:
     """There is lambda > 0 with |V_P| <= lambda |grad V_P| on all of (E_P)^l.
 
     Evaluated for P = I at rational consensus points.
@@ -228,10 +227,11 @@ def _lojasiewicz_trial(key: Key, n: int, ahead: int, printed: bool) -> Trial:
 @claim(
     "consensus/theorem-3.2-lojasiewicz/corrected",
     CONSENSUS.at("Theorem 3.2, proof"),
+    control=partial(_lojasiewicz_trial, n=N, ahead=N, printed=True),  # V in place of V - V*, as printed.
     variant="corrected",
     num_trials=12,
 )
-def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
+def lojasiewicz_inequality(key: Key) -> Trial:
     """Near an equilibrium with value V*, |V_P - V*|^theta <= lambda |grad V_P| with some theta in [1/2, 1).
 
     Added: the value V* at the equilibrium and the exponent. Measured at consensus points and antipodal splits with
@@ -239,9 +239,3 @@ def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
     """
     n = number_of_tokens(key, SIZES[1:])
     return _lojasiewicz_trial(key, n, n - int(jax.random.randint(key, (), 0, 3 if n > 2 else 2)), False)
-
-
-@lojasiewicz_inequality.with_control
-def lojasiewicz_inequality(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """V in place of V - V*, as printed."""
-    return _lojasiewicz_trial(key, N, N, True)

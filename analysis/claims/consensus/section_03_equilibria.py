@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -101,7 +102,7 @@ def _searched(flow: TokenFlow, key: Key, U: np.ndarray) -> list[Equilibrium]:
     "constructed here (regular polygons, antipodal splits), a complete list being unknown; by rotation symmetry no "
     "single equilibrium is asymptotically stable anyway",
 )
-def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_equilibria_are_unstable(key: Key) -> Trial:
     """For P = I no equilibrium of (8) other than a consensus equilibrium is asymptotically stable.
 
     Read: the linearisation has an eigenvalue with positive real part, which excludes stability.
@@ -112,7 +113,7 @@ def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> T
 
 
 @other_equilibria_are_unstable.with_control
-def other_equilibria_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_equilibria_are_unstable(key: Key) -> Trial:
     """The value matrix diag(1, 1/2, 1/2), for which the split along its first axis is attracting."""
     name = "two against two"
     return _instability_trial(key, name, configurations()[name], HALVED)
@@ -183,27 +184,22 @@ def _hessian_trial(key: Key, exponent: int) -> Trial:
     )
 
 
-@claim(
+other_equilibria_are_unstable_on_spheres = claim(
     "consensus/claim-identity-stable-equilibria/two-or-more-dimensions",
     CONSENSUS.at("Section 3.3"),
-    variant="special case",
-    evidence="certified",
-    num_trials=6,
-)
-def other_equilibria_are_unstable_on_spheres(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For P = I, on spheres of two or more dimensions, no equilibrium other than consensus is asymptotically stable.
+    statement="""
+    For P = I, on spheres of two or more dimensions, no equilibrium other than consensus is asymptotically stable.
 
     Added: the sphere has n >= 2 dimensions. Off consensus, the sum over an orthonormal basis g of R^(n+1) of the
     Hessian of -V along (Pi_1 g, ..., Pi_l g) is the sum over i, j of e^c (1 - c)((n - 2) + (1 - c)(2 + c)) > 0, with
     c = y_i^T y_j, so that one of these directions is unstable for the gradient flow.
-    """
-    return _hessian_trial(key, 1)
-
-
-@other_equilibria_are_unstable_on_spheres.with_control
-def other_equilibria_are_unstable_on_spheres(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The formula with the square of 2 + c."""
-    return _hessian_trial(key, 2)
+    """,
+    trial=partial(_hessian_trial, exponent=1),
+    control=partial(_hessian_trial, exponent=2),  # The formula with the square of 2 + c.
+    variant="special case",
+    evidence="certified",
+    num_trials=6,
+)
 
 
 @claim(
@@ -214,7 +210,7 @@ def other_equilibria_are_unstable_on_spheres(key: Key, integrator: AbstractInteg
     note="no control: there are other equilibria in every neighbourhood, whatever the data; the claim on the set is "
     "its positive case",
 )
-def consensus_point_is_asymptotically_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def consensus_point_is_asymptotically_stable(key: Key) -> Trial:
     """For P = I each consensus equilibrium y, as a single point of (S^n)^l, is asymptotically stable.
 
     Then every initial point in a neighbourhood of y would converge to y. The initial point tried is another consensus
@@ -275,18 +271,17 @@ def _attraction_trial(key: Key, integrator: AbstractIntegrator, flow: TokenFlow)
     )
 
 
-@claim(
-    "consensus/claim-identity-consensus-point/corrected", CONSENSUS.at("Section 3.3"), variant="corrected", num_trials=8
-)
-def consensus_set_is_asymptotically_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For P = I the set of consensus equilibria is asymptotically stable. Changed: the set instead of each point.
+consensus_set_is_asymptotically_stable = claim(
+    "consensus/claim-identity-consensus-point/corrected",
+    CONSENSUS.at("Section 3.3"),
+    statement="""
+    For P = I the set of consensus equilibria is asymptotically stable. Changed: the set instead of each point.
 
     Near it the diameter of the tokens does not increase, and decreases like e^(-t / sqrt(d)).
-    """
-    return _attraction_trial(key, integrator, TokenFlow(np.eye(D)))
-
-
-@consensus_set_is_asymptotically_stable.with_control
-def consensus_set_is_asymptotically_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A token attends to itself only: the set is stable but does not attract."""
-    return _attraction_trial(key, integrator, TokenFlow(np.eye(D), mask=Window(1)))
+    """,
+    trial=lambda key, integrator: _attraction_trial(key, integrator, TokenFlow(np.eye(D))),
+    # A token attends to itself only: the set is stable but does not attract.
+    control=lambda key, integrator: _attraction_trial(key, integrator, TokenFlow(np.eye(D), mask=Window(1))),
+    variant="corrected",
+    num_trials=8,
+)

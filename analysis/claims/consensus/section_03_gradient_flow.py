@@ -1,5 +1,7 @@
 """Claims of Sections 3.1 and 3.2: attention with P symmetric positive definite as a gradient field."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +25,6 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_le
 from analysis.tokens.energies import consensus_potential, consensus_potential_gradient, metric_factors
 from dynsim._core.types import Key
 from dynsim.exact import Exact
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.gradient import GradientFlow
@@ -63,7 +64,7 @@ def _projection_trial(key: Key, n: int, metric_of: str) -> Trial:
 
 
 @claim("consensus/lemma-3.1", CONSENSUS.at("Lemma 3.1", "(9)"), evidence="certified", num_trials=8)
-def projection_is_orthogonal(key: Key, integrator: AbstractIntegrator) -> Trial:
+def projection_is_orthogonal(key: Key) -> Trial:
     """For every P symmetric positive definite, the orthogonal projection for the metric (9) is the tangent map of pi_P.
 
     The factor Z_i of the metric is a positive number for each token and cancels.
@@ -72,7 +73,7 @@ def projection_is_orthogonal(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @projection_is_orthogonal.with_control
-def projection_is_orthogonal(key: Key, integrator: AbstractIntegrator) -> Trial:
+def projection_is_orthogonal(key: Key) -> Trial:
     """The tangent map of the projection to the sphere in place of pi_P."""
     return _projection_trial(key, 4, "I")
 
@@ -124,7 +125,7 @@ def _shipped_gradient(P: Exact, values: Exact, energy: float, slopes: np.ndarray
 
 
 @claim("consensus/lemma-3.2", CONSENSUS.at("Lemma 3.2", "(10)"), evidence="certified", num_trials=4)
-def attention_is_a_gradient(key: Key, integrator: AbstractIntegrator) -> Trial:
+def attention_is_a_gradient(key: Key) -> Trial:
     """grad_g V = -X_P on the ambient space for V = -1/2 sum_ij exp(x_i^T P x_j), P symmetric positive definite.
 
     The derivative is taken by computer algebra and evaluated at rational tokens that lie on no ellipsoid.
@@ -133,7 +134,7 @@ def attention_is_a_gradient(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @attention_is_a_gradient.with_control
-def attention_is_a_gradient(key: Key, integrator: AbstractIntegrator) -> Trial:
+def attention_is_a_gradient(key: Key) -> Trial:
     """V without its factor 1/2."""
     return _gradient_trial(key, 1)
 
@@ -168,13 +169,11 @@ def _restricted_gradient_trial(key: Key, n: int, metric_of: str) -> Trial:
     )
 
 
-@claim("consensus/theorem-3.1", CONSENSUS.at("Theorem 3.1"), num_trials=16)
-def flow_is_a_gradient_flow(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """grad_{g_P} V_P = -Y_P on (E_P)^l: dV_P(Z) = -<Y_P, Z>_{g_P} for every tangent Z."""
-    return _restricted_gradient_trial(key, _size(key), "P")
-
-
-@flow_is_a_gradient_flow.with_control
-def flow_is_a_gradient_flow(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The metric with I in place of P."""
-    return _restricted_gradient_trial(key, 4, "I")
+flow_is_a_gradient_flow = claim(
+    "consensus/theorem-3.1",
+    CONSENSUS.at("Theorem 3.1"),
+    statement="grad_{g_P} V_P = -Y_P on (E_P)^l: dV_P(Z) = -<Y_P, Z>_{g_P} for every tangent Z.",
+    trial=lambda key: _restricted_gradient_trial(key, _size(key), "P"),
+    control=partial(_restricted_gradient_trial, n=4, metric_of="I"),  # The metric with I in place of P.
+    num_trials=16,
+)

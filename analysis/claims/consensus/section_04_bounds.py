@@ -1,6 +1,7 @@
 """Claims of Lemmas 4.1 and 4.2: bounds of the attention weights, and uniform continuity of the rates f_i."""
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -78,36 +79,30 @@ def _bounds_trial(key: Key, *, causal: bool, all_pairs: bool = True, share: floa
     )
 
 
-@claim(
+weights_are_bounded = claim(
     "consensus/lemma-4.1",
     CONSENSUS.at("Lemma 4.1"),
+    statement="""If |P_h(t)| <= b then c_1 <= alpha_ij <= c_2 for all i and j, with c_1 = e^{-2 K^2 b} / (l sqrt d) and
+    c_2 = e^{2 K^2 b}, K being the longest semi-axis of E_W.
+
+    Evaluated at tokens at both ends of the longest axis, P = b I, where the scores are as different as they can be.
+    """,
+    trial=partial(_bounds_trial, causal=False),
+    control=partial(_bounds_trial, causal=False, share=0.75),  # Three quarters of the exponent.
     num_trials=16,
     note="for the full attention of Section 4; for the causal weights of Sections 5 and 6 only for j <= i (`/causal`); "
     "c_1 is attained up to the factor l / (l - 1) at most, c_2 never: the weights are at most 1 / sqrt(d)",
 )
-def weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If |P_h(t)| <= b then c_1 <= alpha_ij <= c_2 for all i and j, with c_1 = e^{-2 K^2 b} / (l sqrt d) and
-    c_2 = e^{2 K^2 b}, K being the longest semi-axis of E_W.
-
-    Evaluated at tokens at both ends of the longest axis, P = b I, where the scores are as different as they can be.
-    """
-    return _bounds_trial(key, causal=False)
-
-
-@weights_are_bounded.with_control
-def weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Three quarters of the exponent."""
-    return _bounds_trial(key, causal=False, share=0.75)
 
 
 @claim("consensus/lemma-4.1/causal", CONSENSUS.at("Lemma 4.1"), variant="reading", num_trials=8)
-def causal_weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_weights_are_bounded(key: Key) -> Trial:
     """Read for the causal weights: c_1 <= alpha_ij <= c_2 for j <= i; the other weights are zero."""
     return _bounds_trial(key, causal=True, all_pairs=False)
 
 
 @causal_weights_are_bounded.with_control
-def causal_weights_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_weights_are_bounded(key: Key) -> Trial:
     """The bounds for all i and j, as in the lemma, although alpha_ij = 0 for j > i."""
     return _bounds_trial(key, causal=True)
 
@@ -186,18 +181,17 @@ def _modulus_trial(key: Key, integrator: AbstractIntegrator, jump: float) -> Tri
     )
 
 
-@claim("consensus/lemma-4.2", CONSENSUS.at("Lemma 4.2"), num_trials=8)
-def rates_are_uniformly_continuous(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For bounded and uniformly continuous P_h the functions f_i = v^T y_i-dot along solutions of (11) are bounded and
+rates_are_uniformly_continuous = claim(
+    "consensus/lemma-4.2",
+    CONSENSUS.at("Lemma 4.2"),
+    statement="""
+    For bounded and uniformly continuous P_h the functions f_i = v^T y_i-dot along solutions of (11) are bounded and
     uniformly continuous.
 
     Read: with the bound and the modulus that its proof gives. Evaluated for P(t) proportional to |sin t|^(1/2), whose
     modulus is a square root, about its roots and elsewhere.
-    """
-    return _modulus_trial(key, integrator, 0.0)
-
-
-@rates_are_uniformly_continuous.with_control
-def rates_are_uniformly_continuous(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The same P(t) with a jump at t = 1: bounded, but not continuous."""
-    return _modulus_trial(key, integrator, 3.0)
+    """,
+    trial=partial(_modulus_trial, jump=0.0),
+    control=partial(_modulus_trial, jump=3.0),  # The same P(t) with a jump at t = 1: bounded, but not continuous.
+    num_trials=8,
+)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -46,38 +47,31 @@ def _definition_trial(key: Key, towards_t: bool) -> Trial:
     )
 
 
-@claim(
+printed_dini_derivative = claim(
     "consensus/definition-4.1",
     CONSENSUS.at("Definition 4.1"),
+    statement="""The upper Dini derivative is limsup_{tau -> t^+} (f(t + tau) - f(t)) / tau.
+
+    Where f is differentiable it is the right derivative.
+    """,
+    trial=partial(_definition_trial, towards_t=True),
     evidence="certified",
     num_trials=8,
     note="depends on `tau -> t^+`, printed where `tau -> 0^+` is meant; no control: the corrected definition is "
     "measured by the same function",
 )
-def printed_dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The upper Dini derivative is limsup_{tau -> t^+} (f(t + tau) - f(t)) / tau.
-
-    Where f is differentiable it is the right derivative.
-    """
-    return _definition_trial(key, towards_t=True)
 
 
-@claim(
+dini_derivative = claim(
     "consensus/definition-4.1/corrected",
     CONSENSUS.at("Definition 4.1"),
+    statement="The upper Dini derivative is limsup_{tau -> 0^+} (f(t + tau) - f(t)) / tau. Changed: the limit of tau.",
+    trial=partial(_definition_trial, towards_t=False),
+    control=partial(_definition_trial, towards_t=True),  # The limit tau -> t^+.
     variant="corrected",
     evidence="certified",
     num_trials=8,
 )
-def dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The upper Dini derivative is limsup_{tau -> 0^+} (f(t + tau) - f(t)) / tau. Changed: the limit of tau."""
-    return _definition_trial(key, towards_t=False)
-
-
-@dini_derivative.with_control
-def dini_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The limit tau -> t^+."""
-    return _definition_trial(key, towards_t=True)
 
 
 def _finite_family(key: Key, active_only: bool) -> tuple[Measurement, ...]:
@@ -130,35 +124,27 @@ def _interval_family(key: Key, active_only: bool) -> tuple[Measurement, ...]:
 def _danskin_trial(key: Key, active_only: bool) -> Trial:
     return Trial(
         hypotheses=(),
-        conclusions=(
-            *_finite_family(key, active_only),
-            *_interval_family(jax.random.fold_in(key, 2), active_only),
-        ),
+        conclusions=(*_finite_family(key, active_only), *_interval_family(jax.random.fold_in(key, 2), active_only)),
         witness={"slopes of four parabolas": rational_matrix(key, 4)},
         parameters={"functions": "4, and an interval", "active": 2},
     )
 
 
-@claim(
+danskin = claim(
     "consensus/equation-12",
     CONSENSUS.at("Section 4", "(12)"),
+    statement="""
+    For a family of C^1 functions f_i the upper Dini derivative of max_i f_i is the largest derivative of an active
+    f_i.
+    """,
+    trial=partial(_danskin_trial, active_only=True),
+    control=partial(_danskin_trial, active_only=False),  # The largest derivative over all f_i, active or not.
     evidence="certified",
     num_trials=16,
     note="printed as what Danskin's theorem yields, and read with its hypotheses: I is compact, f_i(t) and its "
     "derivative are continuous in (i, t); the finite family of the tokens, for which the paper uses it, meets them. "
     "Without them it fails (`/infinite-family`). Tried on four parabolas, and on an interval of them",
 )
-def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For a family of C^1 functions f_i the upper Dini derivative of max_i f_i is the largest derivative of an active
-    f_i.
-    """
-    return _danskin_trial(key, active_only=True)
-
-
-@danskin.with_control
-def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The largest derivative over all f_i, active or not."""
-    return _danskin_trial(key, active_only=False)
 
 
 @claim(
@@ -170,7 +156,7 @@ def danskin(key: Key, integrator: AbstractIntegrator) -> Trial:
     note="the family is printed without a word on I: read for any I for which the maximum exists at all times; no "
     "control: the compact family is its positive case",
 )
-def danskin_for_infinite_families(key: Key, integrator: AbstractIntegrator) -> Trial:
+def danskin_for_infinite_families(key: Key) -> Trial:
     """Read for any family whose maximum is attained: the Dini derivative is the largest derivative of an active f_i.
 
     Evaluated for f_0 = 0 and f_i(t) = 4 t - 1/i - i t^2, i >= 1, at t = 0.
@@ -220,20 +206,19 @@ def _barbalat_trial(key: Key) -> Trial:
     )
 
 
-@claim(
+dini_derivative_is_uniformly_continuous = claim(
     "consensus/theorem-4.1-barbalat",
     CONSENSUS.at("Theorem 4.1, proof"),
+    statement="""The upper Dini derivative of V of (13) along solutions of (11) is uniformly continuous on [0, oo[.
+
+    The solution passes through a state in which two tokens attain the least v^T y with different derivatives.
+    """,
+    trial=_barbalat_trial,
     evidence="certified",
     num_trials=8,
     note="P = 0; the Dini derivative jumps when the active index changes; no control: the corrected "
     "claim is its positive case",
 )
-def dini_derivative_is_uniformly_continuous(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The upper Dini derivative of V of (13) along solutions of (11) is uniformly continuous on [0, oo[.
-
-    The solution passes through a state in which two tokens attain the least v^T y with different derivatives.
-    """
-    return _barbalat_trial(key)
 
 
 STEP, LAG = 0.01, 4
@@ -285,20 +270,19 @@ def _one_sided_trial(key: Key, integrator: AbstractIntegrator, *, forwards: bool
     )
 
 
-@claim(
-    "consensus/theorem-4.1-barbalat/corrected", CONSENSUS.at("Theorem 4.1, proof"), variant="corrected", num_trials=8
-)
-def dini_derivative_tends_to_zero(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The upper Dini derivative D of V along solutions of (11) tends to zero, since V(t - s) - V(t) >= s (-D(t) - w(s))
+dini_derivative_tends_to_zero = claim(
+    "consensus/theorem-4.1-barbalat/corrected",
+    CONSENSUS.at("Theorem 4.1, proof"),
+    statement="""
+    The upper Dini derivative D of V along solutions of (11) tends to zero, since V(t - s) - V(t) >= s (-D(t) - w(s))
     for all t >= s, w being a common modulus of continuity of the f_i, and V is bounded from below.
 
     Changed: a one-sided estimate, which holds through changes of the active token, in place of uniform continuity; it
     gives what the proof takes from Barbalat's lemma. Evaluated on solutions in which the active token changes.
-    """
-    return _one_sided_trial(key, integrator, forwards=False)
-
-
-@dini_derivative_tends_to_zero.with_control
-def dini_derivative_tends_to_zero(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The estimate on the other side, V(t) - V(t + s) >= s (-D(t) - w(s))."""
-    return _one_sided_trial(key, integrator, forwards=True)
+    """,
+    trial=partial(_one_sided_trial, forwards=False),
+    # The estimate on the other side, V(t) - V(t + s) >= s (-D(t) - w(s)).
+    control=partial(_one_sided_trial, forwards=True),
+    variant="corrected",
+    num_trials=8,
+)

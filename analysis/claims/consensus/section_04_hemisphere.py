@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -88,39 +89,33 @@ def _attraction_trial(key: Key, integrator: AbstractIntegrator, *, closed: bool 
     )
 
 
-@claim("consensus/theorem-4.1", CONSENSUS.at("Theorem 4.1", "(11)"), num_trials=16)
-def hemisphere_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If the P_h are bounded and uniformly continuous, then for every v in E_W every solution of (11) with initial
+hemisphere_reaches_consensus = claim(
+    "consensus/theorem-4.1",
+    CONSENSUS.at("Theorem 4.1", "(11)"),
+    statement="""
+    If the P_h are bounded and uniformly continuous, then for every v in E_W every solution of (11) with initial
     v^T y_i > 0 for all i converges to the consensus set of the hemisphere of v.
 
     Read: the diameter tends to zero, at last at the rate h / sqrt(d), while the least v^T y_i never falls below its
     initial value. Most of the solutions start near the boundary of the hemisphere, down to v^T y = 1e-6.
-    """
-    return _attraction_trial(key, integrator)
+    """,
+    trial=_attraction_trial,
+    control=partial(_attraction_trial, closed=True),  # The closed hemisphere, with antipodal tokens on its boundary.
+    num_trials=16,
+)
 
 
-@hemisphere_reaches_consensus.with_control
-def hemisphere_reaches_consensus(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The closed hemisphere, with antipodal tokens on its boundary."""
-    return _attraction_trial(key, integrator, closed=True)
-
-
-@claim(
+domain_contains_the_hemisphere = claim(
     "consensus/theorem-4.1-domain/corrected",
     CONSENSUS.at("Theorem 4.1"),
+    statement="The domain of attraction of the consensus set of the hemisphere contains the hemisphere. Changed: "
+    "contains.",
+    trial=_attraction_trial,
+    control=partial(_attraction_trial, closed=True),  # The closed hemisphere, with antipodal tokens on its boundary.
     variant="corrected",
     num_trials=16,
     same_trial_as="consensus/theorem-4.1",
 )
-def domain_contains_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The domain of attraction of the consensus set of the hemisphere contains the hemisphere. Changed: contains."""
-    return _attraction_trial(key, integrator)
-
-
-@domain_contains_the_hemisphere.with_control
-def domain_contains_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The closed hemisphere, with antipodal tokens on its boundary."""
-    return _attraction_trial(key, integrator, closed=True)
 
 
 def _turned(c: Exact, by: Exact) -> Exact:
@@ -171,18 +166,17 @@ def _angle(p: int, q: int) -> Exact:
     return np.array([(q * q - p * p), 2 * p * q], object) * Fraction(1, t)
 
 
-@claim(
+domain_is_exactly_the_hemisphere = claim(
     "consensus/theorem-4.1-domain",
     CONSENSUS.at("Theorem 4.1"),
+    statement="""The domain of attraction of the consensus set of the hemisphere of v is exactly the open hemisphere.
+
+    Evaluated for two tokens at the angles m + s and m - s from v with m + s > 90 degrees, both less than 90 degrees
+    from m: they converge to m, in the hemisphere of v.
+    """,
+    trial=_mirror_trial,
     evidence="certified",
     num_trials=4,
     note="two tokens on the circle, P a multiple of I: their bisector is invariant by symmetry; no control: that the "
     "domain contains the hemisphere is its positive case",
 )
-def domain_is_exactly_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The domain of attraction of the consensus set of the hemisphere of v is exactly the open hemisphere.
-
-    Evaluated for two tokens at the angles m + s and m - s from v with m + s > 90 degrees, both less than 90 degrees
-    from m: they converge to m, in the hemisphere of v.
-    """
-    return _mirror_trial(key)

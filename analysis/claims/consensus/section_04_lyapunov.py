@@ -1,18 +1,13 @@
 """Claims on V of (13) in the proof of Theorem 4.1: its Dini derivative along (11), and what kind of function it is."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.consensus.instances.hemispheres import (
-    IDENTITIES,
-    D,
-    at_height,
-    in_hemisphere,
-    random_flow,
-)
+from analysis.claims.consensus.instances.hemispheres import IDENTITIES, D, at_height, in_hemisphere, random_flow
 from analysis.claims.consensus.instances.modulated_heads import is_bounded, printed_heads
 from analysis.claims.consensus.instances.printed_attention import everything, printed_field, printed_weights
 from analysis.claims.rational_instances import rational_unit
@@ -22,7 +17,6 @@ from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate
 from analysis.tokens.hemispheres import margin_along
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 
 TIME = 0.7
@@ -89,20 +83,18 @@ def _dini_trial(key: Key, *, below: bool = False) -> Trial:
     )
 
 
-@claim("consensus/theorem-4.1-dini-sign", CONSENSUS.at("Theorem 4.1, proof", "(13)"), num_trials=32)
-def dini_derivative_is_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """On the hemisphere V of (13) has a Dini derivative <= 0 along (11), and 0 only at consensus.
+dini_derivative_is_negative = claim(
+    "consensus/theorem-4.1-dini-sign",
+    CONSENSUS.at("Theorem 4.1, proof", "(13)"),
+    statement="""On the hemisphere V of (13) has a Dini derivative <= 0 along (11), and 0 only at consensus.
 
     Read: off consensus it is at most minus the sum over h and j of alpha_ij v^T y_i (1 - y_i^T W y_j), for one of the
     active i. In most instances two or more tokens attain the maximum in (13).
-    """
-    return _dini_trial(key)
-
-
-@dini_derivative_is_negative.with_control
-def dini_derivative_is_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Tokens just outside of the hemisphere, v^T y < 0."""
-    return _dini_trial(key, below=True)
+    """,
+    trial=_dini_trial,
+    control=partial(_dini_trial, below=True),  # Tokens just outside of the hemisphere, v^T y < 0.
+    num_trials=32,
+)
 
 
 def _values_at_consensus(key: Key) -> Trial:
@@ -134,25 +126,20 @@ def _values_at_consensus(key: Key) -> Trial:
     note="a strict Lyapunov function for a set is constant and minimal on the set; no control: the weaker reading is "
     "its positive case",
 )
-def potential_is_a_strict_lyapunov_function(key: Key, integrator: AbstractIntegrator) -> Trial:
+def potential_is_a_strict_lyapunov_function(key: Key) -> Trial:
     """V of (13) is a strict Lyapunov function for the consensus set of the hemisphere: equal to its minimum on the set,
     larger off it, and decreasing off it.
     """
     return _values_at_consensus(key)
 
 
-@claim(
+potential_decreases_off_the_set = claim(
     "consensus/theorem-4.1-lyapunov/weak",
     CONSENSUS.at("Theorem 4.1, proof", "(13)"),
+    statement="Read: V decreases strictly along every trajectory off the consensus set; "
+    "it need not be constant on the set.",
+    trial=_dini_trial,
+    control=partial(_dini_trial, below=True),  # Tokens just outside of the hemisphere, v^T y < 0.
     variant="reading",
     same_trial_as="consensus/theorem-4.1-dini-sign",
 )
-def potential_decreases_off_the_set(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: V decreases strictly along every trajectory off the consensus set; it need not be constant on the set."""
-    return _dini_trial(key)
-
-
-@potential_decreases_off_the_set.with_control
-def potential_decreases_off_the_set(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Tokens just outside of the hemisphere, v^T y < 0."""
-    return _dini_trial(key, below=True)

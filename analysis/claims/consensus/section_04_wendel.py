@@ -20,7 +20,6 @@ from analysis.tokens.hemispheres import (
     wendel_probability,
 )
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.spaces import Sphere
 
@@ -109,27 +108,22 @@ def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction], *, crow
     "share a half-circle, where the printed formula gives 1/2; for n >= l the missing terms are zero; no control: the "
     "corrected formula is measured by the same function",
 )
-def printed_wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_wendel(key: Key) -> Trial:
     """The probability that l uniform tokens on S^n share a hemisphere is 2^{1-l} sum_{mu=0}^{n-1} binom(l-1, mu)."""
     return _wendel_trial(key, printed_wendel_probability, crowded=True)
 
 
-@claim(
+wendel = claim(
     "consensus/remark-4.2-formula/corrected",
     CONSENSUS.at("Remark 4.2"),
+    statement="The probability is 2^{1-l} sum_{mu=0}^{n} binom(l-1, mu). Changed: the upper limit of the sum.",
+    trial=lambda key: _wendel_trial(key, lambda l, n: wendel_probability(l, n + 1)),
+    # The probability for one more token.
+    control=lambda key: _wendel_trial(key, lambda l, n: wendel_probability(l + 1, n + 1), crowded=True),
     variant="corrected",
     evidence="certified",
     num_trials=16,
 )
-def wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The probability is 2^{1-l} sum_{mu=0}^{n} binom(l-1, mu). Changed: the upper limit of the sum."""
-    return _wendel_trial(key, lambda l, n: wendel_probability(l, n + 1))
-
-
-@wendel.with_control
-def wendel(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The probability for one more token."""
-    return _wendel_trial(key, lambda l, n: wendel_probability(l + 1, n + 1), crowded=True)
 
 
 def _along_the_axis(x: np.ndarray) -> float:
@@ -162,13 +156,11 @@ def _certain_trial(key: Key, dimension_of: Callable[[int], int]) -> Trial:
     )
 
 
-@claim("consensus/remark-4.2-certain", CONSENSUS.at("Remark 4.2"), num_trials=32)
-def many_dimensions_make_it_certain(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For n >= l the l uniform tokens on S^n share a hemisphere almost surely (n + 1 >= l suffices)."""
-    return _certain_trial(key, lambda l: l + 1)
-
-
-@many_dimensions_make_it_certain.with_control
-def many_dimensions_make_it_certain(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The dimension d = l - 1 for l tokens."""
-    return _certain_trial(key, lambda l: l - 1)
+many_dimensions_make_it_certain = claim(
+    "consensus/remark-4.2-certain",
+    CONSENSUS.at("Remark 4.2"),
+    statement="For n >= l the l uniform tokens on S^n share a hemisphere almost surely (n + 1 >= l suffices).",
+    trial=lambda key: _certain_trial(key, lambda l: l + 1),
+    control=lambda key: _certain_trial(key, lambda l: l - 1),  # The dimension d = l - 1 for l tokens.
+    num_trials=32,
+)

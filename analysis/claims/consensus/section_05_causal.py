@@ -208,7 +208,7 @@ def _arc_trial(key: Key, num_tokens: int) -> Trial:
     note="refuted for l >= 3, P = 0, one head, on the circle, by the signs of rational sines and the connectedness of "
     "an arc; no control: for two tokens, and on the arc of y_2 alone, the same function finds no exception (tested)",
 )
-def domain_contains_all_but_the_antipode(key: Key, integrator: AbstractIntegrator) -> Trial:
+def domain_contains_all_but_the_antipode(key: Key) -> Trial:
     """The domain of attraction of the consensus set for (15) contains every initial point with y_j != -y_1, j >= 2.
 
     Evaluated for y_1 = (1, 0), y_2 above the axis at less than 90 degrees, and y_3 on the open lower arc from -y_1 to

@@ -1,6 +1,7 @@
 """Claims on V of (17) as an ISS-Lyapunov function for (19), whose inputs are the errors of the earlier tokens."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +14,6 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, equa
 from analysis.tokens.energies import alignment_potential
 from dynsim._core.types import Key
 from dynsim.exact import Exact
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.systems.tokens.flow import causal_identity_flow
 
@@ -92,7 +92,7 @@ def decrease_trial(key: Key, edge: Fraction, at_edge: Fraction | None = None) ->
     note="an ISS-Lyapunov function on (-1, 1] must decrease at e = 0 by a class-K function of 1 - a; no control: "
     "the corrected claim measures the same decrease and passes",
 )
-def potential_is_an_iss_function(key: Key, integrator: AbstractIntegrator) -> Trial:
+def potential_is_an_iss_function(key: Key) -> Trial:
     """V(a) = 2/3 - a + a^3/3 is an ISS-Lyapunov function on (-1, 1] for the equilibrium a = 1 of (19), with input e."""
     return decrease_trial(key, Fraction(-1))
 
@@ -129,21 +129,16 @@ def dissipation_trial(key: Key, factor: int) -> Trial:
     )
 
 
-@claim(
+potential_is_an_iss_function_on_compacts = claim(
     "consensus/theorem-5.1-iss/corrected",
     CONSENSUS.at("Theorem 5.1, proof", "(17), (19)"),
+    statement="""
+    V is an ISS-Lyapunov function on [-1 + delta, 1] for every delta in (0, 2): it decreases at least at the rate
+    A delta^2 (1 - a)^2 - 2 sum_j alpha_j |e_j|, A being the sum of the weights. Changed: the interval.
+    """,
+    trial=partial(dissipation_trial, factor=1),
+    control=partial(dissipation_trial, factor=2),  # The rate for an interval with twice the delta.
     variant="corrected",
     evidence="certified",
     num_trials=16,
 )
-def potential_is_an_iss_function_on_compacts(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """V is an ISS-Lyapunov function on [-1 + delta, 1] for every delta in (0, 2): it decreases at least at the rate
-    A delta^2 (1 - a)^2 - 2 sum_j alpha_j |e_j|, A being the sum of the weights. Changed: the interval.
-    """
-    return dissipation_trial(key, 1)
-
-
-@potential_is_an_iss_function_on_compacts.with_control
-def potential_is_an_iss_function_on_compacts(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The rate for an interval with twice the delta."""
-    return dissipation_trial(key, 2)

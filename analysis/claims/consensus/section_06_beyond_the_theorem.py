@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -83,21 +84,20 @@ def _opposite_trial(key: Key) -> Trial:
     )
 
 
-@claim(
+tokens_converge_whatever_the_value = claim(
     "consensus/claim-value-matrix-consensus",
     CONSENSUS.at("Abstract, Section 1"),
+    statement="""All tokens converge to each other, also outside the hemispheres of Theorem 6.1 for its value matrices.
+
+    Read: from almost every initial condition, for U symmetric with a simple positive top eigenvalue. Evaluated for an
+    open set of two causal tokens on the circle, one near v and one near -v, at whose boundary the field points inwards.
+    """,
+    trial=_opposite_trial,
     evidence="certified",
     num_trials=4,
     note="refuted on an open set of initial conditions, not only on a null set: tokens near v and -v stay there; no "
     "control: the special case U = I is its positive case, and its control the same refutation by simulation",
 )
-def tokens_converge_whatever_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """All tokens converge to each other, also outside the hemispheres of Theorem 6.1 for its value matrices.
-
-    Read: from almost every initial condition, for U symmetric with a simple positive top eigenvalue. Evaluated for an
-    open set of two causal tokens on the circle, one near v and one near -v, at whose boundary the field points inwards.
-    """
-    return _opposite_trial(key)
 
 
 def _signs_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Trial:
@@ -120,11 +120,7 @@ def _signs_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
         conclusions=(
             at_most("diameter at t=120", diameter(final), 1e-3, tolerance=SOLVER, within=(0, 2)),
             at_most(
-                "distance from y_1(0) at t=120",
-                distance_to_point(final, x0[0]),
-                1e-3,
-                tolerance=SOLVER,
-                within=(0, 2),
+                "distance from y_1(0) at t=120", distance_to_point(final, x0[0]), 1e-3, tolerance=SOLVER, within=(0, 2)
             ),
             has_the_printed_field(path, lambda t: printed_heads(P, t), U[None], np.eye(D)),
         ),
@@ -133,24 +129,18 @@ def _signs_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
     )
 
 
-@claim(
+tokens_converge_for_the_identity = claim(
     "consensus/claim-value-matrix-consensus/identity",
     CONSENSUS.at("Abstract, Section 1"),
+    statement="""For U = I and causal attention all tokens converge to each other from almost every initial condition.
+
+    Added: U = I.
+    """,
+    trial=partial(_signs_trial, lower=1.0),
+    control=partial(_signs_trial, lower=-0.25),  # Lower eigenvalues of -1/4, for which a token near -v stays there.
     variant="special case",
     num_trials=8,
 )
-def tokens_converge_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For U = I and causal attention all tokens converge to each other from almost every initial condition.
-
-    Added: U = I.
-    """
-    return _signs_trial(key, integrator, 1.0)
-
-
-@tokens_converge_for_the_identity.with_control
-def tokens_converge_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Lower eigenvalues of -1/4, for which a token near -v stays there."""
-    return _signs_trial(key, integrator, -0.25)
 
 
 def _turning(g: float) -> float:
@@ -221,23 +211,22 @@ def _barrier_trial(key: Key) -> Trial:
     )
 
 
-@claim(
+theorem_for_the_sum_of_the_values = claim(
     "consensus/claim-multihead-value",
     CONSENSUS.at("Section 1"),
+    statement="""Theorem 6.1 holds for several heads.
+
+    Read: if all U_h are symmetric and the top eigenvalue of their sum is simple and positive, of v, then every solution
+    with initial values v^T y_i > 0 for all i converges to (v, ..., v). Evaluated for y_1 = v,
+    which is at rest, and y_2 with v^T y_2 = 4/5, at which the field turns y_2 away from v.
+    """,
+    trial=_barrier_trial,
     evidence="certified",
     num_trials=4,
     note="the hypotheses on several value matrices are not stated; read for their sum, which takes the place of U at "
     "consensus; refuted where v is the top eigenvector of the sum, but not of every U_h; no control: the corrected "
     "claim is its positive case",
 )
-def theorem_for_the_sum_of_the_values(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Theorem 6.1 holds for several heads.
-
-    Read: if all U_h are symmetric and the top eigenvalue of their sum is simple and positive, of v, then every solution
-    with initial values v^T y_i > 0 for all i converges to (v, ..., v). Evaluated for y_1 = v,
-    which is at rest, and y_2 with v^T y_2 = 4/5, at which the field turns y_2 away from v.
-    """
-    return _barrier_trial(key)
 
 
 def _heads_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Trial:
@@ -303,21 +292,18 @@ def _heads_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
     )
 
 
-@claim(
-    "consensus/claim-multihead-value/common-eigenvector", CONSENSUS.at("Section 1"), variant="corrected", num_trials=16
-)
-def heads_with_a_common_eigenvector(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If all U_h are symmetric and have simple positive top eigenvalues lambda_h with a common eigenvector v,
+heads_with_a_common_eigenvector = claim(
+    "consensus/claim-multihead-value/common-eigenvector",
+    CONSENSUS.at("Section 1"),
+    statement="""If all U_h are symmetric and have simple positive top eigenvalues lambda_h with a common eigenvector v,
     (v, ..., v) is asymptotically stable, and every solution with initial values v^T y_i > 0 for all i converges to it.
     Added: v is the top eigenvector of every U_h.
 
     Read, for stability: the linearisation at (v, ..., v), the same at all times whatever P, has for token i the
     eigenvalues of the sum over h of U_h / i - lambda_h, across v and over sqrt d, all of them negative.
-    """
-    return _heads_trial(key, integrator, -0.5)
-
-
-@heads_with_a_common_eigenvector.with_control
-def heads_with_a_common_eigenvector(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Another eigenvalue of every U_h above that of v, by 1/2."""
-    return _heads_trial(key, integrator, 0.5)
+    """,
+    trial=partial(_heads_trial, lower=-0.5),
+    control=partial(_heads_trial, lower=0.5),  # Another eigenvalue of every U_h above that of v, by 1/2.
+    variant="corrected",
+    num_trials=16,
+)

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -116,21 +117,20 @@ def convergence_trial(
     )
 
 
-@claim("consensus/theorem-6.1", CONSENSUS.at("Theorem 6.1", "(21)"), num_trials=16)
-def tokens_reach_the_top_eigenvector(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Let U be symmetric with simple top eigenvalue lambda > 0, eigenvector v, and sup |P(t)| < b: every solution of
+tokens_reach_the_top_eigenvector = claim(
+    "consensus/theorem-6.1",
+    CONSENSUS.at("Theorem 6.1", "(21)"),
+    statement="""
+    Let U be symmetric with simple top eigenvalue lambda > 0, eigenvector v, and sup |P(t)| < b: every solution of
     (21) with initial values v^T y_i > 0 for all i converges to (v, ..., v).
 
     Sampled: sinusoidal P(t), other eigenvalues of U down to -2, one of the tokens down to 1e-6 from the equator.
     Stability is the claim `/stability`.
-    """
-    return convergence_trial(key, integrator)
-
-
-@tokens_reach_the_top_eigenvector.with_control
-def tokens_reach_the_top_eigenvector(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A simple top eigenvalue that is negative."""
-    return convergence_trial(key, integrator, positive=False)
+    """,
+    trial=convergence_trial,
+    control=partial(convergence_trial, positive=False),  # A simple top eigenvalue that is negative.
+    num_trials=16,
+)
 
 
 def _amplification(values: np.ndarray, n: int) -> float:
@@ -184,20 +184,18 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
     )
 
 
-@claim("consensus/theorem-6.1/stability", CONSENSUS.at("Theorem 6.1", "(21)"), num_trials=8)
-def top_eigenvector_is_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Under the hypotheses of Theorem 6.1, (v, ..., v) is an asymptotically stable equilibrium.
+top_eigenvector_is_stable = claim(
+    "consensus/theorem-6.1/stability",
+    CONSENSUS.at("Theorem 6.1", "(21)"),
+    statement="""Under the hypotheses of Theorem 6.1, (v, ..., v) is an asymptotically stable equilibrium.
 
     Read: solutions that start near it stay within the multiple of their initial distance that the linearisation gives
     (and a tenth of it), and converge to it.
-    """
-    return _stability_trial(key, integrator)
-
-
-@top_eigenvector_is_stable.with_control
-def top_eigenvector_is_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A simple top eigenvalue that is negative."""
-    return _stability_trial(key, integrator, positive=False)
+    """,
+    trial=_stability_trial,
+    control=partial(_stability_trial, positive=False),  # A simple top eigenvalue that is negative.
+    num_trials=8,
+)
 
 
 def _equilibria_trial(key: Key, lowest: int) -> Trial:
@@ -236,32 +234,25 @@ def _equilibria_trial(key: Key, lowest: int) -> Trial:
     )
 
 
-@claim(
+ends_are_the_only_equilibria = claim(
     "consensus/theorem-6.1-equilibria",
     CONSENSUS.at("Theorem 6.1, proof", "(23)"),
+    statement="For e = 0 and lambda > 0 the only equilibria of (23) in [-1, 1] are b_i = 1 and b_i = -1.",
+    trial=partial(_equilibria_trial, lowest=-1),
     evidence="certified",
     num_trials=8,
     note="fails only for b < 0, which the theorem does not need; no control: the corrected claim is measured by the "
     "same function",
 )
-def ends_are_the_only_equilibria(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For e = 0 and lambda > 0 the only equilibria of (23) in [-1, 1] are b_i = 1 and b_i = -1."""
-    return _equilibria_trial(key, -1)
 
 
-@claim(
+top_is_the_only_equilibrium_in_the_hemisphere = claim(
     "consensus/theorem-6.1-equilibria/corrected",
     CONSENSUS.at("Theorem 6.1, proof", "(23)"),
+    statement="For e = 0 and lambda > 0 the only equilibrium of (23) in [0, 1] is b_i = 1. Changed: the interval.",
+    trial=partial(_equilibria_trial, lowest=0),
+    control=partial(_equilibria_trial, lowest=-1),  # The interval extended below 0, down to -1.
     variant="corrected",
     evidence="certified",
     num_trials=8,
 )
-def top_is_the_only_equilibrium_in_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For e = 0 and lambda > 0 the only equilibrium of (23) in [0, 1] is b_i = 1. Changed: the interval."""
-    return _equilibria_trial(key, 0)
-
-
-@top_is_the_only_equilibrium_in_the_hemisphere.with_control
-def top_is_the_only_equilibrium_in_the_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The interval extended below 0, down to -1."""
-    return _equilibria_trial(key, -1)

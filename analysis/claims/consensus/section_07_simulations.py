@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -90,21 +91,17 @@ def _gradient_trial(key: Key, integrator: AbstractIntegrator, space: AbstractSpa
     )
 
 
-@claim(
+published_gradient_run = claim(
     "consensus/experiment-7.1",
     CONSENSUS.at("Section 7.1, Figure 1"),
+    statement="The printed P is symmetric positive definite; ten random tokens reach consensus under (8), "
+    "and V_P decreases.",
+    trial=partial(_gradient_trial, space=None),
+    # Tokens on the sphere in place of the ellipsoid of P.
+    control=lambda key, integrator: _gradient_trial(key, integrator, Sphere()),
     num_trials=16,
     note="initial tokens uniform in a box and projected: the paper gives neither initial tokens nor final times",
 )
-def published_gradient_run(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The printed P is symmetric positive definite; ten random tokens reach consensus under (8), and V_P decreases."""
-    return _gradient_trial(key, integrator, None)
-
-
-@published_gradient_run.with_control
-def published_gradient_run(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Tokens on the sphere in place of the ellipsoid of P."""
-    return _gradient_trial(key, integrator, Sphere())
 
 
 def _hemisphere_trial(key: Key, integrator: AbstractIntegrator, second: float) -> Trial:
@@ -139,23 +136,18 @@ def _hemisphere_trial(key: Key, integrator: AbstractIntegrator, second: float) -
     )
 
 
-@claim(
+published_hemisphere_run = claim(
     "consensus/experiment-7.2",
     CONSENSUS.at("Section 7.2, Figures 2 and 3"),
+    statement="""
+    With the printed P_1(t), P_2(t), ten tokens that start in the hemisphere of v remain there and reach consensus,
+    and V of (13) decreases.
+    """,
+    trial=partial(_hemisphere_trial, second=1.0),
+    control=partial(_hemisphere_trial, second=-1.0),  # The value matrix -I for the second head.
     num_trials=8,
     note="initial tokens uniform in the hemisphere of the printed v",
 )
-def published_hemisphere_run(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the printed P_1(t), P_2(t), ten tokens that start in the hemisphere of v remain there and reach consensus,
-    and V of (13) decreases.
-    """
-    return _hemisphere_trial(key, integrator, 1.0)
-
-
-@published_hemisphere_run.with_control
-def published_hemisphere_run(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The value matrix -I for the second head."""
-    return _hemisphere_trial(key, integrator, -1.0)
 
 
 def _symmetric_trial(key: Key, integrator: AbstractIntegrator, changed: float) -> Trial:
@@ -265,19 +257,14 @@ def _ensemble_trial(key: Key, integrator: AbstractIntegrator, mask: AbstractMask
     )
 
 
-@claim(
+published_ensemble_run = claim(
     "consensus/experiment-7.4",
     CONSENSUS.at("Section 7.4, Figure 5"),
+    statement="50 tokens in R^500, two heads, random P_h(t): E of (25) converges to zero along all trajectories of "
+    "(15).",
+    trial=partial(_ensemble_trial, mask=None),
+    control=lambda key, integrator: _ensemble_trial(key, integrator, Window(1)),  # A token attends to itself only.
     num_trials=8,
     note="one solution for each trial, with new weights; since E ignores signs, the distance of tokens from the first "
     "one, which does not move, is measured besides",
 )
-def published_ensemble_run(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """50 tokens in R^500, two heads, random P_h(t): E of (25) converges to zero along all trajectories of (15)."""
-    return _ensemble_trial(key, integrator, None)
-
-
-@published_ensemble_run.with_control
-def published_ensemble_run(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A token attends to itself only."""
-    return _ensemble_trial(key, integrator, Window(1))

@@ -7,7 +7,6 @@ from analysis.experiments.consensus.simulations import PASSES, SORTING
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most, equal
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 
 SINGLE = 1e-3  # error of E in float32 after thousands of layers
@@ -60,7 +59,7 @@ GPT_2_XL = "gpt2-xl.safetensors"
     "the section infers from it, is what the readings try, on two small trained networks; no control: attention alone, "
     "in the same measurement, is the positive case",
 )
-def passes_through_gpt_2_xl(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_through_gpt_2_xl(key: Key) -> Trial:
     """E of (25) decreases with each pass through GPT-2 XL, and so the tokens converge to consensus."""
     network = PASSES.paper.network
     if network != GPT_2_XL:
@@ -76,7 +75,7 @@ def passes_through_gpt_2_xl(key: Key, integrator: AbstractIntegrator) -> Trial:
     note="on a network with 5 layers, 8 heads and 260,000 weights, feed-forward sublayers included, E neither "
     "decreases at each pass nor tends to zero; no control: attention alone, on the same record, is the positive case",
 )
-def passes_through_a_story_generator(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_through_a_story_generator(key: Key) -> Trial:
     """E of (25) decreases with each pass through the trained network, and so the tokens converge to consensus.
 
     Read: for a small network trained to tell stories.
@@ -93,7 +92,7 @@ def passes_through_a_story_generator(key: Key, integrator: AbstractIntegrator) -
     "sublayers included, E increases at some passes, although for two of its three reference inputs it ends near zero; "
     "for the third the first token stays apart from the others; no control: as for the first network",
 )
-def passes_through_a_sorting_network(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_through_a_sorting_network(key: Key) -> Trial:
     """E of (25) decreases with each pass through the trained network, and so the tokens converge to consensus.
 
     Read: for a network trained to sort letters, for each of its reference inputs.
@@ -101,23 +100,18 @@ def passes_through_a_sorting_network(key: Key, integrator: AbstractIntegrator) -
     return _passes_trial(SORTING, ("trained", *(f"trained, prompt {k}" for k in (1, 2, 3))), each=True)
 
 
-@claim(
+passes_through_trained_attention = claim(
     "consensus/experiment-7.5/attention-only",
     CONSENSUS.at("Section 7.5, Figure 7"),
+    statement="""
+    Without feed-forward sublayers repeated passes through the trained network decrease E, towards consensus.
+
+    Added: the feed-forward sublayers are left out. Changed: E decreases over all passes, not at each pass.
+    """,
+    trial=lambda key: _passes_trial(PASSES, ("trained, attention only",), each=False),
+    control=lambda key: _passes_trial(PASSES, ("trained",), each=False),  # With the feed-forward sublayers.
     variant="special case",
     num_trials=1,
     note="on the story generator, one prompt; E ends below a tenth of its initial value, and all cosines of tokens are "
     "then positive",
 )
-def passes_through_trained_attention(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without feed-forward sublayers repeated passes through the trained network decrease E, towards consensus.
-
-    Added: the feed-forward sublayers are left out. Changed: E decreases over all passes, not at each pass.
-    """
-    return _passes_trial(PASSES, ("trained, attention only",), each=False)
-
-
-@passes_through_trained_attention.with_control
-def passes_through_trained_attention(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the feed-forward sublayers."""
-    return _passes_trial(PASSES, ("trained",), each=False)

@@ -1,6 +1,7 @@
 """Claims on the identities in Sections 5 and 6: exact, for rational attention weights, and for the shipped fields."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,6 @@ from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
 from dynsim.systems.tokens.flow import ProjectedValueFlow, causal_identity_flow, causal_symmetric_flow
 
@@ -77,25 +77,19 @@ def _cascade_trial(key: Key, first: int) -> Trial:
     )
 
 
-@claim(
+cascade_is_rewritten = claim(
     "consensus/equation-18-19",
     CONSENSUS.at("Theorem 5.1, proof", "(18), (19)"),
+    statement="""With e_j = y_j - y_1 the equation of token i in (15) is (18), and a_i = y_1^T y_i satisfies (19).
+
+    Read: in the second sum of (19) the weight without head index is the sum over heads. For any weights and tokens.
+    """,
+    trial=partial(_cascade_trial, first=2),
+    control=partial(_cascade_trial, first=3),  # The second sums from j = 3.
     evidence="certified",
     num_trials=16,
     note="in (19) the printed second sum lacks the sum over heads; the weight without head index is read as that sum",
 )
-def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With e_j = y_j - y_1 the equation of token i in (15) is (18), and a_i = y_1^T y_i satisfies (19).
-
-    Read: in the second sum of (19) the weight without head index is the sum over heads. For any weights and tokens.
-    """
-    return _cascade_trial(key, 2)
-
-
-@cascade_is_rewritten.with_control
-def cascade_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The second sums from j = 3."""
-    return _cascade_trial(key, 3)
 
 
 def _invertible(key: Key) -> tuple[Exact, Exact, Exact]:
@@ -152,22 +146,17 @@ def _second_form(y: Exact, P: Exact, U: Exact) -> np.ndarray:
     return np.stack([sum(alpha[i, j] * (x[j] - (x[i] @ W @ x[j]) * x[i]) for j in range(i + 1)) for i in range(len(x))])
 
 
-@claim(
+coordinates_turn_20_into_15 = claim(
     "consensus/remark-5.1-coordinates",
     CONSENSUS.at("Remark 5.1", "(20)"),
+    statement="For U invertible and W = U^T U, z = U y takes (20) to (15) with one head and beta(t, z) = alpha(t, "
+    "U^{-1} z).",
+    trial=partial(_coordinates_trial, transformed=True),
+    control=partial(_coordinates_trial, transformed=False),  # The coordinates z = y.
     evidence="certified",
     num_trials=16,
     note="the remark's conclusion from Theorem 5.1 is subject to `theorem-5.1-domain`",
 )
-def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For U invertible and W = U^T U, z = U y takes (20) to (15) with one head and beta(t, z) = alpha(t, U^{-1} z)."""
-    return _coordinates_trial(key, True)
-
-
-@coordinates_turn_20_into_15.with_control
-def coordinates_turn_20_into_15(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The coordinates z = y."""
-    return _coordinates_trial(key, False)
 
 
 def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
@@ -195,56 +184,43 @@ def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     )
 
 
-@claim(
+new_projection_is_one = claim(
     "consensus/remark-5.1-projection",
     CONSENSUS.at("Remark 5.1"),
+    statement="""For U invertible, W = U^T U and y in E_W, Pi_W = U^{-1} (I - U y y^T U^T) is a projection to T_y E_W.
+
+    Read: a linear map onto the tangent space that fixes tangent vectors.
+    """,
+    trial=partial(_projection_trial, kind="printed"),
     evidence="certified",
     num_trials=8,
     note="it maps onto the tangent space, but does not fix tangent vectors unless U = I; the remark needs no more; no "
     "control: the corrected claim is measured by the same function",
 )
-def new_projection_is_one(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For U invertible, W = U^T U and y in E_W, Pi_W = U^{-1} (I - U y y^T U^T) is a projection to T_y E_W.
-
-    Read: a linear map onto the tangent space that fixes tangent vectors.
-    """
-    return _projection_trial(key, "printed")
 
 
-@claim(
+new_projection_after_the_value = claim(
     "consensus/remark-5.1-projection/corrected",
     CONSENSUS.at("Remark 5.1"),
+    statement="U^{-1} (I - U y y^T U^T) U is a projection to T_y E_W. Added: the factor U, with which (20) applies it.",
+    trial=partial(_projection_trial, kind="after the value"),
+    control=partial(_projection_trial, kind="printed"),  # Without the factor U.
     variant="corrected",
     evidence="certified",
     num_trials=16,
 )
-def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """U^{-1} (I - U y y^T U^T) U is a projection to T_y E_W. Added: the factor U, with which (20) applies it."""
-    return _projection_trial(key, "after the value")
 
 
-@new_projection_after_the_value.with_control
-def new_projection_after_the_value(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the factor U."""
-    return _projection_trial(key, "printed")
-
-
-@claim(
+new_projection_has_tangent_images = claim(
     "consensus/remark-5.1-projection/onto",
     CONSENSUS.at("Remark 5.1"),
+    statement="Read: Pi_W maps R^d onto the tangent space; it need not be idempotent.",
+    trial=partial(_projection_trial, kind="printed", idempotent=False),
+    control=partial(_projection_trial, kind="sphere", idempotent=False),  # The projection of the sphere, I - y y^T.
     variant="reading",
     evidence="certified",
     num_trials=16,
 )
-def new_projection_has_tangent_images(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: Pi_W maps R^d onto the tangent space; it need not be idempotent."""
-    return _projection_trial(key, "printed", idempotent=False)
-
-
-@new_projection_has_tangent_images.with_control
-def new_projection_has_tangent_images(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The projection of the sphere, I - y y^T."""
-    return _projection_trial(key, "sphere", idempotent=False)
 
 
 def _symmetric_cascade_trial(key: Key, sign: int) -> Trial:
@@ -300,19 +276,14 @@ def _printed_slopes(x: np.ndarray, P: np.ndarray, U: np.ndarray, v: np.ndarray, 
     return np.array(slopes)
 
 
-@claim(
+top_coordinate_is_rewritten = claim(
     "consensus/equation-23-24",
     CONSENSUS.at("Theorem 6.1, proof", "(23), (24)"),
+    statement="b_i = v^T y_i satisfies (23) under (21), and |g(t, e)| <= C_2 sum_{j<i} |e_j| with C_2 = c_2 (lambda + "
+    "|U|).",
+    trial=partial(_symmetric_cascade_trial, sign=1),
+    control=partial(_symmetric_cascade_trial, sign=-1),  # The second term of g with the opposite sign.
     evidence="certified",
     num_trials=16,
     note="with c_2 = exp(2 K^2 b) >= 1 of Lemma 4.1; c_2 = 1 already bounds the causal weights",
 )
-def top_coordinate_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """b_i = v^T y_i satisfies (23) under (21), and |g(t, e)| <= C_2 sum_{j<i} |e_j| with C_2 = c_2 (lambda + |U|)."""
-    return _symmetric_cascade_trial(key, 1)
-
-
-@top_coordinate_is_rewritten.with_control
-def top_coordinate_is_rewritten(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The second term of g with the opposite sign."""
-    return _symmetric_cascade_trial(key, -1)

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -102,24 +103,19 @@ def _attracted_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
     )
 
 
-@claim(
+one_token_is_attracted = claim(
     "consensus/lemma-5.1",
     CONSENSUS.at("Lemma 5.1", "(16), (17)"),
+    statement="""
+    For a rate >= c > 0 the equilibria of (16) are y_0 and -y_0; y_0 is asymptotically stable with domain of
+    attraction S^n - {-y_0}, -y_0 is unstable, and V(a) of (17), a = y_0^T y, has the derivative
+    -a(t) V'(a)^2 <= -c V'(a)^2 along solutions.
+    """,
+    trial=_attracted_trial,
+    control=partial(_attracted_trial, positive=False),  # A rate with mean zero, which has no positive lower bound.
     num_trials=16,
     note="a sinusoidal rate above c > 0; one initial point is 1e-3 from -y_0",
 )
-def one_token_is_attracted(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For a rate >= c > 0 the equilibria of (16) are y_0 and -y_0; y_0 is asymptotically stable with domain of
-    attraction S^n - {-y_0}, -y_0 is unstable, and V(a) of (17), a = y_0^T y, has the derivative
-    -a(t) V'(a)^2 <= -c V'(a)^2 along solutions.
-    """
-    return _attracted_trial(key, integrator)
-
-
-@one_token_is_attracted.with_control
-def one_token_is_attracted(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A rate with mean zero, which has no positive lower bound."""
-    return _attracted_trial(key, integrator, positive=False)
 
 
 def _spectral(key: Key, *, simple: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -189,22 +185,21 @@ def _top_trial(key: Key, integrator: AbstractIntegrator, *, simple: bool = True)
     )
 
 
-@claim("consensus/lemma-6.1-top", CONSENSUS.at("Lemma 6.1 (1)", "(22)"), num_trials=16)
-def top_eigenvector_attracts_its_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If the top eigenvalue of U is simple, its unit eigenvectors v and -v are asymptotically stable for (22), with the
+top_eigenvector_attracts_its_hemisphere = claim(
+    "consensus/lemma-6.1-top",
+    CONSENSUS.at("Lemma 6.1 (1)", "(22)"),
+    statement="""
+    If the top eigenvalue of U is simple, its unit eigenvectors v and -v are asymptotically stable for (22), with the
     open hemispheres {v^T y > 0} and {v^T y < 0} as domains of attraction.
 
     Read: distances from v or -v never increase, the tangent of the angle decreases at least at the rate a(t) times the
     spectral gap, attained towards the second eigenvector, and the boundary v^T y = 0 is invariant. The top eigenvalue
     may have any sign.
-    """
-    return _top_trial(key, integrator)
-
-
-@top_eigenvector_attracts_its_hemisphere.with_control
-def top_eigenvector_attracts_its_hemisphere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A double top eigenvalue, and the bound for a gap of 1/2."""
-    return _top_trial(key, integrator, simple=False)
+    """,
+    trial=_top_trial,
+    control=partial(_top_trial, simple=False),  # A double top eigenvalue, and the bound for a gap of 1/2.
+    num_trials=16,
+)
 
 
 def _equator_trial(key: Key) -> Trial:
@@ -249,7 +244,7 @@ def _equator_trial(key: Key) -> Trial:
     note="refuted on the invariant equator v^T y = 0; that an equilibrium attracts itself is not counted; no control: "
     "the corrected claim is its positive case, and its control the same refutation by simulation",
 )
-def lower_eigenvectors_attract_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
+def lower_eigenvectors_attract_nothing(key: Key) -> Trial:
     """A unit eigenvector y* of an eigenvalue below the top one is unstable for (22), with empty domain of attraction.
 
     Read: no solution other than y* itself converges to y*. The second of three eigenvectors attracts half of the great
@@ -298,17 +293,16 @@ def _lower_trial(key: Key, integrator: AbstractIntegrator, *, in_plane: bool) ->
     )
 
 
-@claim("consensus/lemma-6.1-lower/corrected", CONSENSUS.at("Lemma 6.1 (2)", "(22)"), variant="corrected", num_trials=8)
-def lower_eigenvectors_attract_a_null_set(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Such a y* is unstable, and its domain of attraction is contained in {v^T y = 0}.
+lower_eigenvectors_attract_a_null_set = claim(
+    "consensus/lemma-6.1-lower/corrected",
+    CONSENSUS.at("Lemma 6.1 (2)", "(22)"),
+    statement="""Such a y* is unstable, and its domain of attraction is contained in {v^T y = 0}.
 
     Changed: of measure zero instead of empty. Tried at initial points down to v^T y = 1e-4; off that set the quotient
     v^T y / y*^T y grows like exp((lambda - mu) A(t)), and y tends to the distance sqrt(2) from y*.
-    """
-    return _lower_trial(key, integrator, in_plane=False)
-
-
-@lower_eigenvectors_attract_a_null_set.with_control
-def lower_eigenvectors_attract_a_null_set(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """An initial point on the equator."""
-    return _lower_trial(key, integrator, in_plane=True)
+    """,
+    trial=partial(_lower_trial, in_plane=False),
+    control=partial(_lower_trial, in_plane=True),  # An initial point on the equator.
+    variant="corrected",
+    num_trials=8,
+)

@@ -1,5 +1,7 @@
 """Claims of Section 1.1 on the set S: which projections of the origin belong to it, and Figure 2."""
 
+from functools import partial
+
 import jax
 import numpy as np
 
@@ -21,7 +23,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, FIGURE_2
 
@@ -41,7 +42,7 @@ def _projections(body: Polytope, A: Exact) -> list[np.ndarray]:
     "that does not contain the origin, whose point nearest to the origin is the midpoint of an edge; "
     "no control: the corrected claim is the positive case",
 )
-def every_projection_is_a_candidate(key: Key, integrator: AbstractIntegrator) -> Trial:
+def every_projection_is_a_candidate(key: Key) -> Trial:
     """S consists of the vertices of K and of the projections of the origin onto its faces: each belongs to S."""
     run = certified_run(Case(matrix([[4, 0], [0, 4], [3, 3]]), identity(2), rational("alpha", ALPHA)))
     if isinstance(run, Trial):
@@ -55,12 +56,7 @@ def every_projection_is_a_candidate(key: Key, integrator: AbstractIntegrator) ->
             holds("<A (v - p), p> > 0 for a vertex v of K where p is not in S", all(gap > 0 for gap in farther)),
         ),
         conclusions=(holds("every projection is in S", not missing),),
-        witness={
-            **run.case.witness(),
-            "edge": [0, 1],
-            "projections not in S": missing,
-            "max <v - p, p>": farther,
-        },
+        witness={**run.case.witness(), "edge": [0, 1], "projections not in S": missing, "max <v - p, p>": farther},
         parameters=run.parameters(),
     )
 
@@ -96,7 +92,7 @@ def _supporting(key: Key, *, required: bool) -> Measures:
     "same side; a vertex is the projection onto itself as a face. One case of each trial has projections that the "
     "condition excludes",
 )
-def supporting_projections_are_the_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def supporting_projections_are_the_candidates(key: Key) -> Trial:
     """S consists of the projections p of the origin onto faces of K for which K lies in {x : <A p, x> <= <A p, p>}."""
     a, b, c, d = jax.random.split(key, 4)
     name, given = hard_case(d, *FACES)
@@ -104,7 +100,7 @@ def supporting_projections_are_the_candidates(key: Key, integrator: AbstractInte
 
 
 @supporting_projections_are_the_candidates.with_control
-def supporting_projections_are_the_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def supporting_projections_are_the_candidates(key: Key) -> Trial:
     """Without the added condition, where the origin is outside K."""
     a, b = jax.random.split(key)
     return certified_trial({"arc": arc(a)}, _supporting(b, required=False))
@@ -130,7 +126,7 @@ def _others(run: CertifiedRun) -> Exact:
     "K have the same S: here both contain the midpoints of all edges and the origin; "
     "no control: the reading is the positive case",
 )
-def rows_differ_in_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rows_differ_in_candidates(key: Key) -> Trial:
     """Two sets of tokens with the same leaders and the same K, rows (C) and (D) of Figure 2, differ in S of (4.1)."""
     first, second = _row("C"), _row("D")
     if isinstance(first, Trial) or isinstance(second, Trial):
@@ -178,22 +174,17 @@ def _attained_trial(key: Key, *, on_axes: bool) -> Trial:
     )
 
 
-@claim(
+rows_differ_in_limits = claim(
     "hardmax/claim-figure-2-rows/attained",
     HARDMAX.at("Section 1.1, Figure 2"),
+    statement="""
+    With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and two further
+    points in the other, which are projections of the origin onto faces of K.
+    """,
+    trial=partial(_attained_trial, on_axes=True),
+    control=partial(_attained_trial, on_axes=False),  # The two tokens at a distance of 1/50 from the axes.
     evidence="certified",
     num_trials=8,
     variant="reading",
     note="read: the cluster set is the set of limits of the tokens, which is not determined by K alone",
 )
-def rows_differ_in_limits(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and two further
-    points in the other, which are projections of the origin onto faces of K.
-    """
-    return _attained_trial(key, on_axes=True)
-
-
-@rows_differ_in_limits.with_control
-def rows_differ_in_limits(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The two tokens at a distance of 1/50 from the axes."""
-    return _attained_trial(key, on_axes=False)

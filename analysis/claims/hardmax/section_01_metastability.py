@@ -14,7 +14,6 @@ from analysis.claims.rational_instances import identity, integers, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.maps import SoftmaxMap
@@ -100,7 +99,7 @@ def _drawn(key: Key) -> tuple[Fraction, int]:
     "ties, which almost no initial tokens have, see `one-follower`, and clusters never merge into a single point, see "
     "`single-point`; no control: these two are measured by the same functions",
 )
-def standing_clusters_do_not_merge(key: Key, integrator: AbstractIntegrator) -> Trial:
+def standing_clusters_do_not_merge(key: Key) -> Trial:
     """There are no metastable states: for all distinct nonzero initial tokens, A symmetric positive definite and
     alpha > 0, clusters that have formed do not merge later.
 
@@ -200,6 +199,8 @@ def _leaders_trial(
 @claim(
     "hardmax/claim-no-metastability/one-follower",
     HARDMAX.at("Section 1.3"),
+    # The softmax map at temperature 0.3.
+    control=lambda key: _leaders_trial(_two_pairs(key), single=True, soft=SoftmaxMap(1.0, 0.3)),
     variant="corrected",
     evidence="certified",
     num_trials=12,
@@ -207,7 +208,7 @@ def _leaders_trial(
     "in every layer, none of which vanishes; with a small alpha tokens that merely move slowly count as a cluster, see "
     "the control of `single-point`",
 )
-def clusters_without_ties_do_not_merge(key: Key, integrator: AbstractIntegrator) -> Trial:
+def clusters_without_ties_do_not_merge(key: Key) -> Trial:
     """If every C_i has exactly one element in every layer, clusters that have formed do not merge: each has a leader.
 
     Added: that hypothesis. Clusters are as in the printed claim, with N = 16 and alpha >= 1/2.
@@ -216,22 +217,18 @@ def clusters_without_ties_do_not_merge(key: Key, integrator: AbstractIntegrator)
     return _leaders_trial(given, single=True)
 
 
-@clusters_without_ties_do_not_merge.with_control
-def clusters_without_ties_do_not_merge(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The softmax map at temperature 0.3."""
-    return _leaders_trial(_two_pairs(key), single=True, soft=SoftmaxMap(1.0, 0.3))
-
-
 @claim(
     "hardmax/claim-no-metastability/single-point",
     HARDMAX.at("Section 1.3"),
+    # A small alpha, below 1/80: two pairs move slowly, and merge into the only leader.
+    control=lambda key: _leaders_trial(_slow_pair(key), single=False, layers=400, any_step=True),
     variant="reading",
     evidence="certified",
     num_trials=12,
     note="at least two of the clusters that have formed contain leaders, which never move; with a small alpha tokens "
     "may stand for N layers only because all motion is slow",
 )
-def clusters_do_not_merge_into_a_single_point(key: Key, integrator: AbstractIntegrator) -> Trial:
+def clusters_do_not_merge_into_a_single_point(key: Key) -> Trial:
     """Read: tokens that have formed clusters never all merge into a single point, whether there are ties or not.
 
     Clusters are as in the printed claim, with N = 16 and alpha >= 1/2. Half of the cases are those that refute the
@@ -240,9 +237,3 @@ def clusters_do_not_merge_into_a_single_point(key: Key, integrator: AbstractInte
     tie = int(jax.random.randint(key, (), 0, 2))
     given = tied_followers(_drawn(key)[0], 16) if tie else _random_case(key)
     return _leaders_trial(given, single=False)
-
-
-@clusters_do_not_merge_into_a_single_point.with_control
-def clusters_do_not_merge_into_a_single_point(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A small alpha, below 1/80: two pairs move slowly, and merge into the only leader."""
-    return _leaders_trial(_slow_pair(key), single=False, layers=400, any_step=True)

@@ -13,6 +13,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     is_subset,
     skewed,
     tied_case,
+    trial_with_twins,
     values,
     with_late_leaders,
 )
@@ -25,7 +26,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.exact import rationals
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 
 
@@ -47,13 +47,15 @@ def _on_boundary(body: Polytope, point: tuple) -> bool:
 @claim(
     "hardmax/theorem-1.1-i",
     HARDMAX.at("Theorem 1.1 (i)"),
+    # Only the vertices of K in place of S, on tokens with ties.
+    control=lambda key: certified_trial({"polygon": polygon(key)}, _all_limits_in(lambda run: run.vertices)),
     evidence="certified",
     num_trials=16,
     note=f"{CERTIFIED}; S is (4.1) in the metric of A, enumerated face by face, hence finite, without the origin where "
     f"that is interior to K (see lemma-4.1-boundary); the gaps of scores that the proof uses are measured along "
     f"trajectories",
 )
-def tokens_converge_to_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_converge_to_candidates(key: Key) -> Trial:
     """For distinct nonzero initial tokens and A symmetric positive definite, every token converges to a point of the
     finite set S, a subset of the boundary of K.
 
@@ -61,12 +63,6 @@ def tokens_converge_to_candidates(key: Key, integrator: AbstractIntegrator) -> T
     """
     cases = with_late_leaders(key, "waiting followers")
     return certified_trial(cases, _all_limits_in(lambda run: run.boundary_candidates))
-
-
-@tokens_converge_to_candidates.with_control
-def tokens_converge_to_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Only the vertices of K in place of S, on tokens with ties."""
-    return certified_trial({"polygon": polygon(key)}, _all_limits_in(lambda run: run.vertices))
 
 
 def attained_limits(run: CertifiedRun) -> Measurement:
@@ -100,26 +96,21 @@ def leader_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+leaders_reach_distinct_vertices = claim(
     "hardmax/theorem-1.1-ii",
     HARDMAX.at("Theorem 1.1 (ii)"),
+    statement="""
+    Every leader reaches a distinct vertex of K in finitely many layers, and K has as many vertices as leaders.
+
+    In each trial one case has a leader that appears after layer 0.
+    """,
+    trial=lambda key: certified_trial(with_late_leaders(key), leader_measures),
+    # One token of largest norm given twice: neither of the two is a leader, although they attain a vertex.
+    control=lambda key: trial_with_twins(key, leader_measures),
     evidence="certified",
     num_trials=16,
     note=f"{CERTIFIED}; leaders are token indices, as in Definition 1.1",
 )
-def leaders_reach_distinct_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every leader reaches a distinct vertex of K in finitely many layers, and K has as many vertices as leaders.
-
-    In each trial one case has a leader that appears after layer 0.
-    """
-    return certified_trial(with_late_leaders(key), leader_measures)
-
-
-@leaders_reach_distinct_vertices.with_control
-def leaders_reach_distinct_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """One token of largest norm given twice: neither of the two is a leader, although they attain a vertex."""
-    cases = with_late_leaders(key)
-    return certified_trial({name: given.with_twin for name, given in cases.items()}, leader_measures, cases)
 
 
 def projection_measures(run: CertifiedRun, metric: Exact | None = None) -> tuple[Measurement, ...]:
@@ -148,12 +139,16 @@ def _nearest_in_its_face(body: Polytope, point: tuple, A: Exact) -> tuple[bool, 
 @claim(
     "hardmax/theorem-1.1-iii",
     HARDMAX.at("Theorem 1.1 (iii)"),
+    # The projection in the Euclidean norm in place of the norm of A.
+    control=lambda key: certified_trial(
+        {"polygon": skewed(polygon, key)}, lambda run: projection_measures(run, identity(2))
+    ),
     evidence="certified",
     num_trials=12,
     note=f"{CERTIFIED}; measured on S of (4.1) and on the limits of the tokens; K counts as a face of itself, "
     f"which is needed for the origin, and for the limits where K is flat, as a segment in the plane",
 )
-def other_points_are_projections(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_points_are_projections(key: Key) -> Trial:
     """A point of S that is not a vertex of K is the projection of the origin onto a face of K in the norm of A.
 
     For boxes, polygons inscribed in circles, spirals, prisms and polygons in R^3, with or without the origin inside.
@@ -161,13 +156,6 @@ def other_points_are_projections(key: Key, integrator: AbstractIntegrator) -> Tr
     a, b = jax.random.split(key)
     name, given = hard_case(b, *FACES)
     return certified_trial({"box": tied_case(a), name: given}, projection_measures)
-
-
-@other_points_are_projections.with_control
-def other_points_are_projections(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The projection in the Euclidean norm in place of the norm of A."""
-    given = skewed(polygon, key)
-    return certified_trial({"polygon": given}, lambda run: projection_measures(run, identity(2)))
 
 
 def _remark_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
@@ -180,7 +168,7 @@ def _remark_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
 
 
 @claim("hardmax/remark-1.2", HARDMAX.at("Remark 1.2"), evidence="certified", num_trials=12, note=CERTIFIED)
-def vertices_are_limits_of_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
+def vertices_are_limits_of_leaders(key: Key) -> Trial:
     """S contains the vertices of K, which are exactly the limits of the leaders, attained in finitely many layers.
 
     In each trial one case has a leader that appears after layer 0.
@@ -189,7 +177,6 @@ def vertices_are_limits_of_leaders(key: Key, integrator: AbstractIntegrator) -> 
 
 
 @vertices_are_limits_of_leaders.with_control
-def vertices_are_limits_of_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
+def vertices_are_limits_of_leaders(key: Key) -> Trial:
     """One token of largest norm given twice: no leader has that vertex as its limit."""
-    cases = with_late_leaders(key)
-    return certified_trial({name: given.with_twin for name, given in cases.items()}, _remark_measures, cases)
+    return trial_with_twins(key, _remark_measures)

@@ -23,7 +23,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, REMARK_1_3
 from dynsim.systems.hardmax.hypotheses import hypotheses
@@ -69,11 +68,13 @@ def _zero_trial(cases: Mapping[str, Case], *, origin: bool) -> Trial:
 @claim(
     "hardmax/remark-1.3",
     HARDMAX.at("Remark 1.3"),
+    # S without the origin, for symmetric sets of tokens in the plane, whose K has the origin in its interior.
+    control=lambda key: _zero_trial({"symmetric": _centrally_symmetric(polygon(key))}, origin=False),
     evidence="certified",
     num_trials=12,
     note="the added origin may be interior to K, as in the printed example, whereas S is on the boundary",
 )
-def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> Trial:
+def theorem_holds_with_the_origin(key: Key) -> Trial:
     """If one of the distinct initial tokens is zero, Theorem 1.1 holds provided that the origin is added to S.
 
     In each trial one case is symmetric about the origin, so that the zero token stays; in the others it moves, and one
@@ -88,12 +89,6 @@ def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> T
     return _zero_trial(cases, origin=True)
 
 
-@theorem_holds_with_the_origin.with_control
-def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """S without the origin, for symmetric sets of tokens in the plane, whose K has the origin in its interior."""
-    return _zero_trial({"symmetric": _centrally_symmetric(polygon(key))}, origin=False)
-
-
 @claim(
     "hardmax/remark-1.3/boundary",
     HARDMAX.at("Remark 1.3"),
@@ -103,7 +98,7 @@ def theorem_holds_with_the_origin(key: Key, integrator: AbstractIntegrator) -> T
     note="the added origin is interior to K in the remark's own example, so that the union is not on the boundary; "
     "no control: `remark-1.3` is the positive case",
 )
-def theorem_holds_with_the_origin_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> Trial:
+def theorem_holds_with_the_origin_on_the_boundary(key: Key) -> Trial:
     """Read: with the origin added to S, Theorem 1.1 holds, and the points of S are on the boundary of K.
 
     For A = I and the tokens -1, -1/2, 0, 1/2, 1 of the remark, of which the zero token converges to the origin.
@@ -158,13 +153,8 @@ def _example_trial(tokens: Exact, alpha: Fraction) -> Trial:
     )
 
 
-@claim(
-    "hardmax/remark-1.3/example",
-    HARDMAX.at("Remark 1.3"),
-    evidence="certified",
-    num_trials=6,
-)
-def five_tokens_cluster_at_three_points(key: Key, integrator: AbstractIntegrator) -> Trial:
+@claim("hardmax/remark-1.3/example", HARDMAX.at("Remark 1.3"), evidence="certified", num_trials=6)
+def five_tokens_cluster_at_three_points(key: Key) -> Trial:
     """For A = I and alpha > 0 the tokens -1, -1/2, 0, 1/2, 1 in R, in every order, converge to -1, 0 and 1.
 
     The zero token remains at the origin.
@@ -174,7 +164,7 @@ def five_tokens_cluster_at_three_points(key: Key, integrator: AbstractIntegrator
 
 
 @five_tokens_cluster_at_three_points.with_control
-def five_tokens_cluster_at_three_points(key: Key, integrator: AbstractIntegrator) -> Trial:
+def five_tokens_cluster_at_three_points(key: Key) -> Trial:
     """The initial token -1/3 in place of -1/2."""
     tokens = rationals("tokens", np.array(REMARK_1_3, object))
     tokens[1, 0] = Fraction(-1, 3)
@@ -213,7 +203,7 @@ def _moves_to_mean(given: Case, x: Exact) -> bool:
 
 
 @claim("hardmax/remark-1.3/moved", HARDMAX.at("Remark 1.3"), evidence="certified", num_trials=12)
-def theorem_applies_after_the_move(key: Key, integrator: AbstractIntegrator) -> Trial:
+def theorem_applies_after_the_move(key: Key) -> Trial:
     """Once an initially zero token has moved, Theorem 1.1 applies as stated: the tokens are distinct and nonzero, and
     their limits are in S of (4.1), on the boundary of K.
 
@@ -226,7 +216,7 @@ def theorem_applies_after_the_move(key: Key, integrator: AbstractIntegrator) -> 
 
 
 @theorem_applies_after_the_move.with_control
-def theorem_applies_after_the_move(key: Key, integrator: AbstractIntegrator) -> Trial:
+def theorem_applies_after_the_move(key: Key) -> Trial:
     """Two tokens at the origin, which remain equal."""
     return _moved_trial({"late leaders": late_leaders(key).with_zero}, doubled=True)
 
@@ -275,22 +265,18 @@ def _remains_trial(given: Case, twice: int) -> Trial:
 @claim(
     "hardmax/remark-1.3/remains",
     HARDMAX.at("Remark 1.3"),
+    # A token that is repeated in the map but counted once in the mean.
+    control=lambda key: _remains_trial(_centrally_symmetric(case(key)), 1),
     variant="reading",
     evidence="certified",
     num_trials=12,
     note="that highly symmetric situations are non-generic is only a belief in the paper; a zero mean is d equations "
     "for every layer",
 )
-def zero_tokens_stay_by_symmetry(key: Key, integrator: AbstractIntegrator) -> Trial:
+def zero_tokens_stay_by_symmetry(key: Key) -> Trial:
     """Read: an initially zero token remains zero exactly as long as the mean of all tokens is zero.
 
     Half of the cases are symmetric about the origin.
     """
     given = _centrally_symmetric(case(key)) if int(jax.random.randint(key, (), 0, 2)) else case(key).with_zero
     return _remains_trial(given, 0)
-
-
-@zero_tokens_stay_by_symmetry.with_control
-def zero_tokens_stay_by_symmetry(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A token that is repeated in the map but counted once in the mean."""
-    return _remains_trial(_centrally_symmetric(case(key)), 1)

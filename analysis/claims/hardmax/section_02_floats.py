@@ -4,6 +4,7 @@ The claims of the paper are decided in fractions; what is simulated in floats re
 """
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from analysis.claims.rational_instances import integers, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.simulation.hardmax import CertainLayers, iterate_hardmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
@@ -157,25 +157,21 @@ def _floats_trial(key: Key, names: tuple[str, ...], *, certain: bool) -> Trial:
     )
 
 
-@claim(
+certain_layers_are_those_of_exact_arithmetic = claim(
     "hardmax/equation-2.5/floats",
     HARDMAX.at("Section 2.2", "(1.1)"),
+    statement="""
+    In floats the follower sets of (1.1) are those of exact arithmetic in all layers that `iterate_hardmax` calls
+    certain, and the distance of every token from its exact value is at most the bound of its error.
+
+    A layer is called certain only if no displacement of the tokens by that bound changes its sets.
+    """,
+    trial=lambda key: _floats_trial(key, tuple(RUNS), certain=True),
+    # In all layers, certain or not, of a run in which tokens become equal in floats.
+    control=partial(_floats_trial, names=("collapse",), certain=False),
     variant="reading",
     evidence="certified",
     num_trials=8,
     note="what is simulated in floats rests on this; in runs that collapse, in which errors grow in each layer, and in "
     "which the first layer rounds; compared with fractions from the same binary numbers",
 )
-def certain_layers_are_those_of_exact_arithmetic(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """In floats the follower sets of (1.1) are those of exact arithmetic in all layers that `iterate_hardmax` calls
-    certain, and the distance of every token from its exact value is at most the bound of its error.
-
-    A layer is called certain only if no displacement of the tokens by that bound changes its sets.
-    """
-    return _floats_trial(key, tuple(RUNS), certain=True)
-
-
-@certain_layers_are_those_of_exact_arithmetic.with_control
-def certain_layers_are_those_of_exact_arithmetic(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """In all layers, certain or not, of a run in which tokens become equal in floats."""
-    return _floats_trial(key, ("collapse",), certain=False)

@@ -14,7 +14,6 @@ from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.simulation.hardmax import iterate_hardmax
 from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax
@@ -143,7 +142,7 @@ def _least_gap(x: Exact, A: Exact) -> float:
 
 
 @claim("hardmax/equation-2.5", HARDMAX.at("Section 2.2", "(2.2)-(2.5)"), evidence="certified", num_trials=16)
-def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> Trial:
+def layer_is_normalised_attention(key: Key) -> Trial:
     """For A symmetric positive definite, V = alpha I, alpha > 0 and any tokens, the attention sublayer (2.2), (2.3)
     followed by the normalisation (2.4) is (2.5) in both its forms, which is (1.1).
 
@@ -155,7 +154,7 @@ def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> T
 
 
 @layer_is_normalised_attention.with_control
-def layer_is_normalised_attention(key: Key, integrator: AbstractIntegrator) -> Trial:
+def layer_is_normalised_attention(key: Key) -> Trial:
     """Without the normalisation (2.4)."""
     return _layer_trial(key, False)
 
@@ -181,18 +180,19 @@ def _on_ellipsoid(key: Key) -> Case:
     return given._replace(tokens=solved(given.factor, given.tokens.T).T)
 
 
-def _fixed_trial(given: Case, metric: Exact, step: ExactHardmaxMap, *, outside: Exact | None = None) -> Trial:
-    """Measure whether tokens on the unit sphere of `metric` are fixed by a layer followed by projection to the sphere.
+def _fixed_trial(given: Case, metric: Exact | None = None, *, with_outside: bool = False) -> Trial:
+    """Measure whether tokens on the unit sphere of `metric`, by default A, are fixed by a layer and its projection.
 
     A token is fixed if and only if the layer maps it to a positive multiple of itself; by (2.2) without (2.4) too. The
-    layer is applied to further tokens `outside` as well.
+    layer is applied to a further token outside of the sphere as well, if `with_outside`.
     """
-    count = len(given.tokens)
-    x = given.tokens if outside is None else np.concatenate([given.tokens, outside])
+    count, metric = len(given.tokens), given.attention if metric is None else metric
+    x = np.concatenate([given.tokens, _outside(given)]) if with_outside else given.tokens
     ahead = lambda z, w: np.all(np.outer(z, w) == np.outer(w, z)) and z @ w > 0
-    attended = MultiHeadMap([step.rule], given.alpha * identity(len(metric))[None])
+    attended = MultiHeadMap([given.map.rule], given.alpha * identity(len(metric))[None])
     fixed = [
-        all(ahead(z, w) for z, w in zip(x[:count], map.step(0, x)[:count], strict=True)) for map in (step, attended)
+        all(ahead(z, w) for z, w in zip(x[:count], map.step(0, x)[:count], strict=True))
+        for map in (given.map, attended)
     ]
     return Trial(
         hypotheses=(
@@ -217,7 +217,7 @@ def _fixed_trial(given: Case, metric: Exact, step: ExactHardmaxMap, *, outside: 
     "<A z_i, z_j> may be larger for another token than for z_i itself; no control: both repairs are measured by the "
     "same function",
 )
-def unit_tokens_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+def unit_tokens_stay(key: Key) -> Trial:
     """For every symmetric positive definite A, alpha > 0 and tokens on the unit sphere of R^d, all tokens remain fixed
     for all times if the projection to that sphere replaces (2.4).
 
@@ -227,46 +227,33 @@ def unit_tokens_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
     given = case(key)._replace(
         tokens=matrix([[Fraction(3, 5), Fraction(4, 5)], [1, 0]]), factor=matrix(np.diag([p, 1]))
     )
-    return _fixed_trial(given, identity(2), given.map)
+    return _fixed_trial(given, identity(2))
 
 
-@claim(
+unit_tokens_stay_for_the_identity = claim(
     "hardmax/claim-sphere-fixed/identity",
     HARDMAX.at("Section 2.3"),
+    statement="For A = I, alpha > 0 and tokens on the unit sphere all tokens remain fixed. Added: A = I.",
+    trial=lambda key: _fixed_trial(_on_sphere(key).with_identity),
+    # A token outside the sphere besides those on it, near the first one.
+    control=lambda key: _fixed_trial(_on_sphere(key).with_identity, with_outside=True),
     variant="special case",
     evidence="certified",
     num_trials=16,
 )
-def unit_tokens_stay_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For A = I, alpha > 0 and tokens on the unit sphere all tokens remain fixed. Added: A = I."""
-    given = _on_sphere(key).with_identity
-    return _fixed_trial(given, given.attention, given.map)
 
 
-@unit_tokens_stay_for_the_identity.with_control
-def unit_tokens_stay_for_the_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A token outside the sphere besides those on it, near the first one."""
-    given = _on_sphere(key).with_identity
-    return _fixed_trial(given, given.attention, given.map, outside=_outside(given))
-
-
-@claim(
+tokens_of_the_ellipsoid_stay = claim(
     "hardmax/claim-sphere-fixed/ellipsoid",
     HARDMAX.at("Section 2.3"),
+    statement="""
+    For every symmetric positive definite A and alpha > 0, tokens with <A z, z> = 1 remain fixed if the projection to
+    that ellipsoid replaces (2.4). Changed: the sphere is that of the norm of A.
+    """,
+    trial=lambda key: _fixed_trial(_on_ellipsoid(key)),
+    # A token outside the ellipsoid besides those on it, near the first one.
+    control=lambda key: _fixed_trial(_on_ellipsoid(key), with_outside=True),
     variant="corrected",
     evidence="certified",
     num_trials=16,
 )
-def tokens_of_the_ellipsoid_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every symmetric positive definite A and alpha > 0, tokens with <A z, z> = 1 remain fixed if the projection to
-    that ellipsoid replaces (2.4). Changed: the sphere is that of the norm of A.
-    """
-    given = _on_ellipsoid(key)
-    return _fixed_trial(given, given.attention, given.map)
-
-
-@tokens_of_the_ellipsoid_stay.with_control
-def tokens_of_the_ellipsoid_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A token outside the ellipsoid besides those on it, near the first one."""
-    given = _on_ellipsoid(key)
-    return _fixed_trial(given, given.attention, given.map, outside=_outside(given))

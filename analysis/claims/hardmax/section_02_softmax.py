@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,6 @@ from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import SoftmaxMap
 
@@ -95,27 +95,22 @@ def _soft_layer(given: Case, A: Exact, m: float, weights: np.ndarray) -> Measure
     return at_most(what, error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE)
 
 
-@claim(
+softmax_tends_to_hardmax = claim(
     "hardmax/claim-softmax-limit",
     HARDMAX.at("Section 2.3", "(2.6)"),
+    statement="""
+    For all tokens Z and every A, the weights (2.6) tend to (2.3) as tau -> 0: to 1 / |C_i| on each maximiser.
+
+    The error is at most (n - |C_i|) exp(-gap_i / tau), gap_i being the gap between the largest score and the next.
+    """,
+    trial=partial(_limit_trial, ties=True),
+    control=partial(_limit_trial, ties=False),  # A single maximiser in place of the set C_i.
     evidence="certified",
     num_trials=8,
     note="`formally` is read as: for fixed tokens. Fixed tokens need no compact set, and over a compact set the limit "
     "is not uniform, see `uniform`. Weights are exact at temperatures at which the exponentials are powers of two; the "
     "layers of `SoftmaxMap` are compared with them, and with the hardmax layer, up to rounding",
 )
-def softmax_tends_to_hardmax(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For all tokens Z and every A, the weights (2.6) tend to (2.3) as tau -> 0: to 1 / |C_i| on each maximiser.
-
-    The error is at most (n - |C_i|) exp(-gap_i / tau), gap_i being the gap between the largest score and the next.
-    """
-    return _limit_trial(key, True)
-
-
-@softmax_tends_to_hardmax.with_control
-def softmax_tends_to_hardmax(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A single maximiser in place of the set C_i."""
-    return _limit_trial(key, False)
 
 
 def _uniform_trial(key: Key, separated: bool) -> Trial:
@@ -156,30 +151,25 @@ def _uniform_trial(key: Key, separated: bool) -> Trial:
     note="at every temperature some tokens of a compact set are nearly tied; no control: tokens with a fixed gap are "
     "measured by the same function",
 )
-def softmax_tends_to_hardmax_uniformly(key: Key, integrator: AbstractIntegrator) -> Trial:
+def softmax_tends_to_hardmax_uniformly(key: Key) -> Trial:
     """Read: for tokens in a compact set the limit is uniform: there is a temperature below which all weights, and the
     weighted averages, are within 1/1000 of their limits.
     """
     return _uniform_trial(key, False)
 
 
-@claim(
+softmax_tends_to_hardmax_off_ties = claim(
     "hardmax/claim-softmax-limit/gap",
     HARDMAX.at("Section 2.3", "(2.6)"),
+    statement="""
+    The limit is uniform over tokens in a compact set for which the gap between the two largest scores is bounded
+    below.
+
+    Added: the lower bound of the gap, here 1/4. The weights of token 0 of three tokens are measured.
+    """,
+    trial=partial(_uniform_trial, separated=True),
+    control=partial(_uniform_trial, separated=False),  # A gap that tends to zero with the temperature.
     variant="special case",
     evidence="certified",
     num_trials=4,
 )
-def softmax_tends_to_hardmax_off_ties(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The limit is uniform over tokens in a compact set for which the gap between the two largest scores is bounded
-    below.
-
-    Added: the lower bound of the gap, here 1/4. The weights of token 0 of three tokens are measured.
-    """
-    return _uniform_trial(key, True)
-
-
-@softmax_tends_to_hardmax_off_ties.with_control
-def softmax_tends_to_hardmax_off_ties(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A gap that tends to zero with the temperature."""
-    return _uniform_trial(key, False)

@@ -22,7 +22,6 @@ from analysis.hardmax.polytopes import MAX_HULL, contains, nested, outside, poly
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, MultiHeadMap
 
@@ -30,10 +29,10 @@ SIDES = (0.5e-9, 2e-9)
 """Distances from a hull of floats, over its extent, at which a point still counts as inside, and no longer does."""
 
 
-def _unnormalised(given: Case) -> MultiHeadMap:
-    """Return the attention sublayer without the normalisation (2.4)."""
+def _map(given: Case, *, normalised: bool) -> ExactHardmaxMap | MultiHeadMap:
+    """Return the layer map, or the attention sublayer without the normalisation (2.4)."""
     value = given.alpha * identity(len(given.factor))
-    return MultiHeadMap([given.map.rule], value[None])
+    return given.map if normalised else MultiHeadMap([given.map.rule], value[None])
 
 
 def _corners_are_found(shape: CrowdedSimplex) -> tuple[Measurement, ...]:
@@ -79,9 +78,9 @@ def _extent(x: np.ndarray) -> float:
     return float(np.max(np.linalg.norm(x - x[0], axis=1)))
 
 
-def _hull_trial(key: Key, given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
+def _hull_trial(key: Key, given: Case, *, normalised: bool = True) -> Trial:
     space, *higher = (crowded_simplex(key, d) for d in (3, 4, 9))
-    states = run(map, given.tokens, 3)
+    states = run(_map(given, normalised=normalised), given.tokens, 3)
     kept = [
         nested(x, y) == ({tuple(x[i]) for i in vertices(x)} <= {tuple(z) for z in y})
         for x, y in itertools.pairwise(states)
@@ -103,29 +102,21 @@ def _hull_trial(key: Key, given: Case, map: ExactHardmaxMap | MultiHeadMap) -> T
     )
 
 
-@claim(
+hulls_shrink = claim(
     "hardmax/lemma-3.3",
     HARDMAX.at("Lemma 3.3"),
+    statement="For every layer k the convex hull of Z^{k+1} is a subset of the convex hull of Z^k.",
+    trial=lambda key: _hull_trial(key, sometimes_zero(key)),
+    control=lambda key: _hull_trial(key, case(key), normalised=False),  # Without the normalisation (2.4).
     evidence="certified",
     num_trials=16,
     note="measured for general A too; holds for any follower sets, since a layer takes convex combinations of tokens; "
     "the hulls that ship are held against simplices in R^3, R^4 and R^9 with known vertices, exactly and in floats",
 )
-def hulls_shrink(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every layer k the convex hull of Z^{k+1} is a subset of the convex hull of Z^k."""
-    given = sometimes_zero(key)
-    return _hull_trial(key, given, given.map)
 
 
-@hulls_shrink.with_control
-def hulls_shrink(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the normalisation (2.4)."""
-    given = case(key)
-    return _hull_trial(key, given, _unnormalised(given))
-
-
-def _ball_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
-    later = np.concatenate(run(map, given.tokens))
+def _ball_trial(given: Case, *, normalised: bool = True) -> Trial:
+    later = np.concatenate(run(_map(given, normalised=normalised), given.tokens))
     lengths = squared_norms(given.tokens, identity(len(given.factor)))
     return Trial(
         hypotheses=given.measured(*SPD),
@@ -141,24 +132,17 @@ def _ball_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
     )
 
 
-@claim(
+tokens_stay_in_hull_and_ball = claim(
     "hardmax/corollary-3.3.1",
     HARDMAX.at("Corollary 3.3.1"),
+    statement="Every token stays in the convex hull of Z^0 and in the closed ball about the origin of radius max_l "
+    "|z_l^0|.",
+    trial=lambda key: _ball_trial(sometimes_zero(key)),
+    control=lambda key: _ball_trial(case(key), normalised=False),  # Without the normalisation (2.4).
     evidence="certified",
     num_trials=16,
     note="measured for general A too, with the Euclidean ball",
 )
-def tokens_stay_in_hull_and_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every token stays in the convex hull of Z^0 and in the closed ball about the origin of radius max_l |z_l^0|."""
-    given = sometimes_zero(key)
-    return _ball_trial(given, given.map)
-
-
-@tokens_stay_in_hull_and_ball.with_control
-def tokens_stay_in_hull_and_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the normalisation (2.4)."""
-    given = case(key)
-    return _ball_trial(given, _unnormalised(given))
 
 
 def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
@@ -178,13 +162,7 @@ def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
                 away(-1) == away(begin) * (1 + run.case.alpha) ** (-2 * BEYOND),
             ),
             holds("their hull has vertices, all of them limits", run.vertices <= values(run.certificate.limits)),
-            at_least(
-                "number of vertices",
-                len(polytope(corners).vertices),
-                1,
-                tolerance=0.0,
-                within=(0, len(corners)),
-            ),
+            at_least("number of vertices", len(polytope(corners).vertices), 1, tolerance=0.0, within=(0, len(corners))),
         )
 
     return measures
@@ -193,20 +171,18 @@ def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
 @claim(
     "hardmax/lemma-3.4",
     HARDMAX.at("Lemma 3.4"),
+    # The initial tokens in place of the limits.
+    control=lambda key: certified_trial(
+        {"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens)
+    ),
     evidence="certified",
     num_trials=8,
     note="a single point counts as a polytope",
 )
-def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator) -> Trial:
+def intersection_of_hulls_is_a_polytope(key: Key) -> Trial:
     """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0, the intersection K of the
     convex hulls of all layers is a non-empty convex polytope.
 
     Measured as: it is the convex hull of the limits of the tokens, which are computed exactly.
     """
     return certified_trial(with_late_leaders(key, "arc"), _limit_measures(lambda run: run.certificate.limits))
-
-
-@intersection_of_hulls_is_a_polytope.with_control
-def intersection_of_hulls_is_a_polytope(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The initial tokens in place of the limits."""
-    return certified_trial({"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens))

@@ -6,28 +6,20 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import (
-    LAYERS,
-    Case,
-    case,
-    defined_sets,
-    distinct,
-    run,
-    squared_norms,
-)
+from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, defined_sets, distinct, run, squared_norms
 from analysis.claims.hardmax.instances.zoo import hard_case, posed
-from analysis.claims.rational_instances import Exact, identity, matrix
+from analysis.claims.rational_instances import identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 SPD = ("symmetric", "definite", "positive_step")
 
 
-def _variables_trial(given: Case, B: Exact) -> Trial:
+def _variables_trial(given: Case, *, transposed: bool = False) -> Trial:
+    B = given.factor.T if transposed else given.factor
     x, y = given.tokens, given.tokens @ B.T
     values, sets = [], []
     for k in range(LAYERS):
@@ -46,20 +38,18 @@ def _variables_trial(given: Case, B: Exact) -> Trial:
 
 
 @claim("hardmax/claim-change-of-variables", HARDMAX.at("Section 3"), evidence="certified", num_trials=16)
-def factor_turns_attention_into_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
+def factor_turns_attention_into_identity(key: Key) -> Trial:
     """For A = B^T B with B invertible, alpha > 0 and any tokens, z~_i = B z_i evolve by (1.1) with A replaced by I.
 
     Hence z_i = B^{-1} z~_i converge if z~_i do.
     """
-    given = case(key).with_zero
-    return _variables_trial(given, given.factor)
+    return _variables_trial(case(key).with_zero)
 
 
 @factor_turns_attention_into_identity.with_control
-def factor_turns_attention_into_identity(key: Key, integrator: AbstractIntegrator) -> Trial:
+def factor_turns_attention_into_identity(key: Key) -> Trial:
     """The transpose of B in place of B, for a B that is not a multiple of an orthogonal matrix."""
-    given = _triangular(key)
-    return _variables_trial(given, given.factor.T)
+    return _variables_trial(_triangular(key), transposed=True)
 
 
 def _triangular(key: Key) -> Case:
@@ -108,7 +98,7 @@ def _distinct_trial(given: Case, map: ExactHardmaxMap) -> Trial:
     note="measured for general A too, and with a zero token, which the lemma does not need to exclude; the proof gives "
     "the bound |z_i' - z_j'|_A >= |z_i - z_j|_A / (1 + alpha) for each layer, which is measured as well",
 )
-def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_do_not_collide(key: Key) -> Trial:
     """If the initial tokens are distinct, z_i^k and z_j^k differ for all i other than j and all layers k.
 
     For A symmetric positive definite, including A = I, and alpha > 0.
@@ -118,20 +108,21 @@ def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @tokens_do_not_collide.with_control
-def tokens_do_not_collide(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_do_not_collide(key: Key) -> Trial:
     """An indefinite matrix with one negative eigenvalue in place of A: two opposite tokens meet half-way."""
     y = matrix([[0, 1], [0, -1], [2, 0], [Fraction(-1, 2), 0]])
     given = posed(key, y, Fraction(1))
     return _distinct_trial(given, ExactHardmaxMap(1, given.factor.T @ matrix(np.diag([1, -1])) @ given.factor))
 
 
-def _norms_trial(given: Case, map: ExactHardmaxMap, metric: Exact) -> Trial:
+def _norms_trial(given: Case, *, euclidean: bool = False) -> Trial:
     """Measure squared norms, and their growth 2 a <m_i - z_i, z_i> + a^2 |m_i - z_i|^2 in each layer.
 
-    Here a = alpha / (1 + alpha), and m_i is the mean of the tokens in C_i.
+    Here a = alpha / (1 + alpha), and m_i is the mean of the tokens in C_i; the norm is that of A unless `euclidean`.
     """
+    metric = identity(len(given.factor)) if euclidean else given.attention
     a, kept, grown = given.alpha / (1 + given.alpha), True, True
-    for x, y in itertools.pairwise(run(map, given.tokens)):
+    for x, y in itertools.pairwise(run(given.map, given.tokens)):
         before, after = squared_norms(x, metric), squared_norms(y, metric)
         for z, p, q, members in zip(x, before, after, defined_sets(x, given.attention), strict=True):
             pull = sum(x[j] for j in members) / len(members) - z
@@ -148,44 +139,28 @@ def _norms_trial(given: Case, map: ExactHardmaxMap, metric: Exact) -> Trial:
     )
 
 
-@claim(
+norms_do_not_fall = claim(
     "hardmax/lemma-3.2",
     HARDMAX.at("Lemma 3.2"),
+    statement="For A = I, alpha > 0, every token and all layers l >= k, |z_i^l| >= |z_i^k|.",
+    trial=lambda key: _norms_trial(sometimes_zero(key).with_identity),
+    control=lambda key: _norms_trial(_inwards(key), euclidean=True),  # The Euclidean norm with an A other than I.
     evidence="certified",
     num_trials=16,
     note="A = I, as fixed in Section 3",
 )
-def norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For A = I, alpha > 0, every token and all layers l >= k, |z_i^l| >= |z_i^k|."""
-    given = sometimes_zero(key).with_identity
-    return _norms_trial(given, given.map, given.attention)
 
 
-@norms_do_not_fall.with_control
-def norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The Euclidean norm with an A other than I."""
-    given = _inwards(key)
-    return _norms_trial(given, given.map, identity(len(given.factor)))
-
-
-@claim(
+attention_norms_do_not_fall = claim(
     "hardmax/lemma-3.2/attention-norm",
     HARDMAX.at("Lemma 3.2"),
+    statement="Read for general A: no token's A-norm decreases, for every symmetric positive definite A and alpha > 0.",
+    trial=lambda key: _norms_trial(sometimes_zero(key)),
+    control=lambda key: _norms_trial(_inwards(key), euclidean=True),  # The norm of A^2 in place of that of A.
     variant="reading",
     evidence="certified",
     num_trials=16,
 )
-def attention_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read for general A: no token's A-norm decreases, for every symmetric positive definite A and alpha > 0."""
-    given = sometimes_zero(key)
-    return _norms_trial(given, given.map, given.attention)
-
-
-@attention_norms_do_not_fall.with_control
-def attention_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The norm of A^2 in place of that of A."""
-    given = _inwards(key)
-    return _norms_trial(given, given.map, identity(len(given.factor)))
 
 
 def _inwards(key: Key) -> Case:
@@ -208,7 +183,6 @@ def _inwards(key: Key) -> Case:
     note="for general A the Euclidean norm may decrease, the A-norm may not; no control: the other claims are measured "
     "by the same function",
 )
-def euclidean_norms_do_not_fall(key: Key, integrator: AbstractIntegrator) -> Trial:
+def euclidean_norms_do_not_fall(key: Key) -> Trial:
     """Read for general A: no Euclidean norm decreases, for every symmetric positive definite A and alpha > 0."""
-    given = _inwards(key)
-    return _norms_trial(given, given.map, identity(len(given.factor)))
+    return _norms_trial(_inwards(key), euclidean=True)

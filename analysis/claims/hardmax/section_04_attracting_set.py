@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import jax
 import numpy as np
@@ -32,7 +33,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, SOLVER, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
 
@@ -112,7 +112,7 @@ def _solutions(run: CertifiedRun, metric: Exact | None) -> bool:
     note="S in the metric of A, on limit polytopes; at most one point for each face, and the points are those of an "
     "enumeration over simplices of vertices, which uses no faces",
 )
-def candidates_are_finitely_many(key: Key, integrator: AbstractIntegrator) -> Trial:
+def candidates_are_finitely_many(key: Key) -> Trial:
     """S is finite: at most one element of S is a convex combination, with positive weights, of given vertices of K."""
     a, b, c = jax.random.split(key, 3)
     name, given = hard_case(b, *FACES)
@@ -121,7 +121,7 @@ def candidates_are_finitely_many(key: Key, integrator: AbstractIntegrator) -> Tr
 
 
 @candidates_are_finitely_many.with_control
-def candidates_are_finitely_many(key: Key, integrator: AbstractIntegrator) -> Trial:
+def candidates_are_finitely_many(key: Key) -> Trial:
     """A rectangle of leaders, with a degenerate metric in the first coordinate only: a whole edge belongs to S."""
     box = Case(matrix([[2, 1], [-2, 1], [-2, -1], [2, -1]]), identity(2), Fraction(1))
     return certified_trial({"box": box}, _finite_measures(key, matrix([[1, 0], [0, 0]])))
@@ -150,7 +150,7 @@ def _boundary_measures(without_origin: bool) -> Measures:
     note="the origin belongs to S as soon as it lies in K; the proof maximises the linear function <z, x>, "
     "which for x = 0 is constant; no control: the corrected claim is the positive case",
 )
-def candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> Trial:
+def candidates_lie_on_the_boundary(key: Key) -> Trial:
     """S is a subset of the boundary of K."""
     square = Case(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), rational("alpha", ALPHA))
     trial = certified_trial({"square": square}, _boundary_measures(without_origin=False))
@@ -160,13 +160,15 @@ def candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> 
 @claim(
     "hardmax/lemma-4.1-boundary/corrected",
     HARDMAX.at("Lemma 4.1"),
+    # The origin included, for polygons that contain it.
+    control=lambda key: certified_trial({"polygon": polygon(key)}, _boundary_measures(without_origin=False)),
     evidence="certified",
     num_trials=16,
     variant="corrected",
     note="added: the origin is excepted; no token with a nonzero initial value converges to it, so that in Theorem 1.1 "
     "S may be taken on the boundary",
 )
-def other_candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_candidates_lie_on_the_boundary(key: Key) -> Trial:
     """S without the origin is a subset of the boundary of K."""
     a, b = jax.random.split(key)
     name, given = hard_case(b, *FACES)
@@ -174,30 +176,20 @@ def other_candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrato
     return certified_trial(cases, _boundary_measures(without_origin=True))
 
 
-@other_candidates_lie_on_the_boundary.with_control
-def other_candidates_lie_on_the_boundary(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The origin included, for polygons that contain it."""
-    return certified_trial({"polygon": polygon(key)}, _boundary_measures(without_origin=False))
-
-
-@claim(
+norms_grow_away_from_candidates = claim(
     "hardmax/lemma-4.2",
     HARDMAX.at("Lemma 4.2", "(4.8)"),
+    statement="""
+    For every delta > 0 there are a layer k_delta and a constant c > 0, depending only on delta, K and alpha, such
+    that for k >= k_delta the squared norm of every token farther than delta from S grows by at least c in layer k.
+    """,
+    trial=partial(growth_trial, vertices_only=False),
+    # Only the vertices in place of S, for tokens in ties: near the centres of faces norms do not grow.
+    control=partial(growth_trial, vertices_only=True),
     num_trials=6,
     note="in the norm of A; c is computed from K, delta and alpha alone, by branch and bound; "
     "the layer k_delta is that of the trajectory (read: the constant depends on nothing else, the layer may)",
 )
-def norms_grow_away_from_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every delta > 0 there are a layer k_delta and a constant c > 0, depending only on delta, K and alpha, such
-    that for k >= k_delta the squared norm of every token farther than delta from S grows by at least c in layer k.
-    """
-    return growth_trial(key, vertices_only=False)
-
-
-@norms_grow_away_from_candidates.with_control
-def norms_grow_away_from_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Only the vertices in place of S, for tokens in ties: near the centres of faces norms do not grow."""
-    return growth_trial(key, vertices_only=True)
 
 
 def _attracting_measures(vertices_only: bool) -> Measures:
@@ -246,24 +238,20 @@ def _rate_measures(run: CertifiedRun, known: list[float]) -> tuple[Measurement, 
             within=NON_NEGATIVE,
         ),
         at_most(
-            "error of the rate, power and fit of `convergence_rate`",
-            wrong,
-            0.0,
-            tolerance=SOLVER,
-            within=NON_NEGATIVE,
+            "error of the rate, power and fit of `convergence_rate`", wrong, 0.0, tolerance=SOLVER, within=NON_NEGATIVE
         ),
         holds("`at_vertices` finds the tokens that tend to vertices", at == [tuple(s) in run.vertices for s in limits]),
     )
 
 
 @claim("hardmax/proposition-4.3", HARDMAX.at("Proposition 4.3"), evidence="certified", num_trials=12, note=CERTIFIED)
-def candidates_attract(key: Key, integrator: AbstractIntegrator) -> Trial:
+def candidates_attract(key: Key) -> Trial:
     """Every token converges to S: its distance to S tends to zero."""
     return certified_trial(with_late_leaders(key, "waiting followers"), _attracting_measures(vertices_only=False))
 
 
 @candidates_attract.with_control
-def candidates_attract(key: Key, integrator: AbstractIntegrator) -> Trial:
+def candidates_attract(key: Key) -> Trial:
     """Only the vertices in place of S, on tokens with ties."""
     return certified_trial({"polygon": polygon(key)}, _attracting_measures(vertices_only=True))
 
@@ -284,13 +272,13 @@ def _vertex_measures(run: CertifiedRun, points: Exact | None = None) -> tuple[Me
     num_trials=16,
     note=f"{CERTIFIED}; true of limit polytopes, not of every polytope: see the control",
 )
-def vertices_are_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def vertices_are_candidates(key: Key) -> Trial:
     """The vertices of K belong to S."""
     return certified_trial(with_late_leaders(key, "arc"), _vertex_measures)
 
 
 @vertices_are_candidates.with_control
-def vertices_are_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def vertices_are_candidates(key: Key) -> Trial:
     """The convex hull of the initial tokens in place of K, for Example 5.2."""
     given = Case(rationals("tokens", np.array(EXAMPLE_5_2, object)), identity(2), rational("alpha", ALPHA))
     return certified_trial({"example 5.2": given}, lambda run: _vertex_measures(run, given.tokens))
@@ -304,7 +292,7 @@ def vertices_are_candidates(key: Key, integrator: AbstractIntegrator) -> Trial:
     note=f"{CERTIFIED}; A = I, as in Section 4; K counts as a face of itself, since otherwise the origin, when it is "
     f"interior to K, is a counterexample",
 )
-def other_candidates_are_projections(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_candidates_are_projections(key: Key) -> Trial:
     """Every point of S that is not a vertex is the projection of the origin onto a face of K."""
     a, b = jax.random.split(key)
     name, given = hard_case(b, *FACES, with_identity=True)
@@ -312,7 +300,7 @@ def other_candidates_are_projections(key: Key, integrator: AbstractIntegrator) -
 
 
 @other_candidates_are_projections.with_control
-def other_candidates_are_projections(key: Key, integrator: AbstractIntegrator) -> Trial:
+def other_candidates_are_projections(key: Key) -> Trial:
     """The projection in a metric other than that of the map."""
     metric = matrix([[1, Fraction(1, 2)], [Fraction(1, 2), 1]])
     return certified_trial({"polygon": polygon(key, with_identity=True)}, lambda run: projection_measures(run, metric))

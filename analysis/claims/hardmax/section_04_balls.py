@@ -23,7 +23,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from analysis.tokens.clusters import clusters
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 
 INTERVAL = 30  # layers between comparisons of distances, after the follower sets are certified to be final
@@ -89,7 +88,7 @@ def _least_difference(key: Key, s0: Exact, s: Exact, radius: Fraction) -> Fracti
     "computed from S, as in the proof; what the lemma is used for, that no token near s_0 follows one near S', is "
     "measured on the map; extremal points and random ones are tried, and the bound of the proof is evaluated for all",
 )
-def balls_are_separated(key: Key, integrator: AbstractIntegrator) -> Trial:
+def balls_are_separated(key: Key) -> Trial:
     """If <s, s_0> < <s_0, s_0> for all s in S', there is delta > 0 with <y, x> < <x, x> for all x in B_delta(s_0) and
     y in B_delta(s), s in S'.
     """
@@ -100,7 +99,7 @@ def balls_are_separated(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @balls_are_separated.with_control
-def balls_are_separated(key: Key, integrator: AbstractIntegrator) -> Trial:
+def balls_are_separated(key: Key) -> Trial:
     """Points s with <s, s_0> = <s_0, s_0> in place of S'."""
     a, b = jax.random.split(key)
     return certified_trial({"polygon": polygon(a, with_identity=True)}, _separation_measures(b, with_tie=True))
@@ -160,25 +159,21 @@ def _clusters_are_chains(x: np.ndarray) -> Measurement:
     return holds("two tokens are in one cluster exactly if a chain of near tokens joins them", not any(wrong))
 
 
-@claim(
+tokens_stay_in_one_ball = claim(
     "hardmax/proposition-4.6",
     HARDMAX.at("Proposition 4.6"),
+    statement="""
+    For some delta > 0 the balls B_delta(s), s in S, are disjoint, and every token stays in one of them from some
+    layer on.
+
+    Tokens that wait near one point of S, and settle at another, are among the cases.
+    """,
+    trial=lambda key: certified_trial(with_late_leaders(key, "waiting followers"), _balls_measures(Fraction(1, 3))),
+    # Balls of a radius equal to half of the least distance between two points of S, which touch.
+    control=lambda key: certified_trial({"polygon": polygon(key)}, _balls_measures(Fraction(1, 2))),
     evidence="certified",
     num_trials=10,
     note="the statement holds, but the equality (4.35) in its proof does not: the convex hull of the balls around S_1 "
     "and s_2 can contain other points of S, as in a rectangle; a token that jumps there would have to increase its "
     "norm, which closes the gap; clusters as they ship are those of equal limits, and chains of near tokens",
 )
-def tokens_stay_in_one_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For some delta > 0 the balls B_delta(s), s in S, are disjoint, and every token stays in one of them from some
-    layer on.
-
-    Tokens that wait near one point of S, and settle at another, are among the cases.
-    """
-    return certified_trial(with_late_leaders(key, "waiting followers"), _balls_measures(Fraction(1, 3)))
-
-
-@tokens_stay_in_one_ball.with_control
-def tokens_stay_in_one_ball(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Balls of a radius equal to half of the least distance between two points of S, which touch."""
-    return certified_trial({"polygon": polygon(key)}, _balls_measures(Fraction(1, 2)))

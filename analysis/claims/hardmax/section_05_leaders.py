@@ -15,7 +15,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import rationals
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
 from dynsim.systems.hardmax.hypotheses import hypotheses
@@ -28,7 +27,8 @@ EXAMPLE_SETS = (
 EXAMPLE_LAYER_1 = (("-2/3", "5/3"), (4, "10/3"), (12, 4))
 
 
-def _leaders_trial(given: Case, map: ExactHardmaxMap) -> Trial:
+def _leaders_trial(given: Case, *, degenerate: bool = False) -> Trial:
+    map = given.degenerate_map if degenerate else given.map
     states = run(map, given.tokens)
     norms = squared_norms(given.tokens, given.attention)
     longest = [i for i, norm in enumerate(norms) if norm == max(norms)]
@@ -62,23 +62,22 @@ def _hypotheses_are_told(given: Case) -> bool:
 
 
 @claim("hardmax/theorem-1.1-leaders-exist", HARDMAX.at("Theorem 1.1"), evidence="certified", num_trials=32)
-def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def some_token_is_a_leader(key: Key) -> Trial:
     """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0 there is a leader: a token with
     C_i = {i} at some layer. The tokens of largest A-norm are leaders at layer 0.
     """
-    given = case(key)
-    return _leaders_trial(given, given.map)
+    return _leaders_trial(case(key))
 
 
 @some_token_is_a_leader.with_control
-def some_token_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def some_token_is_a_leader(key: Key) -> Trial:
     """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
-    given = case(key).mirrored
-    return _leaders_trial(given, given.degenerate_map)
+    return _leaders_trial(case(key).mirrored, degenerate=True)
 
 
-def _index_trial(given: Case, tokens: Case) -> Trial:
-    """Measure the hypotheses on `given`, and whether there are leaders among `tokens`."""
+def _index_trial(given: Case, *, doubled: bool = False) -> Trial:
+    """Measure the hypotheses on `given`, and whether there are leaders among its tokens, or those taken twice."""
+    tokens = given.doubled if doubled else given
     first_layers = leader_layers(tokens.map, run(tokens.map, tokens.tokens))
     return Trial(
         hypotheses=given.measured(),
@@ -88,28 +87,21 @@ def _index_trial(given: Case, tokens: Case) -> Trial:
     )
 
 
-@claim(
+leaders_exist = claim(
     "hardmax/lemma-5.1-i",
     HARDMAX.at("Lemma 5.1 (i)"),
+    statement="For distinct nonzero initial tokens, A = I and alpha > 0, the set of leaders is not empty.",
+    trial=lambda key: _index_trial(case(key).with_identity),
+    control=lambda key: _index_trial(case(key).with_identity, doubled=True),  # Every token repeated.
     evidence="certified",
     num_trials=16,
     note="depends on the tokens being distinct, as assumed throughout: equal tokens follow each other, see `by-value`",
 )
-def leaders_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For distinct nonzero initial tokens, A = I and alpha > 0, the set of leaders is not empty."""
-    given = case(key).with_identity
-    return _index_trial(given, given)
 
 
-@leaders_exist.with_control
-def leaders_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every token repeated."""
-    given = case(key).with_identity
-    return _index_trial(given, given.doubled)
-
-
-def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
+def _value_trial(key: Key, given: Case, *, degenerate: bool = False) -> Trial:
     """Measure leaders by value among repeated tokens, and the certificate of a case with one repeated token in ties."""
+    map, tied = given.degenerate_map if degenerate else given.map, uneven_tie(key)
     end = certified_run(tied)
     if isinstance(end, Trial):
         return end
@@ -128,10 +120,7 @@ def _value_trial(given: Case, map: ExactHardmaxMap, tied: Case) -> Trial:
                 f"some token follows only tokens equal to it within {LAYERS} layers", bool(np.any(first_layers >= 0))
             ),
             holds("equal tokens have the same first layer", _same_for_equals(given, first_layers)),
-            holds(
-                "these layers are those of the definition",
-                first_layers.tolist() == _layers_by_value(states, map),
-            ),
+            holds("these layers are those of the definition", first_layers.tolist() == _layers_by_value(states, map)),
             holds("`hypotheses` tells that tokens are repeated", not hypotheses(map, given.tokens).distinct),
             holds("the certificate finds the leaders by value", same),
             *end.agreement(),
@@ -158,26 +147,20 @@ def _same_for_equals(given: Case, layers: np.ndarray) -> bool:
 
 
 @claim(
-    "hardmax/lemma-5.1-i/by-value",
-    HARDMAX.at("Lemma 5.1 (i)"),
-    variant="reading",
-    evidence="certified",
-    num_trials=16,
+    "hardmax/lemma-5.1-i/by-value", HARDMAX.at("Lemma 5.1 (i)"), variant="reading", evidence="certified", num_trials=16
 )
-def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leading_values_exist(key: Key) -> Trial:
     """Read for tokens that may be equal: at some layer there is a token that follows only tokens equal to itself.
 
     For every symmetric positive definite A and alpha > 0.
     """
-    given = case(key).doubled
-    return _value_trial(given, given.map, uneven_tie(key))
+    return _value_trial(key, case(key).doubled)
 
 
 @leading_values_exist.with_control
-def leading_values_exist(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leading_values_exist(key: Key) -> Trial:
     """A semidefinite matrix in place of A, and tokens in pairs that differ by an element of its kernel."""
-    given = case(key).mirrored.doubled
-    return _value_trial(given, given.degenerate_map, uneven_tie(key))
+    return _value_trial(key, case(key).mirrored.doubled, degenerate=True)
 
 
 def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:
@@ -240,7 +223,7 @@ def _stay_for_any_matrix(given: Case, *, alone: bool) -> Measurement:
     note="needs neither distinct tokens nor a definite or symmetric A, which is measured too; on leaders at layer 0 "
     "and on later ones",
 )
-def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leaders_stay(key: Key) -> Trial:
     """If C_i(Z^k) = {i}, then z_i^l = z_i^k and C_i(Z^l) = {i} for all l >= k.
 
     In each trial one case has a leader that appears after layer 0.
@@ -251,7 +234,7 @@ def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @leaders_stay.with_control
-def leaders_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leaders_stay(key: Key) -> Trial:
     """Tokens with i in C_i in place of C_i = {i}: one is in a tie with a longer token, and moves."""
     tokens = matrix([[1, 0], [1, 1], [-1, Fraction(1, 3)]])
     return _permanence_trial({"tie": posed(key, tokens, Fraction(1, 2))}, alone=False)
@@ -282,7 +265,7 @@ def _example_trial(alpha: Fraction) -> Trial:
 
 
 @claim("hardmax/example-5.2", HARDMAX.at("Example 5.2", "(5.4), (5.5)"), evidence="certified", num_trials=1)
-def example_has_a_late_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def example_has_a_late_leader(key: Key) -> Trial:
     """For A = I and alpha = 1/2, z_1 = (-1, 1), z_2 = (0, 3), z_3 = (12, 4) have C_1 = {2} and C_2 = C_3 = {3}; one
     layer later they are (-2/3, 5/3), (4, 10/3), (12, 4), with C_1 = {1} and C_2 = C_3 = {3}.
 
@@ -292,6 +275,6 @@ def example_has_a_late_leader(key: Key, integrator: AbstractIntegrator) -> Trial
 
 
 @example_has_a_late_leader.with_control
-def example_has_a_late_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def example_has_a_late_leader(key: Key) -> Trial:
     """A step of alpha = 2."""
     return _example_trial(Fraction(2))

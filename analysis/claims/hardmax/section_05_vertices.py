@@ -7,9 +7,9 @@ import numpy as np
 from analysis.claims.hardmax.instances.certified_limits import (
     CERTIFIED,
     CertifiedRun,
-    Measures,
     certified_trial,
     is_subset,
+    trial_with_twins,
     with_late_leaders,
 )
 from analysis.claims.hardmax.instances.clouds import Case
@@ -20,7 +20,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA
 
@@ -66,13 +65,13 @@ def _are_leaders(run: CertifiedRun, tokens: list[int]) -> Measurement:
     num_trials=12,
     note=CERTIFIED,
 )
-def limits_of_leaders_are_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
+def limits_of_leaders_are_vertices(key: Key) -> Trial:
     """If a token is a leader, its limit is a vertex of K. In each trial one leader appears after layer 0."""
     return certified_trial(with_late_leaders(key), _only_if)
 
 
 @limits_of_leaders_are_vertices.with_control
-def limits_of_leaders_are_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
+def limits_of_leaders_are_vertices(key: Key) -> Trial:
     """All tokens in place of leaders, including those whose limit is the midpoint of a side."""
     all_limits = lambda run: (is_subset("every limit is a vertex of K", run.certificate.limits, run.vertices),)
     return certified_trial({"polygon": polygon(key)}, all_limits)
@@ -87,7 +86,7 @@ def limits_of_leaders_are_vertices(key: Key, integrator: AbstractIntegrator) -> 
     "leader; the proof shows that a vertex is the limit of some leader, not that every token that converges to it is "
     "one; no control: the corrected claim is the positive case",
 )
-def tokens_that_tend_to_vertices_are_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
+def tokens_that_tend_to_vertices_are_leaders(key: Key) -> Trial:
     """If the limit of a token is a vertex of K, the token is a leader."""
     given = Case(matrix([[1], [2]]), identity(1), rational("alpha", ALPHA))
     trial = certified_trial(
@@ -97,31 +96,26 @@ def tokens_that_tend_to_vertices_are_leaders(key: Key, integrator: AbstractInteg
     return replace(trial, witness={**given.witness(), "layers": 8})
 
 
-@claim(
+tokens_that_attain_vertices_are_leaders = claim(
     "hardmax/proposition-5.3-if/corrected",
     HARDMAX.at("Proposition 5.3"),
+    statement="""If a token attains a vertex of K in finitely many layers, the token is a leader.
+
+    In each trial one leader appears after layer 0.
+    """,
+    trial=lambda key: certified_trial(with_late_leaders(key), _if_attained),
+    # One token of largest norm given twice: both attain the vertex and follow each other.
+    control=lambda key: trial_with_twins(key, _if_attained),
     evidence="certified",
     num_trials=12,
     variant="corrected",
     note="added: the token attains the vertex in finitely many layers; the proof of Theorem 1.1 uses the proposition "
     "only to identify the vertices with the limits of leaders, which lemma-5.4 and lemma-5.5 show",
 )
-def tokens_that_attain_vertices_are_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If a token attains a vertex of K in finitely many layers, the token is a leader.
-
-    In each trial one leader appears after layer 0.
-    """
-    return certified_trial(with_late_leaders(key), _if_attained)
-
-
-@tokens_that_attain_vertices_are_leaders.with_control
-def tokens_that_attain_vertices_are_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """One token of largest norm given twice: both attain the vertex and follow each other."""
-    return _with_twin(key, _if_attained)
 
 
 @claim("hardmax/lemma-5.4", HARDMAX.at("Lemma 5.4"), evidence="certified", num_trials=12, note=CERTIFIED)
-def leaders_attain_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leaders_attain_vertices(key: Key) -> Trial:
     """If a token is a leader, it attains a vertex of K in finitely many layers: at the layer where C_i = {i}.
 
     In each trial one leader appears after layer 0.
@@ -130,7 +124,7 @@ def leaders_attain_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @leaders_attain_vertices.with_control
-def leaders_attain_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
+def leaders_attain_vertices(key: Key) -> Trial:
     """All tokens whose limit is a vertex in place of leaders."""
 
     def attain(run: CertifiedRun) -> tuple[Measurement, ...]:
@@ -141,7 +135,7 @@ def leaders_attain_vertices(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @claim("hardmax/lemma-5.5", HARDMAX.at("Lemma 5.5"), evidence="certified", num_trials=12, note=CERTIFIED)
-def every_vertex_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def every_vertex_is_a_leader(key: Key) -> Trial:
     """If v is a vertex of K, there are a leader z_i and a layer k with v = z_i^k.
 
     In each trial one leader appears after layer 0.
@@ -150,12 +144,6 @@ def every_vertex_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @every_vertex_is_a_leader.with_control
-def every_vertex_is_a_leader(key: Key, integrator: AbstractIntegrator) -> Trial:
+def every_vertex_is_a_leader(key: Key) -> Trial:
     """One token of largest norm given twice: no leader is at that vertex."""
-    return _with_twin(key, _every_vertex)
-
-
-def _with_twin(key: Key, measures: Measures) -> Trial:
-    """Return a trial with a token of largest norm repeated; the hypotheses are measured without the twin."""
-    cases = with_late_leaders(key)
-    return certified_trial({name: given.with_twin for name, given in cases.items()}, measures, cases)
+    return trial_with_twins(key, _every_vertex)

@@ -1,6 +1,7 @@
 """Claim of Section 6.2: A = I does not restrict the classifier."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +14,6 @@ from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.sentiment.classifier import ReviewClassifier, hardmax_logits
 from dynsim.papers import HARDMAX
 
@@ -77,22 +77,17 @@ def _shipped_logit(
     return equal(what, found / scale, float(expected) / scale, tolerance=ROUNDING)
 
 
-@claim(
+identity_restricts_nothing = claim(
     "hardmax/claim-identity-no-restriction",
     HARDMAX.at("Section 6.2"),
+    statement="""
+    For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' = E B^T
+    and the decoder w' = B^{-T} w, v give with A = I every review the same output at every depth.
+    """,
+    trial=partial(_review_trial, decoder=True),
+    control=partial(_review_trial, decoder=False),  # The decoder w unchanged.
     evidence="certified",
     num_trials=16,
     note="the paper mentions only the encoder; the decoder must absorb B^{-T} as well. The statement is about the "
     "functions that can be represented, not about the course of training; a singular A has no invertible B",
 )
-def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' = E B^T
-    and the decoder w' = B^{-T} w, v give with A = I every review the same output at every depth.
-    """
-    return _review_trial(key, True)
-
-
-@identity_restricts_nothing.with_control
-def identity_restricts_nothing(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The decoder w unchanged."""
-    return _review_trial(key, False)

@@ -2,6 +2,7 @@
 
 import functools
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -16,7 +17,6 @@ from analysis.hardmax.polytopes import polytope
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Trial, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.io.data import data_file
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.sentiment.classifier import (
@@ -75,7 +75,7 @@ def _review(key: Key) -> Review:
     note="exact: equal rows of E are equal tokens. Reviews repeat words and are padded with one word, so that tokens "
     "are not distinct; no control: the corrected claim, on the same reviews, is the positive case",
 )
-def reviews_meet_the_hypotheses(key: Key, integrator: AbstractIntegrator) -> Trial:
+def reviews_meet_the_hypotheses(key: Key) -> Trial:
     """The 128 tokens of a padded or truncated review are distinct and nonzero, as Theorem 1.1 assumes (published E)."""
     found = _review(key)
     model, tokens = found.model, found.tokens
@@ -100,9 +100,17 @@ def _counts(tokens: np.ndarray) -> np.ndarray:
     return np.unique(tokens, axis=0, return_counts=True)[1]
 
 
-@claim(
+theorem_holds_for_values = claim(
     "hardmax/claim-theory-applies-to-reviews/corrected",
     HARDMAX.at("Section 6"),
+    statement="""
+    For the tokens of a review, equal tokens taken as one with its multiplicity, (i) and (ii) of Theorem 1.1 hold.
+
+    Every token converges to a point of S, and the vertices of K are attained by the values that follow only themselves.
+    """,
+    trial=lambda key: _values_trial(key, by_value=True),
+    # Leaders by token index, as in Definition 1.1, in a review of 64 words given twice: none is a leader.
+    control=lambda key: _values_trial(key, by_value=False),
     variant="corrected",
     num_trials=3,
     evidence="certified",
@@ -110,18 +118,6 @@ def _counts(tokens: np.ndarray) -> np.ndarray:
     "contains only tokens of that value; the certificate is exact for the published floating-point numbers, taken at "
     "their exact binary values",
 )
-def theorem_holds_for_values(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For the tokens of a review, equal tokens taken as one with its multiplicity, (i) and (ii) of Theorem 1.1 hold.
-
-    Every token converges to a point of S, and the vertices of K are attained by the values that follow only themselves.
-    """
-    return _values_trial(key, by_value=True)
-
-
-@theorem_holds_for_values.with_control
-def theorem_holds_for_values(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Leaders by token index, as in Definition 1.1, in a review of 64 words given twice: none is a leader."""
-    return _values_trial(key, by_value=False)
 
 
 def _values_trial(key: Key, *, by_value: bool) -> Trial:
@@ -166,23 +162,17 @@ def _same_leaders(review: Review, end: Certificate) -> bool:
     )
 
 
-@claim(
+eight_layers_are_enough = claim(
     "hardmax/claim-eight-layers",
     HARDMAX.at("Section 6.3, Figure 9"),
+    statement="Eight layers approximate the limit, in which all tokens are clustered at leaders.",
+    trial=lambda key: _depth_trial(key, 8),
+    control=lambda key: _depth_trial(key, 1),  # A single layer.
     num_trials=6,
     note=f"read: within {CLOSE:.0%} of the largest token norm, and every limit is the value of a leader; on test "
     "reviews with the published weights (d = 2, alpha = 2.35: distances contract by a factor 0.3 per layer), limits "
     "certified; with alpha near 1, as at the start of training, the distance can be larger",
 )
-def eight_layers_are_enough(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Eight layers approximate the limit, in which all tokens are clustered at leaders."""
-    return _depth_trial(key, 8)
-
-
-@eight_layers_are_enough.with_control
-def eight_layers_are_enough(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A single layer."""
-    return _depth_trial(key, 1)
 
 
 def _depth_trial(key: Key, depth: int) -> Trial:
@@ -264,22 +254,17 @@ def _both_layers_trial(key: Key, temperature: float) -> Trial:
     )
 
 
-@claim(
+both_layers_give_the_published_classifier_the_same_loss = claim(
     "hardmax/claim-training-loss/published",
     HARDMAX.at("Section 6.2, Figure 8"),
+    statement="""
+    For the published classifier the losses (6.1) with the softmax layer (tau = 0.001) and with the hardmax layer
+    almost coincide.
+    """,
+    trial=partial(_both_layers_trial, temperature=1e-3),
+    control=partial(_both_layers_trial, temperature=0.5),  # The softmax layer at temperature 1/2.
     variant="special case",
     num_trials=4,
     note=f"the published weights, d = 2, after training only, on 400 of 2,000 reviews; almost coincide means within "
     f"{SAME:.0%} of ln 2, the loss of the answer 1/2; the classifier has learned: its loss is at most {LEARNED} ln 2",
 )
-def both_layers_give_the_published_classifier_the_same_loss(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For the published classifier the losses (6.1) with the softmax layer (tau = 0.001) and with the hardmax layer
-    almost coincide.
-    """
-    return _both_layers_trial(key, 1e-3)
-
-
-@both_layers_give_the_published_classifier_the_same_loss.with_control
-def both_layers_give_the_published_classifier_the_same_loss(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The softmax layer at temperature 1/2."""
-    return _both_layers_trial(key, 0.5)

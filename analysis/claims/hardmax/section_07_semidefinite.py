@@ -27,7 +27,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import HARDMAX
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.hypotheses import hypotheses
@@ -251,13 +250,17 @@ def _with_twins(cases: Mapping[str, Case]) -> dict[str, Case]:
 @claim(
     "hardmax/claim-semidefinite",
     HARDMAX.at("Section 7"),
+    # Distinct tokens of which two differ by an element of the kernel: a component of largest norm occurs twice.
+    control=lambda key: _semidefinite_trial(
+        key, _with_twins(with_late_leaders(key)), _component_measures, of_components=False
+    ),
     evidence="certified",
     num_trials=8,
     note=f"{CERTIFIED}, here for the components; Theorem 1.1 is read with the components in place of the tokens, so "
     "that these are distinct and nonzero: `tokens` is the other reading; that nothing can be said about the kernel is "
     "a remark on the reach of the theorem, and more modest than need be: see `kernel`",
 )
-def components_cluster(key: Key, integrator: AbstractIntegrator) -> Trial:
+def components_cluster(key: Key) -> Trial:
     """For A symmetric, positive semidefinite and singular, the components of the tokens on the range of A evolve by
     (1.1) with A restricted to it, with the same follower sets; if they are distinct and nonzero at layer 0, Theorem 1.1
     (leaders exist, (i), (ii), (iii)) holds for them.
@@ -285,12 +288,6 @@ def _joined(one: Trial, other: Trial) -> Trial:
     )
 
 
-@components_cluster.with_control
-def components_cluster(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Distinct tokens of which two differ by an element of the kernel: a component of largest norm occurs twice."""
-    return _semidefinite_trial(key, _with_twins(with_late_leaders(key)), _component_measures, of_components=False)
-
-
 @claim(
     "hardmax/claim-semidefinite/tokens",
     HARDMAX.at("Section 7"),
@@ -300,7 +297,7 @@ def components_cluster(key: Key, integrator: AbstractIntegrator) -> Trial:
     note="two tokens that differ by an element of the kernel have the same scores; if they are the longest, neither is "
     "a leader, though their component is a vertex; no control: the printed claim is measured by the same function",
 )
-def components_of_distinct_tokens_cluster(key: Key, integrator: AbstractIntegrator) -> Trial:
+def components_of_distinct_tokens_cluster(key: Key) -> Trial:
     """Read: for initial tokens that are distinct and nonzero, as Theorem 1.1 assumes, it holds for their components on
     the range of a symmetric, positive semidefinite and singular A.
     """
@@ -311,6 +308,10 @@ def components_of_distinct_tokens_cluster(key: Key, integrator: AbstractIntegrat
 @claim(
     "hardmax/claim-semidefinite/kernel",
     HARDMAX.at("Section 7"),
+    # Distinct tokens of which two differ by an element of the kernel: a component of largest norm occurs twice.
+    control=lambda key: _semidefinite_trial(
+        key, _with_twins(with_late_leaders(key)), _kernel_measures, of_components=False
+    ),
     variant="corrected",
     evidence="certified",
     num_trials=8,
@@ -318,7 +319,7 @@ def components_of_distinct_tokens_cluster(key: Key, integrator: AbstractIntegrat
     "which is proved in every instance tried; a token whose component rests may still move in the kernel, and does in "
     "one case of every trial",
 )
-def kernel_components_follow_the_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
+def kernel_components_follow_the_leaders(key: Key) -> Trial:
     """For A symmetric, positive semidefinite and singular, tokens whose components on its range are distinct and
     nonzero, and follower sets that are constant from some layer on, the tokens themselves converge: the limit of each
     is a mean of the leaders, in the kernel with the weights that its component has on the range.
@@ -330,9 +331,3 @@ def kernel_components_follow_the_leaders(key: Key, integrator: AbstractIntegrato
     plain = _semidefinite_trial(a, cases, _kernel_measures, of_components=True)
     other = _semidefinite_trial(b, {"at rest": _between_leaders(b)}, _moving_in_the_kernel, of_components=True)
     return _joined(plain, other)
-
-
-@kernel_components_follow_the_leaders.with_control
-def kernel_components_follow_the_leaders(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Distinct tokens of which two differ by an element of the kernel: a component of largest norm occurs twice."""
-    return _semidefinite_trial(key, _with_twins(with_late_leaders(key)), _kernel_measures, of_components=False)

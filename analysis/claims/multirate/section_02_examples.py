@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -13,7 +14,6 @@ from analysis.fast_slow.reductions import first_order_correction
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 from dynsim.systems.fast_slow import examples
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, rates
@@ -122,22 +122,18 @@ def _examples_trial(key: Key, points: dict[str, Callable[[float], Point]]) -> Tr
     )
 
 
-@claim(
+reduced_flows_of_the_examples = claim(
     "multirate/claim-qss-reduction/examples",
     MULTIRATE.at("Section 2.1"),
+    statement="""
+    On the attracting branches of the shipped examples x = phi(y) is the quasi-steady state, which attracts, and the
+    reduced flow is y' = g(phi(y), y) with x' = D phi(y) g.
+    """,
+    trial=partial(_examples_trial, points=ATTRACTING),
+    # Between the folds of van der Pol's oscillator, where the branch repels.
+    control=lambda key: _examples_trial(key, {**ATTRACTING, "van-der-pol": _van_der_pol_inside}),
     variant="special case",
     num_trials=8,
     note="added: the five systems that ship, on their attracting branches. Their reduced flows, and that of the "
     "saddle, are compared with closed forms; their errors are of order epsilon by the claim on the oscillator",
 )
-def reduced_flows_of_the_examples(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """On the attracting branches of the shipped examples x = phi(y) is the quasi-steady state, which attracts, and the
-    reduced flow is y' = g(phi(y), y) with x' = D phi(y) g.
-    """
-    return _examples_trial(key, ATTRACTING)
-
-
-@reduced_flows_of_the_examples.with_control
-def reduced_flows_of_the_examples(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Between the folds of van der Pol's oscillator, where the branch repels."""
-    return _examples_trial(key, {**ATTRACTING, "van-der-pol": _van_der_pol_inside})

@@ -14,7 +14,6 @@ from analysis.claims.multirate.instances.networks import SHAPE_KEY
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Trial, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.config import MultirateConfig, layer_equivalent_cost
 from dynsim.networks.multirate.flops import layer_equivalents, matmul_flops
@@ -99,6 +98,11 @@ def counted_network(key: Key, *, published: bool = False) -> CountedNetwork:
     return count_operations(replace(SECTION_9, block=int(rng.choice([2, 4, 8, 16])), **depth, **passes), n)
 
 
+def _scores_trial(given: CountedNetwork, *, linear: bool = False) -> Trial:
+    part = lambda cost: cost.linear if linear else cost.quadratic
+    return _trial(given, "the work on scores", part(given.whole) / part(given.layer), given.printed)
+
+
 def _trial(given: CountedNetwork, what: str, found: Fraction, expected: Fraction) -> Trial:
     c = given.config
     return Trial(
@@ -143,65 +147,51 @@ def _in_layers(given: CountedNetwork) -> Fraction:
     "(queries, keys, values, outputs, MLP) costs 1/P in a slow layer, not 1/P^2, and (20) omits the projector; "
     "no control: the corrected claim is the positive case",
 )
-def cost_has_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
+def cost_has_the_square_of_the_block(key: Key) -> Trial:
     """The work on N tokens, in units of a fast layer at N, is C = L_pre + R (L_post + L_slow / P^2)."""
     given = counted_network(key, published=True)
     return _trial(given, "the work in fast layers", _in_layers(given), given.printed)
 
 
-@claim(
+scores_have_the_square_of_the_block = claim(
     "multirate/proposition-19/scores",
     MULTIRATE.at("Proposition 19", "(20)"),
+    statement="Read: the work on attention scores, in units of a fast layer's at N, "
+    "is L_pre + R (L_post + L_slow / P^2).",
+    trial=lambda key: _scores_trial(counted_network(key)),
+    control=lambda key: _scores_trial(counted_network(key), linear=True),  # The part of the work that is linear in N.
     variant="reading",
     evidence="certified",
     num_trials=6,
     note="the part of the count that is quadratic in N: q k^T and the weighted sums of values; P divides N",
 )
-def scores_have_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: the work on attention scores, in units of a fast layer's at N, is L_pre + R (L_post + L_slow / P^2)."""
-    given = counted_network(key)
-    found = given.whole.quadratic / given.layer.quadratic
-    return _trial(given, "the work on scores", found, given.printed)
 
 
-@scores_have_the_square_of_the_block.with_control
-def scores_have_the_square_of_the_block(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The part of the work that is linear in N."""
-    given = counted_network(key)
-    found = given.whole.linear / given.layer.linear
-    return _trial(given, "the work on scores", found, given.printed)
-
-
-def _corrected_trial(given: CountedNetwork, slow: Cost) -> Trial:
+def _corrected_trial(given: CountedNetwork, *, omitted: str = "") -> Trial:
+    """Measure the work in fast layers; of slow ones the part `omitted`, linear or quadratic in N, is not counted."""
+    slow = given.layer._replace(**{omitted: Fraction(0)}) if omitted else given.layer
     n, c = given.n, given.config
     share = slow.on(n // c.block) / given.layer.on(n)
     interface = 2 * n * c.width**2 / given.layer.on(n)
     return _trial(given, "the work in fast layers", _in_layers(given), given.equivalents(share, interface))
 
 
-@claim(
+cost_has_the_quotient = claim(
     "multirate/proposition-19/corrected",
     MULTIRATE.at("Proposition 19", "(20)"),
+    statement="""If a layer takes a N + b N^2 operations and P divides N, the work in units of a fast layer at N is
+
+    L_pre + R (M L_post + L_slow (a / P + b N / P^2) / (a + b N) + 2 d^2 / (a + b N)), with M passes.
+    """,
+    trial=lambda key: _corrected_trial(counted_network(key)),
+    # Slow layers without the part that is linear in N.
+    control=lambda key: _corrected_trial(counted_network(key), omitted="linear"),
     variant="corrected",
     evidence="certified",
     num_trials=6,
     note="changed: 1/P^2 becomes the quotient, between 1/P^2 and 1/P, and the projector is added. With the parameters "
     "of Section 9 and N = 256 a slow layer costs 0.096 instead of 0.016, and C is 3.16 instead of 3.02",
 )
-def cost_has_the_quotient(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If a layer takes a N + b N^2 operations and P divides N, the work in units of a fast layer at N is
-
-    L_pre + R (M L_post + L_slow (a / P + b N / P^2) / (a + b N) + 2 d^2 / (a + b N)), with M passes.
-    """
-    given = counted_network(key)
-    return _corrected_trial(given, given.layer)
-
-
-@cost_has_the_quotient.with_control
-def cost_has_the_quotient(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Slow layers without the part that is linear in N."""
-    given = counted_network(key)
-    return _corrected_trial(given, given.layer._replace(linear=Fraction(0)))
 
 
 def _fewer_layers_trial(given: CountedNetwork, layers: int) -> Trial:
@@ -214,20 +204,15 @@ def _fewer_layers_trial(given: CountedNetwork, layers: int) -> Trial:
     )
 
 
-@claim(
+network_costs_less_than_four_layers = claim(
     "multirate/proposition-19/below-four",
     MULTIRATE.at("Section 3.5, below Proposition 19"),
+    statement="Read: the network of Section 9 takes less work than a dense baseline of four layers.",
+    trial=lambda key: _fewer_layers_trial(counted_network(key, published=True), 4),
+    # Less work than a dense baseline of three layers.
+    control=lambda key: _fewer_layers_trial(counted_network(key, published=True), 3),
     variant="reading",
     evidence="certified",
     num_trials=3,
     note="the number of layers of the dense baseline is missing in the text; four, as in Table 2",
 )
-def network_costs_less_than_four_layers(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: the network of Section 9 takes less work than a dense baseline of four layers."""
-    return _fewer_layers_trial(counted_network(key, published=True), 4)
-
-
-@network_costs_less_than_four_layers.with_control
-def network_costs_less_than_four_layers(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Less work than a dense baseline of three layers."""
-    return _fewer_layers_trial(counted_network(key, published=True), 3)

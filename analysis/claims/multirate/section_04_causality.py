@@ -1,6 +1,7 @@
 """Claims of Section 4.1: causality of the network, decided by exact equality of logits."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +24,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.networks.leaks import affected_positions, leak_matrix, worst_leak
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.networks.multirate.network import MultirateNetwork, with_gates
@@ -128,7 +128,7 @@ def _change_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measureme
     "last block, one to three rounds, also P = 1 and the methods of Section 11; derivatives by embeddings, too; with "
     "the slow mask of the proof; the abstract's slow mask is another statement",
 )
-def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator) -> Trial:
+def no_symbol_reaches_an_earlier_score(key: Key) -> Trial:
     """With a causal slow mask, changing symbol t changes no logit of any symbol s < t."""
     a, b, c = jax.random.split(key, 3)
     generic, cases = network(a, TWO_ROUNDS), drawn_cases(c, 2)
@@ -149,7 +149,7 @@ def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator)
 
 
 @no_symbol_reaches_an_earlier_score.with_control
-def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator) -> Trial:
+def no_symbol_reaches_an_earlier_score(key: Key) -> Trial:
     """With a slow mask that shows the next pooled token, too."""
     a, b = jax.random.split(key)
     model = with_slow_mask(network(a, TWO_ROUNDS), NextSeen())
@@ -164,7 +164,7 @@ def no_symbol_reaches_an_earlier_score(key: Key, integrator: AbstractIntegrator)
     note="the text does not say over which indices the inner products of the secant are taken; over the coordinates of "
     "each token the network is causal; no control: the printed claim is the positive case",
 )
-def secant_over_the_sequence_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
+def secant_over_the_sequence_is_causal(key: Key) -> Trial:
     """With a causal slow mask, changing symbol t changes no logit of any symbol s < t.
 
     Read: with the secant method of Section 11.3, and one coefficient for the whole sequence.
@@ -175,16 +175,19 @@ def secant_over_the_sequence_is_causal(key: Key, integrator: AbstractIntegrator)
     return _change_trial(b, secant, Case("one coefficient for the sequence", GENERIC.n, SMALL), _causal(model))
 
 
-def _sized_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measurement) -> Trial:
+def _sized_trial(key: Key, *, causal: bool) -> Trial:
     """Measure also the contexts that change, and the size of the change of earlier logits by the last symbol."""
-    trial = _change_trial(key, model, case, mask)
-    ids = symbols(key, case.n)
+    a, b = jax.random.split(key)
+    case = TWO_SLOW_LAYERS
+    model = network(a, case.config if causal else replace(case.config, slow_mask="full"))
+    trial = _change_trial(b, model, case, _causal(model) if causal else _full(model))
+    ids = symbols(b, case.n)
     changed = ids.copy()
     changed[-1] = (ids[-1] + 1) % len(model.token_embedding)
     before, after = (np.asarray(stages(model, part).logits) for part in (ids, changed))
     gap = np.max(np.abs(before - after)[:-1])
     largest = at_most("largest change of an earlier logit by the last symbol", gap, 0.0, tolerance=ROUNDING)
-    conclusions = (*trial.conclusions, largest, _reached_blocks(key, model, case.n))
+    conclusions = (*trial.conclusions, largest, _reached_blocks(b, model, case.n))
     return replace(trial, conclusions=conclusions, witness={**trial.witness, "largest change": gap})
 
 
@@ -195,33 +198,23 @@ def _sized_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measuremen
     note="every nonzero context then depends on the last block; with a closed gate (Proposition 23) or at most P "
     "symbols this has no effect; no control: the corrected claim is the positive case",
 )
-def full_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
+def full_slow_attention_is_causal(key: Key) -> Trial:
     """With full attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t."""
     a, b = jax.random.split(key)
     model = network(a, FULL)
     return _change_trial(b, model, Case("full slow mask", GENERIC.n, FULL), _full(model))
 
 
-@claim(
+causal_slow_attention_is_causal = claim(
     "multirate/proposition-21-full-slow/corrected",
     MULTIRATE.at("abstract, Section 3.2, Proposition 21"),
+    statement="""With causal attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t.
+
+    Its context still reaches every later block.
+    """,
+    trial=partial(_sized_trial, causal=True),
+    control=partial(_sized_trial, causal=False),  # With full slow attention.
     variant="corrected",
     num_trials=6,
     note="changed: a slow position attends to the pooled tokens up to its own, as in the proof of Proposition 21",
 )
-def causal_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With causal attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t.
-
-    Its context still reaches every later block.
-    """
-    a, b = jax.random.split(key)
-    model = network(a, TWO_SLOW_LAYERS.config)
-    return _sized_trial(b, model, TWO_SLOW_LAYERS, _causal(model))
-
-
-@causal_slow_attention_is_causal.with_control
-def causal_slow_attention_is_causal(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With full slow attention."""
-    a, b = jax.random.split(key)
-    model = network(a, replace(TWO_SLOW_LAYERS.config, slow_mask="full"))
-    return _sized_trial(b, model, TWO_SLOW_LAYERS, _full(model))

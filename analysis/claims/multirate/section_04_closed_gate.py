@@ -1,6 +1,7 @@
 """Claims of Section 4.3 on a closed gate: the network is the frozen one, and the slope of the loss in the gate."""
 
 from dataclasses import replace
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -21,7 +22,6 @@ from analysis.claims.multirate.sections_02_04_forward_pass import injection_size
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.network import MultirateNetwork, frozen, with_gates
 from dynsim.networks.multirate.training import byte_loss
 from dynsim.papers import MULTIRATE
@@ -80,24 +80,19 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.all(a == b))
 
 
-@claim(
+closed_gate_is_the_frozen_network = claim(
     "multirate/proposition-23",
     MULTIRATE.at("Proposition 23"),
+    statement="""
+    At alpha = 0 the coupled network is numerically identical to the frozen one, whatever its slow path; a network
+    before training has alpha = 0 in all rounds.
+    """,
+    trial=partial(_gate_trial, gate=0.0),
+    control=partial(_gate_trial, gate=NEARLY_CLOSED),  # The gate of the last of two rounds at 1e-6.
     num_trials=6,
     note="the proposition's text is missing; read from its title and the paragraph below. Equality is in every bit "
     "where both are the same compiled program. It says nothing on later training steps: see `first-step`",
 )
-def closed_gate_is_the_frozen_network(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At alpha = 0 the coupled network is numerically identical to the frozen one, whatever its slow path; a network
-    before training has alpha = 0 in all rounds.
-    """
-    return _gate_trial(key, 0.0)
-
-
-@closed_gate_is_the_frozen_network.with_control
-def closed_gate_is_the_frozen_network(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The gate of the last of two rounds at 1e-6."""
-    return _gate_trial(key, NEARLY_CLOSED)
 
 
 def _loss(model: MultirateNetwork, ids: np.ndarray) -> float:
@@ -141,21 +136,16 @@ def _slope_trial(key: Key, gate: float) -> Trial:
     )
 
 
-@claim(
+gate_has_a_slope_and_the_slow_path_none = claim(
     "multirate/proposition-23/first-step",
     MULTIRATE.at("Section 4.3, Section 10"),
+    statement="""
+    Read: at alpha = 0 the loss has a nonzero derivative in the alpha of each round, and does not depend on the slow
+    path; the gate of the frozen network has no derivative.
+    """,
+    trial=partial(_slope_trial, gate=0.0),
+    control=partial(_slope_trial, gate=0.001),  # The gates alpha = 0.001.
     variant="reading",
     num_trials=4,
     note="hence the gate moves away from zero at the first training step, and the slow path only from the second on",
 )
-def gate_has_a_slope_and_the_slow_path_none(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: at alpha = 0 the loss has a nonzero derivative in the alpha of each round, and does not depend on the slow
-    path; the gate of the frozen network has no derivative.
-    """
-    return _slope_trial(key, 0.0)
-
-
-@gate_has_a_slope_and_the_slow_path_none.with_control
-def gate_has_a_slope_and_the_slow_path_none(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The gates alpha = 0.001."""
-    return _slope_trial(key, 0.001)

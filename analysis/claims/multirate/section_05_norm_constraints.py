@@ -13,7 +13,6 @@ from analysis.claims.rational_instances import Exact, identity, matrix, rational
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.transformer import RMSNorm
 from dynsim.papers import MULTIRATE
@@ -76,7 +75,7 @@ def _with_layer(trial: Trial, c: Exact, gain: Exact) -> Trial:
     "epsilon. RMSNorm as in the text, without a gain, as at the start of training; the inequality is strict because "
     "of its epsilon; a gain changes the bound: see `gain`. The injected term proj(RMSNorm(c)) is at most |W| sqrt(d)",
 )
-def rms_norm_bounds_the_context(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rms_norm_bounds_the_context(key: Key) -> Trial:
     """For every context c in R^d, |RMSNorm(c)| <= sqrt(d)."""
     c = context(key)
     gain = identity(len(c))[0] * 0 + 1
@@ -84,7 +83,7 @@ def rms_norm_bounds_the_context(key: Key, integrator: AbstractIntegrator) -> Tri
 
 
 @rms_norm_bounds_the_context.with_control
-def rms_norm_bounds_the_context(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rms_norm_bounds_the_context(key: Key) -> Trial:
     """Normalisation by the mean absolute value in place of the root mean square."""
     c = rational_matrix(key, 8) + identity(8)[0] * 9
     gain = identity(8)[0] * 0 + 1
@@ -105,7 +104,7 @@ def _gain(key: Key, d: int) -> Exact:
     note="a context along the coordinate of the largest gain, which is 5/4 instead of the initial 1; "
     "no control: the corrected bound is the positive case",
 )
-def rms_norm_with_a_gain_has_the_same_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rms_norm_with_a_gain_has_the_same_bound(key: Key) -> Trial:
     """Read: for RMSNorm with a trained gain g. For every context c, |g RMSNorm(c)| <= sqrt(d)."""
     gain = matrix([1, 1, 1, 1])
     gain[2] = Fraction(5, 4)
@@ -121,7 +120,7 @@ def rms_norm_with_a_gain_has_the_same_bound(key: Key, integrator: AbstractIntegr
     num_trials=24,
     note="changed: the bound, which is attained, has the largest absolute entry of the gain as a factor",
 )
-def rms_norm_is_bounded_by_its_gain(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rms_norm_is_bounded_by_its_gain(key: Key) -> Trial:
     """For every context c and gain g, |g RMSNorm(c)| <= max |g| sqrt(d)."""
     a, b = jax.random.split(key)
     c = context(a)
@@ -130,7 +129,7 @@ def rms_norm_is_bounded_by_its_gain(key: Key, integrator: AbstractIntegrator) ->
 
 
 @rms_norm_is_bounded_by_its_gain.with_control
-def rms_norm_is_bounded_by_its_gain(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rms_norm_is_bounded_by_its_gain(key: Key) -> Trial:
     """The root mean square of the gain in place of its largest entry, for the coordinate of the largest gain."""
     gain = _gain(key, 4) + identity(4)[0] * 2
     c = identity(4)[0]
@@ -228,7 +227,7 @@ def _contraction_trial(pair: Pair, met: bool, *, rate: Fraction | None = None) -
     "least growth rate, and under x' = M x - x with M doubly stochastic constant differences persist; RMSNorm in the "
     "network is claim-rmsnorm-contraction; no control: the corrected claim is the positive case",
 )
-def norm_constraints_make_contractive(key: Key, integrator: AbstractIntegrator) -> Trial:
+def norm_constraints_make_contractive(key: Key) -> Trial:
     """A fast subsystem whose state is constrained to a sphere, or whose matrix is doubly stochastic, is contractive.
 
     Read: the distance of any two states decreases.
@@ -259,13 +258,17 @@ def _doubly_stochastic(key: Key) -> bool:
 @claim(
     "multirate/remark-25-norm-constraints/corrected",
     MULTIRATE.at("Remark 25"),
+    # Two states with a constant difference under rho = 1.
+    control=lambda key: _contraction_trial(
+        doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key)
+    ),
     variant="corrected",
     evidence="certified",
     num_trials=32,
     note="added: the bounded norm is that of the operator, strictly below one, and the dynamics has the form "
     "x' = F(x) - x; a bound on the state alone gives no contraction rate",
 )
-def operator_bounds_below_one_make_contractive(key: Key, integrator: AbstractIntegrator) -> Trial:
+def operator_bounds_below_one_make_contractive(key: Key) -> Trial:
     """Under x' = rho M x - x with M doubly stochastic and 0 <= rho < 1 the distance of any two states decreases, at
     least at the rate 1 - rho, which is that of states with a constant difference.
     """
@@ -281,9 +284,3 @@ def operator_bounds_below_one_make_contractive(key: Key, integrator: AbstractInt
         conclusions=(*found.conclusions, sharp, velocity),
         parameters={"rho": float(factor)},
     )
-
-
-@operator_bounds_below_one_make_contractive.with_control
-def operator_bounds_below_one_make_contractive(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Two states with a constant difference under rho = 1."""
-    return _contraction_trial(doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key))

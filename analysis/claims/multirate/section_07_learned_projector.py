@@ -15,7 +15,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.errors import UnavailableError
-from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.training import train
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationMap, step_bound
@@ -161,22 +160,17 @@ PARAMETERS = (
 )
 
 
-@claim(
+network_predicts_the_stationary_distribution = claim(
     "multirate/remark-31-projector",
     MULTIRATE.at("Remark 31"),
+    statement="A small MLP trained on random generators predicts p_st of unseen ones of the same kind without "
+    "iterating.",
+    trial=lambda key: _projector_trial(exponential_rates(key), STEPS),
+    control=lambda key: _projector_trial(exponential_rates(key), 0),  # The network before training.
     num_trials=2,
     note=f"{PARAMETERS}`Predicts` is read as: a mean error in total variation below half of that of the best constant "
     "distribution and of one Euler step; three Euler steps are as accurate as the network",
 )
-def network_predicts_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A small MLP trained on random generators predicts p_st of unseen ones of the same kind without iterating."""
-    return _projector_trial(exponential_rates(key), STEPS)
-
-
-@network_predicts_the_stationary_distribution.with_control
-def network_predicts_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The network before training."""
-    return _projector_trial(exponential_rates(key), 0)
 
 
 @claim(
@@ -188,7 +182,7 @@ def network_predicts_the_stationary_distribution(key: Key, integrator: AbstractI
     "invariance from its training set (normalised rates would give it, but not other shifts); no control: generators "
     "of the training distribution are measured by the same function",
 )
-def network_predicts_for_other_generators(key: Key, integrator: AbstractIntegrator) -> Trial:
+def network_predicts_for_other_generators(key: Key) -> Trial:
     """The trained MLP predicts p_st of unseen generators. Read: also of another distribution, with rates times 1000."""
     return _projector_trial(1000 * exponential_rates(key), STEPS)
 
@@ -224,7 +218,7 @@ def _iteration_trial(Q: np.ndarray, share: float, hypotheses: tuple[Measurement,
     note="the paper's size and errors are missing; on dense random generators of eight states, compared with "
     "elimination without subtraction (GTH). For nearly decomposable chains the factor is close to one",
 )
-def power_iteration_finds_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def power_iteration_finds_the_stationary_distribution(key: Key) -> Trial:
     """On random irreducible generators the iterates of I + tau Q below the step bound converge geometrically to the
     normalised null vector, down to rounding.
     """
@@ -234,7 +228,7 @@ def power_iteration_finds_the_stationary_distribution(key: Key, integrator: Abst
 
 
 @power_iteration_finds_the_stationary_distribution.with_control
-def power_iteration_finds_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def power_iteration_finds_the_stationary_distribution(key: Key) -> Trial:
     """A directed cycle, with the step size at the bound."""
     ring = np.asarray(generator_from_rates(np.roll(np.eye(8), 1, axis=0)))
     return _iteration_trial(ring, 1.0, (holds("all rates are positive, so that one step contracts", True),))

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -174,7 +175,7 @@ def _mixing_measurements(given: Chain) -> tuple[Measurement, ...]:
     "fractions; the field, each method for e^{Qt} p and, where eigenvalues are known, the spectral gap and the "
     "distance after one and forty relaxation times are those of the toolkit, up to the errors that it states",
 )
-def flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def flow_converges_to_the_stationary_distribution(key: Key) -> Trial:
     """If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, for every distribution p."""
     given = some_irreducible_chain(key)
     found = _flow_trial(given, _one(key, given.size), given.measured())
@@ -188,7 +189,7 @@ def flow_converges_to_the_stationary_distribution(key: Key, integrator: Abstract
 
 
 @flow_converges_to_the_stationary_distribution.with_control
-def flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def flow_converges_to_the_stationary_distribution(key: Key) -> Trial:
     """Two closed classes."""
     given = two_closed_classes(key)
     return _flow_trial(given, distribution(key, given.size), given.measured(irreducible=False))
@@ -203,15 +204,17 @@ def _moderate_chain(key: Key, *, links: tuple[int, int]) -> Chain:
     return from_rates(R)
 
 
-def _path_trial(given: Chain, p: Exact, hypotheses: tuple[Measurement, ...], integrator: AbstractIntegrator) -> Trial:
-    """Measure a trajectory of the flow from p: its values in between, and its limit after many relaxation times."""
+def _path_trial(key: Key, integrator: AbstractIntegrator, *, linked: bool) -> Trial:
+    """Measure a trajectory of the flow of two pairs of states: its values, and its limit after long relaxation."""
+    given = _moderate_chain(key, links=(1, 1) if linked else (0, 0))
+    p = _one(key, given.size) if linked else matrix([1, 1, 1, 1]) / 4
     gap = spectral_gap(given.generator).value
     times = [Fraction(0), Fraction(1, 8), Fraction(1, 2), Fraction(math.ceil(ENOUGH / gap))]
     path = simulate(MasterEquationFlow(floats(given.generator)), floats(p), [*map(float, times)], integrator=integrator)
     exact = np.stack([floats(exact_transition_matrix(given.generator, t) @ p) for t in times])
     law = floats(given.stationary_distributions[0])
     return Trial(
-        hypotheses=hypotheses,
+        hypotheses=given.measured(irreducible=linked),
         conclusions=(
             equal("error of the trajectory", np.max(abs(np.asarray(path.ys) - exact)), 0.0, tolerance=SOLVER),
             equal("final distance from p_st", np.sum(abs(np.asarray(path.final) - law)) / 2, 0.0, tolerance=SOLVER),
@@ -221,24 +224,17 @@ def _path_trial(given: Chain, p: Exact, hypotheses: tuple[Measurement, ...], int
     )
 
 
-@claim(
+integrated_flow_converges_to_the_stationary_distribution = claim(
     "multirate/theorem-28-iii-flow/integrated",
     MULTIRATE.at("Theorem 28 (iii)"),
+    statement="If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, "
+    "computed by integration.",
+    trial=partial(_path_trial, linked=True),
+    control=partial(_path_trial, linked=False),  # Two pairs of states without a transition between them.
     num_trials=8,
     note="four states with rates from 1/2 to 5/2, compared with e^{Qt} p in fractions, and after 20 relaxation times "
     "with p_st",
 )
-def integrated_flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, computed by integration."""
-    given = _moderate_chain(key, links=(1, 1))
-    return _path_trial(given, _one(key, given.size), given.measured(), integrator)
-
-
-@integrated_flow_converges_to_the_stationary_distribution.with_control
-def integrated_flow_converges_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Two pairs of states without a transition between them."""
-    given = _moderate_chain(key, links=(0, 0))
-    return _path_trial(given, matrix([1, 1, 1, 1]) / 4, given.measured(irreducible=False), integrator)
 
 
 def _euler_trial(given: Chain, share: Fraction, p: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:
@@ -310,7 +306,7 @@ def _below_the_bound(share: Fraction) -> Measurement:
     "diagonal; sufficient, not necessary. By contraction in total variation, so for every start. Also measured: the "
     "largest convergent step, where eigenvalues are known, and the period at the bound",
 )
-def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def euler_iterates_converge_to_the_stationary_distribution(key: Key) -> Trial:
     """If Q is irreducible and 0 < tau < 1 / max |Q_jj|, (I + tau Q)^n p tends to the stationary distribution for every
     distribution p.
     """
@@ -321,7 +317,7 @@ def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator:
 
 
 @euler_iterates_converge_to_the_stationary_distribution.with_control
-def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def euler_iterates_converge_to_the_stationary_distribution(key: Key) -> Trial:
     """The step size at the bound, on a cycle."""
     given = uniform_cycle(4, Fraction(5, 2))
     half = Fraction(1, 2)
@@ -337,7 +333,7 @@ def euler_iterates_converge_to_the_stationary_distribution(key: Key, integrator:
     note="for a directed cycle with equal rates the step matrix at the bound is a permutation, and its iterates are "
     "periodic with the length of the cycle; no control: the strict bound is measured by the same function",
 )
-def euler_iterates_converge_at_the_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
+def euler_iterates_converge_at_the_bound(key: Key) -> Trial:
     """If Q is irreducible, (I + tau Q)^n p tends to the stationary distribution for every distribution p.
 
     Read: also at tau = 1 / max |Q_jj|.

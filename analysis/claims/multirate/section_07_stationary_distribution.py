@@ -36,7 +36,6 @@ from analysis.hardmax.exact_geometry import row_echelon
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
@@ -119,7 +118,7 @@ def _gap_measurements(given: Chain) -> tuple[Measurement, ...]:
     "points of the Euler map, in fractions; in addition the dimension of the kernel, the number of closed classes, and "
     "the limit of a distribution in it. Random chains, and reducible, defective and nearly reducible ones",
 )
-def manifold_is_the_kernel(key: Key, integrator: AbstractIntegrator) -> Trial:
+def manifold_is_the_kernel(key: Key) -> Trial:
     """For x' = Q x with generator structure (nonnegative rates, zero column sums), {x : f(x) = 0} = ker Q."""
     given = some_chain(key)
     p = distribution(key, given.size) if given.size > 1 else matrix([1])
@@ -127,7 +126,7 @@ def manifold_is_the_kernel(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @manifold_is_the_kernel.with_control
-def manifold_is_the_kernel(key: Key, integrator: AbstractIntegrator) -> Trial:
+def manifold_is_the_kernel(key: Key) -> Trial:
     """The kernel of the transpose of Q."""
     given = irreducible_chain(key)
     # the stationary distribution of `skewed` is not uniform if that of Q is
@@ -207,23 +206,19 @@ def _constructed_measurements(key: Key) -> tuple[Measurement, ...]:
 @claim(
     "multirate/theorem-28-ii",
     MULTIRATE.at("Theorem 28 (ii)"),
+    # A chain with a transient state.
+    control=lambda key: _uniqueness_trial(with_transient(key), irreducible_chain(key).measured()),
     evidence="certified",
     num_trials=48,
     note="the kernel by Gaussian elimination in fractions, compared with each method of the toolkit; also on "
     "chains with a stationary distribution known in closed form",
 )
-def irreducible_chain_has_one_positive_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def irreducible_chain_has_one_positive_stationary_distribution(key: Key) -> Trial:
     """If Q is irreducible, ker Q is spanned by a positive distribution, the unique stationary distribution."""
     given = some_irreducible_chain(key)
     found = _uniqueness_trial(given, given.measured())
     balanced = balance_measurements(numpy_rng(key, "balance"))
     return replace(found, conclusions=(*found.conclusions, *_constructed_measurements(key), *balanced))
-
-
-@irreducible_chain_has_one_positive_stationary_distribution.with_control
-def irreducible_chain_has_one_positive_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A chain with a transient state."""
-    return _uniqueness_trial(with_transient(key), irreducible_chain(key).measured())
 
 
 def _driven_measurements(key: Key) -> tuple[Measurement, ...]:
@@ -280,7 +275,7 @@ def _equilibrium_trial(given: Chain, hypotheses: tuple[Measurement, ...], *, mas
     "the sentences summarise adds irreducibility and, in its last clause, mass one; no control: the corrected claim is "
     "measured by the same function",
 )
-def equilibrium_is_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def equilibrium_is_the_stationary_distribution(key: Key) -> Trial:
     """Under the generator structure of x' = Q x, the set of equilibria of the fast dynamics is exactly {p_st}."""
     given = some_chain(key)
     return _equilibrium_trial(given, given.measured(irreducible=False), mass=False)
@@ -294,7 +289,7 @@ def equilibrium_is_the_stationary_distribution(key: Key, integrator: AbstractInt
     num_trials=8,
     note="with two closed classes there is a segment of stationary distributions; no control: as for the printed claim",
 )
-def equilibrium_among_distributions_is_the_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def equilibrium_among_distributions_is_the_stationary_distribution(key: Key) -> Trial:
     """Under the generator structure the equilibrium is exactly p_st. Read: among distributions, which are invariant."""
     given = two_closed_classes(key)
     return _equilibrium_trial(given, given.measured(irreducible=False), mass=True)
@@ -303,21 +298,17 @@ def equilibrium_among_distributions_is_the_stationary_distribution(key: Key, int
 @claim(
     "multirate/claim-qss-equals-stationary/irreducible",
     MULTIRATE.at("Section 1, Section 7, Section 12"),
+    # Two closed classes.
+    control=lambda key: _equilibrium_trial(two_closed_classes(key), irreducible_chain(key).measured(), mass=True),
     variant="corrected",
     evidence="certified",
     num_trials=24,
     note="measured on the flow with rates that depend on y, and on the Euler map, of which p_st is a fixed point",
 )
-def equilibrium_distribution_of_an_irreducible_generator(key: Key, integrator: AbstractIntegrator) -> Trial:
+def equilibrium_distribution_of_an_irreducible_generator(key: Key) -> Trial:
     """Under the generator structure the equilibrium is exactly p_st. Added: mass one, and Q is irreducible."""
     given = some_irreducible_chain(key)
     found = _equilibrium_trial(given, given.measured(), mass=True)
     law = given.stationary_distributions[0]
     more = (*map_measurements(given, law, given.half_step), *_driven_measurements(key))
     return replace(found, conclusions=(*found.conclusions, *more))
-
-
-@equilibrium_distribution_of_an_irreducible_generator.with_control
-def equilibrium_distribution_of_an_irreducible_generator(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Two closed classes."""
-    return _equilibrium_trial(two_closed_classes(key), irreducible_chain(key).measured(), mass=True)

@@ -15,7 +15,6 @@ from analysis.hardmax.exact_geometry import determinant, solved
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.io.data import data_file
 from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.pretrained import load_transformer
@@ -85,7 +84,7 @@ def _trained_trial(maps: list[np.ndarray]) -> Trial:
     "`different` is read "
     f"as: by 0.1 somewhere, by {LEAST_DIFFERENCE} in half of the columns. Other values of tau do not change this",
 )
-def trained_blocks_have_other_column_sums(key: Key, integrator: AbstractIntegrator) -> Trial:
+def trained_blocks_have_other_column_sums(key: Key) -> Trial:
     """The one-step map I + tau J of a trained block, J being the Jacobian of its increment and tau = 1, has column sums
     that differ from 1.
     """
@@ -93,7 +92,7 @@ def trained_blocks_have_other_column_sums(key: Key, integrator: AbstractIntegrat
 
 
 @trained_blocks_have_other_column_sums.with_control
-def trained_blocks_have_other_column_sums(key: Key, integrator: AbstractIntegrator) -> Trial:
+def trained_blocks_have_other_column_sums(key: Key) -> Trial:
     """Forward-Euler steps of generators."""
     generators = [random_generator(k, TOKENS * 8) for k in jax.random.split(key)]
     return _trained_trial([np.eye(len(Q)) + float(step_bound(Q)) / 2 * Q for Q in generators])
@@ -125,7 +124,7 @@ def _is_generator(J: Exact) -> bool:
     num_trials=16,
     note="the range of column sums is missing in the text. True of almost every matrix: unit sums are k equations",
 )
-def random_maps_have_other_column_sums(key: Key, integrator: AbstractIntegrator) -> Trial:
+def random_maps_have_other_column_sums(key: Key) -> Trial:
     """A random map I + tau J, J not being a generator, has column sums that differ from 1."""
     J = rational_matrix(key, 5, 5)
     if numpy_rng(key, "rates").integers(2):  # then only the sums of columns tell it from a generator
@@ -134,7 +133,7 @@ def random_maps_have_other_column_sums(key: Key, integrator: AbstractIntegrator)
 
 
 @random_maps_have_other_column_sums.with_control
-def random_maps_have_other_column_sums(key: Key, integrator: AbstractIntegrator) -> Trial:
+def random_maps_have_other_column_sums(key: Key) -> Trial:
     """A generator in place of J."""
     given = irreducible_chain(key)
     return _sums_trial(given.generator, Fraction(1, 4), True, refused=True)
@@ -149,7 +148,7 @@ def random_maps_have_other_column_sums(key: Key, integrator: AbstractIntegrator)
     note="column sums of 1 mean conservation of mass, not nonnegative rates; no control: random maps are measured by "
     "the same function",
 )
-def every_other_map_has_other_column_sums(key: Key, integrator: AbstractIntegrator) -> Trial:
+def every_other_map_has_other_column_sums(key: Key) -> Trial:
     """A map I + tau J has column sums that differ from 1. Read: whenever J is not a generator."""
     J = rational_matrix(key, 4, 4)
     J[0, 1] = Fraction(-1, 4)
@@ -216,38 +215,33 @@ def _fixed_point_trial(given: AffineMap) -> Trial:
     )
 
 
-@claim(
+fixed_point_is_an_eigendirection = claim(
     "multirate/remark-30-fixed-point",
     MULTIRATE.at("Remark 30"),
+    statement="The fixed point of a one-step map that is not stochastic is its least-contracting eigendirection.",
+    trial=lambda key: _fixed_point_trial(_affine_map(key, Fraction(3, 4), affine=True)),
     evidence="certified",
     num_trials=8,
     note="a contraction x -> M x + b has one fixed point, (I - M)^{-1} b, which in general is not an eigenvector of M; "
     "affine maps are the simplest nonlinear ones; no control: maps with b = 0 are measured by the same function",
 )
-def fixed_point_is_an_eigendirection(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The fixed point of a one-step map that is not stochastic is its least-contracting eigendirection."""
-    return _fixed_point_trial(_affine_map(key, Fraction(3, 4), affine=True))
 
 
-@claim(
+fixed_point_of_a_homogeneous_map = claim(
     "multirate/remark-30-fixed-point/homogeneous",
     MULTIRATE.at("Remark 30"),
+    statement="""
+    The nonzero fixed points are the least-contracting eigendirection. Added: the map is linear (b = 0), with a
+    simple eigenvalue 1 and all others smaller in modulus.
+    """,
+    trial=lambda key: _fixed_point_trial(_affine_map(key, Fraction(1), affine=False)),
+    # A map with b other than zero.
+    control=lambda key: _fixed_point_trial(_affine_map(key, Fraction(1, 2), affine=True)),
     variant="special case",
     evidence="certified",
     num_trials=8,
     note="for b = 0 there is a nonzero fixed point only if 1 is an eigenvalue",
 )
-def fixed_point_of_a_homogeneous_map(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The nonzero fixed points are the least-contracting eigendirection. Added: the map is linear (b = 0), with a
-    simple eigenvalue 1 and all others smaller in modulus.
-    """
-    return _fixed_point_trial(_affine_map(key, Fraction(1), affine=False))
-
-
-@fixed_point_of_a_homogeneous_map.with_control
-def fixed_point_of_a_homogeneous_map(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A map with b other than zero."""
-    return _fixed_point_trial(_affine_map(key, Fraction(1, 2), affine=True))
 
 
 def _asymptotic_direction_trial(given: AffineMap, start: Exact) -> Trial:
@@ -276,7 +270,7 @@ def _asymptotic_direction_trial(given: AffineMap, start: Exact) -> Trial:
     num_trials=8,
     note="for affine maps with rational eigenvalues, the second being 2/3 of the first in modulus",
 )
-def approach_is_along_an_eigendirection(key: Key, integrator: AbstractIntegrator) -> Trial:
+def approach_is_along_an_eigendirection(key: Key) -> Trial:
     """Read: the direction in which iterates from almost every initial state approach the fixed point, and not the fixed
     point itself, tends to the least-contracting eigendirection.
     """
@@ -286,7 +280,7 @@ def approach_is_along_an_eigendirection(key: Key, integrator: AbstractIntegrator
 
 
 @approach_is_along_an_eigendirection.with_control
-def approach_is_along_an_eigendirection(key: Key, integrator: AbstractIntegrator) -> Trial:
+def approach_is_along_an_eigendirection(key: Key) -> Trial:
     """The eigenvalues in reverse order."""
     given = _affine_map(key, Fraction(3, 4), affine=True)
     turned = given._replace(eigenvalues=given.eigenvalues[::-1])

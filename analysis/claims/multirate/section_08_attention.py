@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,6 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.checks import check_generator, check_transition
@@ -123,26 +123,21 @@ def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+attention_is_a_transition = claim(
     "multirate/claim-attention-transition",
     MULTIRATE.at("Section 8"),
+    statement="""
+    Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions over tokens
+    evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers compose by the
+    Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.
+    """,
+    trial=partial(_transition_trial, residual=False),
+    control=partial(_transition_trial, residual=True),  # The residual stream x + A x in place of A x.
     evidence="certified",
     num_trials=32,
     note="two heads over one, two or five tokens, full, causal or with a window, whose weights are rational; compared "
     "with the weights and the output of the token flow",
 )
-def attention_is_a_transition(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions over tokens
-    evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers compose by the
-    Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.
-    """
-    return _transition_trial(key, False)
-
-
-@attention_is_a_transition.with_control
-def attention_is_a_transition(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The residual stream x + A x in place of A x."""
-    return _transition_trial(key, True)
 
 
 def _chain_trial(A: Exact, hypotheses: tuple[Measurement, ...], mask: AbstractMask, *, positive: bool = True) -> Trial:
@@ -203,7 +198,7 @@ def _computed_measurements(A: Exact, law: Exact, mask: AbstractMask) -> tuple[Me
     note="from the first token no later one is accessible: the first row of a causal A is (1, 0, ..., 0); no control: "
     "full attention is measured by the same function",
 )
-def causal_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_chain_is_irreducible(key: Key) -> Trial:
     """Causal attention of two or more tokens is an irreducible chain with a unique positive stationary distribution."""
     A = attention(key, causal=True)
     return _chain_trial(A, (is_attention(A, Causal()),), Causal())
@@ -212,22 +207,18 @@ def causal_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Tri
 @claim(
     "multirate/claim-causal-irreducible/full",
     MULTIRATE.at("Section 1, Section 8 with Theorem 28 (ii)"),
+    # Causal attention.
+    control=lambda key: _chain_trial(attention(key, causal=True), (is_attention(attention(key)),), Causal()),
     variant="corrected",
     evidence="certified",
     num_trials=16,
 )
-def full_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Trial:
+def full_chain_is_irreducible(key: Key) -> Trial:
     """Attention is an irreducible chain with a unique positive stationary distribution. Changed: full, not causal."""
     A = attention(key)
     if numpy_rng(key, "sharp").integers(4) == 0:  # nearly a cyclic permutation, which is periodic
         A = softmax_of_logarithms(1 + (2**40 - 1) * matrix(np.roll(np.eye(len(A), dtype=int), 1, axis=1)))
     return _chain_trial(A, (is_attention(A),), Full())
-
-
-@full_chain_is_irreducible.with_control
-def full_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Causal attention."""
-    return _chain_trial(attention(key, causal=True), (is_attention(attention(key)),), Causal())
 
 
 @claim(
@@ -239,14 +230,14 @@ def full_chain_is_irreducible(key: Key, integrator: AbstractIntegrator) -> Trial
     note="for the chain p -> p A of distributions over tokens: all mass converges to the first token, and all values "
     "converge to that of the first token",
 )
-def causal_chain_has_one_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_chain_has_one_stationary_distribution(key: Key) -> Trial:
     """Causal attention has a unique stationary distribution. Read: only that; it is the unit mass on token 1."""
     A = attention(key, causal=True)
     return _chain_trial(A, (is_attention(A, Causal()),), Causal(), positive=False)
 
 
 @causal_chain_has_one_stationary_distribution.with_control
-def causal_chain_has_one_stationary_distribution(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_chain_has_one_stationary_distribution(key: Key) -> Trial:
     """A second token that attends only to itself."""
     A = attention(key, causal=True)
     isolated = A.copy()

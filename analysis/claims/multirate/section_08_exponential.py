@@ -20,7 +20,6 @@ from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.generators import attention_generator
@@ -70,7 +69,7 @@ def positive_determinant(A: Exact) -> Measurement:
     "of an exponential is e^{tau tr Q} > 0; hence A is not the propagator of a time-dependent generator either; no "
     "control: the corrected claims measure the same determinant, and more",
 )
-def attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
+def attention_is_an_exponential(key: Key) -> Trial:
     """Every attention matrix A is e^{Q tau} for a generator Q and a time tau. Measured: a necessary condition."""
     other = int(numpy_rng(key, "other").integers(2, 20))
     raw = matrix([[1, other], [other, 1]])
@@ -93,7 +92,7 @@ def attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Tri
     "negative transition probability from the third to the first; no control: time-dependent generators are the "
     "correction, and a matrix that passes is in the tests",
 )
-def causal_attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_attention_is_an_exponential(key: Key) -> Trial:
     """Every causal attention matrix A is e^{Q tau}. Measured: a necessary condition, the half step e^{Q tau / 2}."""
     rng = numpy_rng(key, "roots")
     m, q = (int(k) for k in rng.choice(np.arange(2, 8), 2, replace=False))
@@ -130,7 +129,7 @@ def _root(square: int) -> int:
     evidence="certified",
     num_trials=16,
 )
-def shared_attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
+def shared_attention_is_an_exponential(key: Key) -> Trial:
     """A = e^{Q tau} with Q = A - I. Added: all tokens place the same weight on any third token, and each places more on
     itself: A = lambda I + (1 - lambda) 1 pi^T with 0 < lambda < 1. For two tokens this holds whenever det A > 0.
     """
@@ -139,7 +138,7 @@ def shared_attention_is_an_exponential(key: Key, integrator: AbstractIntegrator)
 
 
 @shared_attention_is_an_exponential.with_control
-def shared_attention_is_an_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
+def shared_attention_is_an_exponential(key: Key) -> Trial:
     """Tokens that place less weight on themselves: lambda is negative."""
     n, share = _random_share(key)
     return _shared_trial(matrix([1] * n) / n, -share / n, Fraction(0))
@@ -209,7 +208,7 @@ def _ordered_trial(A: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:
     evidence="certified",
     num_trials=16,
 )
-def causal_attention_is_an_ordered_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_attention_is_an_ordered_exponential(key: Key) -> Trial:
     """Every causal attention matrix A is the propagator of a generator over a time interval: A = e^{Q_2} ... e^{Q_n},
     where Q_i moves only token i. Added: causal. Changed: the generator is time-dependent, piecewise constant.
     """
@@ -218,7 +217,7 @@ def causal_attention_is_an_ordered_exponential(key: Key, integrator: AbstractInt
 
 
 @causal_attention_is_an_ordered_exponential.with_control
-def causal_attention_is_an_ordered_exponential(key: Key, integrator: AbstractIntegrator) -> Trial:
+def causal_attention_is_an_ordered_exponential(key: Key) -> Trial:
     """A mask that also hides the last token from itself."""
     A = attention(key, causal=True)
     masked = A.copy()

@@ -25,7 +25,6 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.pooling import causal_pool
 from dynsim.papers import MULTIRATE
@@ -123,13 +122,15 @@ def _partition_trial(given: Chain, labels: np.ndarray, *, rows: bool = False) ->
 @claim(
     "multirate/claim-lumpability",
     MULTIRATE.at("Section 8"),
+    # The rates into a state in place of those out of it.
+    control=lambda key: _partition_trial(*lumpable(key), rows=True),
     evidence="certified",
     num_trials=32,
     note="for every initial distribution; on chains that are lumpable, nearly so and not. The defects and the lumped "
     "generator of the toolkit are compared with their definitions, and with e^{Qt} on blocks. For a particular initial "
     "distribution a weaker condition suffices, see `one-start`",
 )
-def lumpability_requires_the_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def lumpability_requires_the_condition(key: Key) -> Trial:
     """The blocks of a partition are a Markov chain for every initial distribution if and only if any two states of a
     block have the same total rate into each other block (Kemeny and Snell).
     """
@@ -150,12 +151,6 @@ def _nearly(given: Chain) -> Chain:
     Q = given.generator.copy()
     Q[-1, 0], Q[0, 0] = Q[-1, 0] + WEAK, Q[0, 0] - WEAK
     return Chain(Q, "nearly lumpable")
-
-
-@lumpability_requires_the_condition.with_control
-def lumpability_requires_the_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The rates into a state in place of those out of it."""
-    return _partition_trial(*lumpable(key), rows=True)
 
 
 def _one_start_trial(key: Key) -> Trial:
@@ -197,21 +192,20 @@ def _uniform(M: Exact, labels: np.ndarray, p: Exact) -> bool:
     return all(len(set(q[labels == block])) == 1 for q in ends for block in (0, 1))
 
 
-@claim(
+lumpability_from_one_start_requires_the_condition = claim(
     "multirate/claim-lumpability/one-start",
     MULTIRATE.at("Section 8"),
+    statement="""If the blocks are a Markov chain, the condition of Kemeny and Snell holds.
+
+    Read: if they are a Markov chain for some initial distribution.
+    """,
+    trial=_one_start_trial,
     variant="reading",
     evidence="certified",
     num_trials=8,
     note="weak lumpability: the distribution within blocks stays uniform, although states of a block have different "
     "exit rates; no control: lumpability for every initial distribution is the printed claim",
 )
-def lumpability_from_one_start_requires_the_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If the blocks are a Markov chain, the condition of Kemeny and Snell holds.
-
-    Read: if they are a Markov chain for some initial distribution.
-    """
-    return _one_start_trial(key)
 
 
 def _pooling_trial(key: Key, share: Fraction) -> Trial:
@@ -255,24 +249,19 @@ def _pooling_trial(key: Key, share: Fraction) -> Trial:
     )
 
 
-@claim(
+block_means_are_approximate = claim(
     "multirate/claim-lumpability/pooling",
     MULTIRATE.at("Section 8"),
+    statement="""
+    Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow the lumped
+    layer with an error of at most half of the defect of the partition over the block size, times the spread within
+    blocks, the sum of the distances from block means. The constant is sharp.
+    """,
+    trial=lambda key: _pooling_trial(key, Fraction(1, 2)),
+    control=lambda key: _pooling_trial(key, Fraction(99, 200)),  # A constant that is smaller by one percent.
     evidence="certified",
     num_trials=16,
     note="never exact for a causal layer: of the two tokens of the first block the first receives more weight. "
     "`Approximate` is read as an error bound by the defect, which is measured, and attained; block means of values "
     "belong to exact lumpability (rates into two states of a block), not to the condition of Kemeny and Snell",
 )
-def block_means_are_approximate(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow the lumped
-    layer with an error of at most half of the defect of the partition over the block size, times the spread within
-    blocks, the sum of the distances from block means. The constant is sharp.
-    """
-    return _pooling_trial(key, Fraction(1, 2))
-
-
-@block_means_are_approximate.with_control
-def block_means_are_approximate(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A constant that is smaller by one percent."""
-    return _pooling_trial(key, Fraction(99, 200))

@@ -22,7 +22,6 @@ from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.checks import check_generator, check_transition
 from dynsim.systems.master_equation.flow import MasterEquationMap, step_bound
@@ -56,11 +55,7 @@ def _summary_trial(key: Key, A: Exact, Q: Exact, *, mass: bool) -> Trial:
             holds("the generator is A^T - I", bool(np.all(chain.generator == Q)) and accepts(check_generator, Q)),
             *_joint_measurements(A, law, distribution(key, n)),
         ),
-        witness={
-            "A": A,
-            "p_st": law,
-            **({"another equilibrium": law + directions[0]} if len(directions) else {}),
-        },
+        witness={"A": A, "p_st": law, **({"another equilibrium": law + directions[0]} if len(directions) else {})},
         parameters={"n": n},
     )
 
@@ -107,7 +102,7 @@ def _joint_measurements(A: Exact, law: Exact, p: Exact) -> tuple[Measurement, ..
     "the token flow; the weaker analogies are claim-attention-entropy and claim-lumpability; no control: the corrected "
     "claim is measured by the same function",
 )
-def both_correspondences_hold(key: Key, integrator: AbstractIntegrator) -> Trial:
+def both_correspondences_hold(key: Key) -> Trial:
     """(1) Under the generator structure the QSS manifold of x' = Q x is the stationary distribution, and (2) attention
     is one discrete-time Markov transition, not the generator itself.
     """
@@ -125,7 +120,7 @@ def both_correspondences_hold(key: Key, integrator: AbstractIntegrator) -> Trial
     "(2): the equilibrium of the generator of attention is the law to which steps of attention converge. Full mask: "
     "with a causal one Q is not irreducible",
 )
-def both_correspondences_hold_for_irreducible_generators(key: Key, integrator: AbstractIntegrator) -> Trial:
+def both_correspondences_hold_for_irreducible_generators(key: Key) -> Trial:
     """(1) Under the generator structure the QSS manifold of x' = Q x is the stationary distribution, and (2) attention
     is one discrete-time Markov transition, not the generator itself. Added: mass one, and Q is irreducible.
 
@@ -136,7 +131,7 @@ def both_correspondences_hold_for_irreducible_generators(key: Key, integrator: A
 
 
 @both_correspondences_hold_for_irreducible_generators.with_control
-def both_correspondences_hold_for_irreducible_generators(key: Key, integrator: AbstractIntegrator) -> Trial:
+def both_correspondences_hold_for_irreducible_generators(key: Key) -> Trial:
     """A - I in place of its transpose, for weights whose columns do not all have the same sum."""
     A = _uneven(key)
     return _summary_trial(key, A, A - identity(len(A)), mass=True)

@@ -15,7 +15,6 @@ from analysis.experiments.multirate.training_study import SECTION_9, trained_net
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.io.data import data_file
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.byte_text import read_bytes, windows
@@ -99,42 +98,32 @@ def _neutral_trial(bound: bool, *, trained_frozen: bool = True) -> Trial:
     )
 
 
-@claim(
+coupling_is_neutral = claim(
     "multirate/experiment-9-gate",
     MULTIRATE.at("Section 9, Table 2"),
+    statement="After 650 steps the coupled and the frozen network agree within run-to-run noise; "
+    "the gate is nearly closed.",
+    trial=lambda key: _neutral_trial(True),
+    control=lambda key: _neutral_trial(True, trained_frozen=False),  # The frozen network before its training.
     num_trials=1,
     decided_by=COMMAND,
     note="read: the mean difference over paired seeds is at most the standard deviation over seeds, and |alpha| is at "
     f"most {CLOSED}; {NOTE}. Pairs share initial weights and batches: see `paired`, and `effect` for that of the gate",
 )
-def coupling_is_neutral(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """After 650 steps the coupled and the frozen network agree within run-to-run noise; the gate is nearly closed."""
-    return _neutral_trial(True)
 
 
-@coupling_is_neutral.with_control
-def coupling_is_neutral(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The frozen network before its training."""
-    return _neutral_trial(True, trained_frozen=False)
-
-
-@claim(
+paired_losses_do_not_differ = claim(
     "multirate/experiment-9-gate/paired",
     MULTIRATE.at("Section 9, Table 2"),
+    statement="Read: for paired seeds. The confidence interval of the mean difference of held-out losses contains "
+    "zero.",
+    trial=lambda key: _neutral_trial(False),
+    control=lambda key: _neutral_trial(False, trained_frozen=False),  # The frozen network before its training.
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
     note=f"with the 95% interval of Student's t; {NOTE}, for which the interval is wide",
 )
-def paired_losses_do_not_differ(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: for paired seeds. The confidence interval of the mean difference of held-out losses contains zero."""
-    return _neutral_trial(False)
-
-
-@paired_losses_do_not_differ.with_control
-def paired_losses_do_not_differ(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The frozen network before its training."""
-    return _neutral_trial(False, trained_frozen=False)
 
 
 def _effect_trial(gate: float) -> Trial:
@@ -152,24 +141,19 @@ def _effect_trial(gate: float) -> Trial:
     )
 
 
-@claim(
+closing_the_trained_gate_changes_little = claim(
     "multirate/experiment-9-gate/effect",
     MULTIRATE.at("Section 9, Section 10"),
+    statement="Read: setting alpha to zero after training changes the loss by at most the standard deviation over "
+    "seeds.",
+    trial=lambda key: _effect_trial(np.nan),
+    control=lambda key: _effect_trial(10.0),  # The gate set to 10.
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
     note=f"for the first seed, on {WINDOWS} windows of held-out text; |alpha| alone says little, since the injected "
     f"term is normalised and the tokens are not; {NOTE}",
 )
-def closing_the_trained_gate_changes_little(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: setting alpha to zero after training changes the loss by at most the standard deviation over seeds."""
-    return _effect_trial(np.nan)
-
-
-@closing_the_trained_gate_changes_little.with_control
-def closing_the_trained_gate_changes_little(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The gate set to 10."""
-    return _effect_trial(10.0)
 
 
 @claim(
@@ -181,7 +165,7 @@ def closing_the_trained_gate_changes_little(key: Key, integrator: AbstractIntegr
     f"fallen by {LEARNED} nats per byte at least; far pairs refute it for any weights; no control: there is no "
     "hypothesis to drop",
 )
-def trained_post_is_a_contraction(key: Key, integrator: AbstractIntegrator) -> Trial:
+def trained_post_is_a_contraction(key: Key) -> Trial:
     """Read: Post as trained in Section 9 is a contraction at the states on which it acts."""
     record = best_record(SECTION_9)
     model = trained_network(record.arrays, record.config, "coupled")

@@ -15,7 +15,6 @@ from analysis.claims.rational_instances import Exact, rational_matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.papers import MULTIRATE
 
@@ -136,27 +135,23 @@ def _largest(x: object) -> float:
     return float(np.max(np.abs(np.asarray(x, float))))
 
 
-@claim(
+anderson_of_depth_one_is_the_secant = claim(
     "multirate/claim-anderson",
     MULTIRATE.at("Section 11.3"),
+    statement="""
+    For scalar maps G, Anderson's step of depth one from x_0 and G(x_0) is that of the secant method for G(x) = x.
+
+    If G is affine, the step gives the fixed point.
+    """,
+    trial=lambda key: _secant_trial(key, Fraction(1)),
+    # A coefficient that is too small by one thousandth of it.
+    control=lambda key: _secant_trial(key, Fraction(999, 1000)),
     evidence="certified",
     num_trials=12,
     note="the printed formula is missing; read as Anderson's step of depth one. For scalars it is the secant method; "
     "for vectors the secant is not unique, and the coefficient is that of `least-squares`. Secant steps are exact, and "
     "the network's method is compared with them up to rounding",
 )
-def anderson_of_depth_one_is_the_secant(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For scalar maps G, Anderson's step of depth one from x_0 and G(x_0) is that of the secant method for G(x) = x.
-
-    If G is affine, the step gives the fixed point.
-    """
-    return _secant_trial(key, Fraction(1))
-
-
-@anderson_of_depth_one_is_the_secant.with_control
-def anderson_of_depth_one_is_the_secant(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A coefficient that is too small by one thousandth of it."""
-    return _secant_trial(key, Fraction(999, 1000))
 
 
 @eqx.filter_jit
@@ -220,23 +215,19 @@ def _error(found: Iterates) -> float:
     return ROUNDING * size**4 / min(1.0, float(_inner(found.change, found.change))) ** 2
 
 
-@claim(
+anderson_leaves_the_least_residual = claim(
     "multirate/claim-anderson/least-squares",
     MULTIRATE.at("Section 11.3"),
+    statement="""
+    Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2, which minimises |r_1 - theta (r_1 - r_0)|: the mixed
+    residual is orthogonal to r_1 - r_0.
+    """,
+    trial=lambda key: _square_trial(key, Fraction(1)),
+    # A coefficient that is too small by one thousandth of it.
+    control=lambda key: _square_trial(key, Fraction(999, 1000)),
     variant="reading",
     evidence="certified",
     num_trials=8,
     note="inner products over the coordinates of each token, and over all entries of the sequence; one step gives the "
     "fixed point of an affine scalar map, but not of an affine map of the plane",
 )
-def anderson_leaves_the_least_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2, which minimises |r_1 - theta (r_1 - r_0)|: the mixed
-    residual is orthogonal to r_1 - r_0.
-    """
-    return _square_trial(key, Fraction(1))
-
-
-@anderson_leaves_the_least_residual.with_control
-def anderson_leaves_the_least_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A coefficient that is too small by one thousandth of it."""
-    return _square_trial(key, Fraction(999, 1000))

@@ -15,7 +15,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal
 from dynsim._core.orientation import oriented
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.layers import GroupedLayer
 from dynsim.networks.multirate.network import Round
@@ -65,7 +64,7 @@ def contraction_trial(post: numpy_forward_pass.Field, x: np.ndarray, **witness: 
     "weights and any norm: RMSNorm bounds Post(x) - x, so that distances of far pairs are preserved to leading order. "
     "No correction keeps the conclusion; x / 2 passes the same measurement; no control: there is no hypothesis to drop",
 )
-def post_is_a_contraction_under_rms_norm(key: Key, integrator: AbstractIntegrator) -> Trial:
+def post_is_a_contraction_under_rms_norm(key: Key) -> Trial:
     """Post, layers with RMSNorm before attention and MLP, is a contraction.
 
     Read: with a Lipschitz constant of at most 0.999.

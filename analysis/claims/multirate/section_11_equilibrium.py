@@ -1,6 +1,7 @@
 """Claims of Sections 11.1 and 11.2 on fixed points: residuals and fixed-point iteration."""
 
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -23,7 +24,6 @@ from analysis.claims.rational_instances import Exact, identity, matrix, rational
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, FixedPointIteration
 from dynsim.networks.multirate.network import MultirateNetwork, Round
@@ -101,7 +101,7 @@ def _largest(x: object) -> float:
     "that of the token itself, since phi is nearly constant on a ray; without a fixed point there is no distance at "
     "all; no control: the corrected claim is the positive case",
 )
-def residual_measures_the_distance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def residual_measures_the_distance(key: Key) -> Trial:
     """The residual of a pass measures the distance to equilibrium."""
     scale = Fraction(int(numpy_rng(key).integers(1, 9)), 4)
     return _order_trial(one_parameter_round(2 * float(scale), 9 * float(scale) ** 2), scale)
@@ -170,26 +170,21 @@ def _bounds_trial(key: Key, share: float) -> Trial:
     return _sandwich_trial(near, far, share, _mean_residual(key))
 
 
-@claim(
+residual_bounds_the_distance = claim(
     "multirate/claim-residual-distance/corrected",
     MULTIRATE.at("Section 11.1"),
+    statement="""
+    If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + L) and
+    |Post(x) - x| / (1 - L).
+    """,
+    trial=partial(_bounds_trial, share=1.0),
+    control=partial(_bounds_trial, share=0.9),  # Nine tenths of the Lipschitz constant.
     variant="corrected",
     num_trials=8,
     note="added: Post has a Lipschitz constant L < 1, and the factors 1 / (1 + L) and 1 / (1 - L); near L = 1 the "
     "upper bound is not useful. Measured on layers of the network that are contractions, by the residual that the "
     "network computes",
 )
-def residual_bounds_the_distance(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + L) and
-    |Post(x) - x| / (1 - L).
-    """
-    return _bounds_trial(key, 1.0)
-
-
-@residual_bounds_the_distance.with_control
-def residual_bounds_the_distance(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Nine tenths of the Lipschitz constant."""
-    return _bounds_trial(key, 0.9)
 
 
 def _lipschitz(key: Key) -> Fraction:
@@ -245,7 +240,7 @@ def _passes_trial(G: AbsoluteValueMap, told: Fraction, x: Exact) -> Trial:
     note="Banach's fixed-point theorem: L^M tends to 0 for any L < 1. The network's iteration, on maps with rational "
     "coefficients; for its layers see `network`, for the hypothesis claim-rmsnorm-contraction",
 )
-def passes_of_a_contraction_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_of_a_contraction_converge(key: Key) -> Trial:
     """If Post, for a fixed context, is a contraction, x_M = Post(x_{M-1}) converges to its fixed point.
 
     The distance after M passes is at most L^M times the initial one, L being the Lipschitz constant.
@@ -256,7 +251,7 @@ def passes_of_a_contraction_converge(key: Key, integrator: AbstractIntegrator) -
 
 
 @passes_of_a_contraction_converge.with_control
-def passes_of_a_contraction_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_of_a_contraction_converge(key: Key) -> Trial:
     """The Lipschitz constant less one thousandth."""
     G = AbsoluteValueMap(identity(3) * Fraction(2, 3), matrix([0, 0, 0]))
     return _passes_trial(G, G.lipschitz - Fraction(1, 1000), identity(3)[0])
@@ -299,20 +294,16 @@ def _limit_trial(given: ContractingRound, *, moving: bool = False) -> Trial:
 @claim(
     "multirate/claim-truncated-iteration/network",
     MULTIRATE.at("Section 11.2"),
+    # The injection computed anew in each pass.
+    control=lambda key: _limit_trial(contracting_round(key, "three tokens", distance=0.5), moving=True),
     variant="special case",
     num_trials=6,
     note="layers that are linear in the normalised token, whose fixed point and Lipschitz constant have closed forms",
 )
-def passes_of_contracting_layers_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
+def passes_of_contracting_layers_converge(key: Key) -> Trial:
     """Added: Post consists of layers x -> x - a RMSNorm(x) + b with 0 < a < 1, which are contractions in every ball.
 
     With the injection of the first pass the passes of a round converge to the fixed point, at least as fast as L^M.
     """
     kind = KINDS[int(numpy_rng(key, "kind").integers(2))]
     return _limit_trial(contracting_round(key, kind, distance=0.5))
-
-
-@passes_of_contracting_layers_converge.with_control
-def passes_of_contracting_layers_converge(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The injection computed anew in each pass."""
-    return _limit_trial(contracting_round(key, "three tokens", distance=0.5), moving=True)

@@ -27,7 +27,6 @@ from analysis.claims.multirate.instances.networks import (
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key, Scalar
-from dynsim.integrators import AbstractIntegrator
 from dynsim.networks.multirate.network import MultirateNetwork, Round
 from dynsim.networks.multirate.training import byte_loss, loss_with_residual, text_loss
 from dynsim.papers import MULTIRATE
@@ -152,23 +151,19 @@ def _specification_trial(key: Key, others: Sequence[Case], shift: int) -> Trial:
     )
 
 
-@claim(
+network_is_the_specification = claim(
     "multirate/proposition-9",
     MULTIRATE.at("Proposition 9", "(10)-(18)"),
+    statement="For all symbols, (10) to (18) define logits of the next symbol at every token, "
+    "and the network computes them.",
+    trial=lambda key: _specification_trial(key, drawn_cases(key, 2), 1),
+    # The NumPy implementation with each token's own block in place of the previous one.
+    control=lambda key: _specification_trial(key, drawn_cases(key, 2), 0),
     num_trials=12,
     note="a definition: it is measured that the network agrees with an independent implementation of (10) to (18) in "
     "NumPy, with readings where the text is incomplete; gates in (0, 1), one to three rounds, also with the methods of "
     "Sections 11.2, 11.3 and 11.5",
 )
-def network_is_the_specification(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For all symbols, (10) to (18) define logits of the next symbol at every token, and the network computes them."""
-    return _specification_trial(key, drawn_cases(key, 2), 1)
-
-
-@network_is_the_specification.with_control
-def network_is_the_specification(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The NumPy implementation with each token's own block in place of the previous one."""
-    return _specification_trial(key, drawn_cases(key, 2), 0)
 
 
 def _sum_trial(given: Run, expected: Sequence[np.ndarray]) -> Trial:
@@ -205,7 +200,7 @@ def _sum_trial(given: Run, expected: Sequence[np.ndarray]) -> Trial:
     "in alpha. That any map is the Euler step of its own displacement is trivial; no control: the corrected claim is "
     "the positive case",
 )
-def round_is_one_euler_step(key: Key, integrator: AbstractIntegrator) -> Trial:
+def round_is_one_euler_step(key: Key) -> Trial:
     """The full fast update is one forward-Euler step, x + F(x) + alpha proj(c), of two additive terms.
 
     F is the vector field of the layers, and the gated injection is the only term in which the slow context enters.
@@ -247,7 +242,7 @@ def _written_missing(r: Round, at: RoundStates) -> np.ndarray:
     num_trials=8,
     note="changed: one Euler step becomes a sequence of Euler steps, the injection first: a splitting of the field",
 )
-def round_is_a_splitting(key: Key, integrator: AbstractIntegrator) -> Trial:
+def round_is_a_splitting(key: Key) -> Trial:
     """The fast update is a forward-Euler step of length alpha of x' = proj(RMSNorm(c)), with c fixed, and then one of
     length one for each sublayer, of x' = Attention(RMSNorm(x)) or of x' = MLP(RMSNorm(x)).
     """
@@ -260,7 +255,7 @@ def round_is_a_splitting(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @round_is_a_splitting.with_control
-def round_is_a_splitting(key: Key, integrator: AbstractIntegrator) -> Trial:
+def round_is_a_splitting(key: Key) -> Trial:
     """The injection between the sublayers of Post in place of before them."""
 
     def written(r: Round, x: np.ndarray) -> np.ndarray:

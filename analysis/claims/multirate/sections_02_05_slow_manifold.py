@@ -20,7 +20,6 @@ from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import MULTIRATE
 
@@ -42,7 +41,7 @@ def _flow_errors(key: Key, given: PolynomialSystem) -> tuple[Measurement, ...]:
     "type and repelling ones persist too. Contraction is needed for attraction, not for existence; "
     "no control: the corrected claim is the positive case",
 )
-def persistence_needs_contraction(key: Key, integrator: AbstractIntegrator) -> Trial:
+def persistence_needs_contraction(key: Key) -> Trial:
     """For the manifold {f = 0} to persist for small epsilon, the fast dynamics must be contractive transverse to it.
 
     Where it is not, there is no invariant graph within O(epsilon) of the manifold. Read: "the slow manifold", which the
@@ -83,7 +82,7 @@ def _persistence_trial(key: Key, A: Exact, hypothesis: Measurement, given: Polyn
     "a polynomial, or of a Fourier series at ratios of time scales at which a centre would be resonant, with the bound "
     "of a geometric series",
 )
-def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) -> Trial:
+def persistence_needs_hyperbolicity(key: Key) -> Trial:
     """If no eigenvalue of D_x f has real part zero, or tends to such along it, the critical manifold persists.
 
     For small epsilon there is an invariant graph, the slow manifold, within C epsilon of it.
@@ -94,7 +93,7 @@ def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) ->
 
 
 @persistence_needs_hyperbolicity.with_control
-def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) -> Trial:
+def persistence_needs_hyperbolicity(key: Key) -> Trial:
     """D_x f invertible with imaginary eigenvalues: a centre, over the circle."""
     A = centre(key)
     return _persistence_trial(
@@ -111,7 +110,7 @@ def persistence_needs_hyperbolicity(key: Key, integrator: AbstractIntegrator) ->
     "contraction, which norm constraints do not give (remark-25-norm-constraints). No correction keeps the conclusion; "
     "the same measurement passes where the fast dynamics expands; no control: there is no hypothesis to drop",
 )
-def norm_constraints_are_necessary(key: Key, integrator: AbstractIntegrator) -> Trial:
+def norm_constraints_are_necessary(key: Key) -> Trial:
     """Without a norm constraint on the fast state the reduction is not well-posed.
 
     Read: one of the following fails: a unique quasi-steady state for each y, its attraction, or the existence of a slow

@@ -6,6 +6,7 @@ Entries are multiples of `MULTIPLE`, so that means of up to twelve of them are i
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -16,7 +17,6 @@ from jaxtyping import Array
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
 from dynsim.papers import MULTIRATE
@@ -128,7 +128,7 @@ def _changed_last(x: np.ndarray) -> np.ndarray:
     note="with the remark below Definition 6: a partial last block is averaged over its own tokens. A block mean "
     "depends on all tokens of the block: causality of the network is due to the upsampling",
 )
-def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -> Trial:
+def blocks_are_pooled_to_their_means(key: Key) -> Trial:
     """For n tokens and every P >= 1 the pooled sequence has ceil(n / P) tokens, the means of the blocks of P.
 
     None depends on tokens of later blocks.
@@ -137,7 +137,7 @@ def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -
 
 
 @blocks_are_pooled_to_their_means.with_control
-def blocks_are_pooled_to_their_means(key: Key, integrator: AbstractIntegrator) -> Trial:
+def blocks_are_pooled_to_their_means(key: Key) -> Trial:
     """The partial last block divided by P, as if padded with zeros."""
     given = blocks(key, partial=True)
     padded = np.concatenate([given.x, np.zeros((-len(given.x) % given.block, WIDTH), int)])
@@ -174,26 +174,20 @@ def _filter_trial(key: Key, narrower: int) -> Trial:
     )
 
 
-@claim(
+block_means_are_a_low_pass_filter = claim(
     "multirate/definition-3/low-pass",
     MULTIRATE.at("Section 3.2, below Definition 3"),
+    statement="""Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency 0,
+    half-power point between 0.4 / P and 0.5 / P.
+    """,
+    trial=partial(_filter_trial, narrower=0),
+    control=partial(_filter_trial, narrower=1),  # Means of P - 1 tokens.
     variant="reading",
     evidence="analytic instance",
     num_trials=8,
     note="the printed number is missing; read as 1 / (2 P) cycles per token, the Nyquist frequency of the sequence of "
     "blocks. The half-power point is 0.443 / P for large P",
 )
-def block_means_are_a_low_pass_filter(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency 0,
-    half-power point between 0.4 / P and 0.5 / P.
-    """
-    return _filter_trial(key, 0)
-
-
-@block_means_are_a_low_pass_filter.with_control
-def block_means_are_a_low_pass_filter(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Means of P - 1 tokens."""
-    return _filter_trial(key, 1)
 
 
 def _upsample_trial(*contexts: tuple[Blocks, np.ndarray]) -> Trial:
@@ -220,22 +214,17 @@ def _upsample_trial(*contexts: tuple[Blocks, np.ndarray]) -> Trial:
     )
 
 
-@claim(
+tokens_get_the_block_before_theirs = claim(
     "multirate/definition-6",
     MULTIRATE.at("Definition 6", "(7)"),
+    statement="Token i gets the slow state of block floor(i / P) - 1, entirely in its past, "
+    "or zero in the first block.",
+    trial=lambda key: _context_trial(key, _upsample_previous),
+    control=lambda key: _context_trial(key, _upsample_own),  # Each token gets its own block.
     evidence="certified",
     num_trials=16,
     note="the last block is never read; a sequence of at most P tokens has zero context",
 )
-def tokens_get_the_block_before_theirs(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Token i gets the slow state of block floor(i / P) - 1, entirely in its past, or zero in the first block."""
-    return _context_trial(key, _upsample_previous)
-
-
-@tokens_get_the_block_before_theirs.with_control
-def tokens_get_the_block_before_theirs(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Each token gets its own block."""
-    return _context_trial(key, _upsample_own)
 
 
 def _context_trial(key: Key, upsample: Upsample) -> Trial:
@@ -274,23 +263,19 @@ def _shift_trial(given: Blocks, upsample: Upsample) -> Trial:
     )
 
 
-@claim(
+own_block_would_leak = claim(
     "multirate/definition-6-shift",
     MULTIRATE.at("Definition 6, Section 4.1"),
+    statement="If token i read block floor(i / P), the last token of a block would affect all P - 1 earlier tokens of "
+    "it.",
+    trial=lambda key: _shift_trial(blocks(key, least=2), _upsample_own),
+    # Block floor(i / P) - 1 read by token i.
+    control=lambda key: _shift_trial(blocks(key, least=2), _upsample_previous),
     evidence="certified",
     num_trials=16,
     note="for P >= 2; with P = 1, and at the last token of a block, there is no leak; through slow layers with a "
     "causal mask the same positions are affected (`logits`)",
 )
-def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If token i read block floor(i / P), the last token of a block would affect all P - 1 earlier tokens of it."""
-    return _shift_trial(blocks(key, least=2), _upsample_own)
-
-
-@own_block_would_leak.with_control
-def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Block floor(i / P) - 1 read by token i."""
-    return _shift_trial(blocks(key, least=2), _upsample_previous)
 
 
 @claim(
@@ -303,7 +288,7 @@ def own_block_would_leak(key: Key, integrator: AbstractIntegrator) -> Trial:
     "mask the printed statement holds; with full slow attention it affects every context; no control: the printed "
     "claim, on the context, is the positive case",
 )
-def pooled_sequence_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
+def pooled_sequence_changes_once_per_block(key: Key) -> Trial:
     """Read: while tokens arrive one by one, the pooled sequence changes at most once every P tokens."""
     given = blocks(key, partial=True)
     y, earlier = _pool(given.x, given.block), _pool(given.x[:-1], given.block)

@@ -1,6 +1,7 @@
 """Claims of Sections 3.3 and 4.2 on the slow context in a network: which block a token reads, how often it changes."""
 
 import math
+from functools import partial
 
 import jax
 import numpy as np
@@ -20,7 +21,6 @@ from analysis.claims.multirate.instances.numpy_forward_pass import in_numpy, log
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import MULTIRATE
 
 
@@ -50,24 +50,19 @@ def _logits_trial(key: Key, leaking: bool) -> Trial:
     )
 
 
-@claim(
+own_block_would_leak_into_logits = claim(
     "multirate/definition-6-shift/logits",
     MULTIRATE.at("Definition 6, Section 4.1"),
+    statement="""
+    Read: in the whole network. If tokens read block floor(i / P), the last symbol of a block affects the logits of
+    all earlier symbols of the block.
+    """,
+    trial=partial(_logits_trial, leaking=True),
+    control=partial(_logits_trial, leaking=False),  # Block floor(i / P) - 1 read by token i.
     variant="reading",
     num_trials=8,
     note="random networks with open gates and causal slow masks, composed of the network's own parts",
 )
-def own_block_would_leak_into_logits(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: in the whole network. If tokens read block floor(i / P), the last symbol of a block affects the logits of
-    all earlier symbols of the block.
-    """
-    return _logits_trial(key, True)
-
-
-@own_block_would_leak_into_logits.with_control
-def own_block_would_leak_into_logits(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Block floor(i / P) - 1 read by token i."""
-    return _logits_trial(key, False)
 
 
 def _held_trial(rounds: list[RoundStates], expected: list[np.ndarray], slow: list[np.ndarray], case: Case) -> Trial:
@@ -82,19 +77,13 @@ def _held_trial(rounds: list[RoundStates], expected: list[np.ndarray], slow: lis
         for c, y in zip(slow, expected, strict=True)
     ]
     return Trial(
-        hypotheses=(
-            at_least("P", P, 2, tolerance=0.0),
-            at_least("number of tokens", n, P + 1, tolerance=0.0),
-        ),
+        hypotheses=(at_least("P", P, 2, tolerance=0.0), at_least("number of tokens", n, P + 1, tolerance=0.0)),
         conclusions=tuple(
             measured
             for k, at in enumerate(rounds)
             for measured in (
                 at_least(
-                    "least number of tokens between two changes",
-                    np.min(np.diff(changes[k]), initial=n),
-                    P,
-                    tolerance=0,
+                    "least number of tokens between two changes", np.min(np.diff(changes[k]), initial=n), P, tolerance=0
                 ),
                 holds(
                     "it changes at the beginning of every block from the second on, and only there",
@@ -130,23 +119,19 @@ def _means_before(x: np.ndarray, width: int) -> np.ndarray:
     return np.stack([np.mean(x[i - width : i], axis=0) if i >= width else 0 * x[0] for i in range(len(x))])
 
 
-@claim(
+slow_variable_changes_once_per_block = claim(
     "multirate/proposition-22",
     MULTIRATE.at("Proposition 22"),
+    statement="""
+    The slow variable changes at most once every P tokens, and slow attention has at most ceil(N / P) positions.
+
+    Read: the slow variable is the context c of each token.
+    """,
+    trial=partial(_slow_trial, case=GENERIC),
+    # The mean of the P tokens before each token in place of that of the previous block.
+    control=partial(_slow_trial, case=GENERIC, moving=True),
     num_trials=8,
     note="by construction: the context is copied to the P tokens of a block. It says how often the slow variable "
     "changes, not by how much: between blocks it may jump as far as the fast one. The claim also measures that it does "
     "change at every block, and its values. See `arrival` for a partial block",
 )
-def slow_variable_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The slow variable changes at most once every P tokens, and slow attention has at most ceil(N / P) positions.
-
-    Read: the slow variable is the context c of each token.
-    """
-    return _slow_trial(key, GENERIC)
-
-
-@slow_variable_changes_once_per_block.with_control
-def slow_variable_changes_once_per_block(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The mean of the P tokens before each token in place of that of the previous block."""
-    return _slow_trial(key, GENERIC, moving=True)

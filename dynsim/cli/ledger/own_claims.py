@@ -108,7 +108,8 @@ def _contents(own: OwnPaper) -> tuple[tuple[Statement, ...], tuple[Claim, ...]]:
         if claim.statement_id not in ids:
             must = "hold claims of the statements in `STATEMENTS` only"
             raise ArgumentError("file", must, f"{_place(claim)}has `{claim.id}`")
-    guarded = [replace(c, trial=_guarded(own, c.trial), control=_guarded(own, c.control)) for c in found.values()]
+    guard = lambda c: replace(c, trial=_guarded(c.trial), control=_guarded(c.control), module=own.module.__name__)
+    guarded = [guard(c) for c in found.values()]
     return stated, collect(guarded, stated)
 
 
@@ -120,15 +121,24 @@ def _check_names(own: OwnPaper) -> None:
     )  # of a package in an archive
     lines: dict[str, int] = {}
     for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef) and any(_is_claim(decorator) for decorator in node.decorator_list):
-            if node.name in lines:
-                but = f"{quoted(file, node.lineno)}takes the name of line {lines[node.name]}"
+        for name in _claims_named(node):
+            if name in lines:
+                but = f"{quoted(file, node.lineno)}takes the name of line {lines[name]}"
                 raise ArgumentError("file", "name each claim differently", but)
-            lines[node.name] = node.lineno
+            lines[name] = node.lineno
 
 
-def _is_claim(decorator: ast.expr) -> bool:
-    called = decorator.func if isinstance(decorator, ast.Call) else None
+def _claims_named(node: ast.stmt) -> list[str]:
+    """List the names that a statement gives to claims: a decorated function, or `name = claim(...)`."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name] if any(_is_claim(decorator) for decorator in node.decorator_list) else []
+    if isinstance(node, ast.Assign) and _is_claim(node.value):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return []
+
+
+def _is_claim(made: ast.expr) -> bool:
+    called = made.func if isinstance(made, ast.Call) else None
     return "claim" in (getattr(called, "id", ""), getattr(called, "attr", ""))
 
 
@@ -151,7 +161,7 @@ def _statements(own: OwnPaper, found: Sequence[Claim]) -> tuple[Statement, ...]:
     return tuple(known)
 
 
-def _guarded(own: OwnPaper, trial: TrialFn | None) -> TrialFn | None:
+def _guarded(trial: TrialFn | None) -> TrialFn | None:
     """Return a trial that raises one sentence with the user's line for an exception, or for what is no trial."""
     if trial is None:
         return None
@@ -171,7 +181,6 @@ def _guarded(own: OwnPaper, trial: TrialFn | None) -> TrialFn | None:
             raise NoTrialError("trial", A_TRIAL, f"{definition(trial)}{fault}")
         return found
 
-    guarded.__module__ = own.module.__name__  # whose sources the claim depends on
     return guarded
 
 

@@ -167,6 +167,12 @@ def with_late_leaders(key: Key, *names: str) -> dict[str, Case]:
     return {first: given, "late leaders": late_leaders(b), **hard}
 
 
+def trial_with_twins(key: Key, measures: Measures) -> Trial:
+    """Return a trial with a token of largest norm repeated; the hypotheses are measured without the twin."""
+    cases = with_late_leaders(key)
+    return certified_trial({name: given.with_twin for name, given in cases.items()}, measures, cases)
+
+
 def skewed(build: Callable[[Key], Case], key: Key) -> Case:
     """Return a case of this kind whose A is not a multiple of the identity."""
     given = build(key)

@@ -98,13 +98,7 @@ def _known_chains() -> tuple[Known, ...]:
             reversible=False,
             period=5,
         ),
-        Known(
-            RING,
-            "the iteration at the step bound, where it alternates",
-            _law(1, 1, 1, 1),
-            (-2, -2, -4),
-            period=2,
-        ),
+        Known(RING, "the iteration at the step bound, where it alternates", _law(1, 1, 1, 1), (-2, -2, -4), period=2),
         Known(
             from_rates(pairs, "two weakly coupled pairs"),
             "detection of convergence: nearly reducible, with a relaxation time of 10^9",
