@@ -102,7 +102,7 @@ def test_a_trial_of_other_arguments_is_refused(trial):
 
 
 def test_a_claim_by_a_call_needs_a_statement():
-    with pytest.raises(ValueError, match="must state its theorem in the docstring of its trial or as `statement`"):
+    with pytest.raises(ValueError, match="must state its theorem in its docstring, or be given as `statement`"):
         claim(ID, SOURCE, statement="", trial=without_integrator)
 
 
