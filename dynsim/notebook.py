@@ -6,6 +6,7 @@ The drawing package is above this one: it is looked up by name when a notebook a
 import importlib
 from typing import Any
 
+from dynsim._core.siblings import sibling
 from dynsim._core.types import TimesLike
 from dynsim.errors import argument_error
 
@@ -14,7 +15,7 @@ DRAWING, EXPLORING = "figures.notebook", "figures.explorer"
 
 def picture(result: Any) -> bytes | None:
     """Return a PNG of a result, or None for one that has no picture, which a notebook then shows as text."""
-    return importlib.import_module(DRAWING).png(result)
+    return sibling(DRAWING).png(result)
 
 
 class Pictured:
@@ -36,6 +37,7 @@ def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **range
 
     Raises:
         ValueError: for a name that is neither, and if ipywidgets is not installed.
+        ImportError: if a folder or a file of yours has the name of a package of dynsim.
     """
     try:
         importlib.import_module("ipywidgets")
@@ -43,4 +45,4 @@ def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **range
         raise argument_error(
             "system", "be explored with ipywidgets (`pip install dynsim[notebook]`)", "it is missing"
         ) from None
-    return importlib.import_module(EXPLORING).explorer(system, start, ts, ranges)
+    return sibling(EXPLORING).explorer(system, start, ts, ranges)
