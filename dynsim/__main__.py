@@ -71,7 +71,15 @@ def _run(words: list[str]) -> int:
 
         but = f"is `{command}`{nearest(command, COMMANDS)}"
         return _refuse(str(ArgumentError("command", f"be one of {', '.join(COMMANDS)}", but)))
+    return _answered(command, rest)
+
+
+def _answered(command: str, rest: list[str]) -> int:
+    """Run a command; what the user can mend is answered by one sentence."""
+    from dynsim._core.siblings import SIBLINGS, HiddenPackageError, check_not_hidden
+
     try:
+        check_not_hidden(*SIBLINGS)  # before a file of the user's is imported, and so executed, in place of ours
         return importlib.import_module(f"dynsim.cli.{MODULES.get(command, command)}").main(rest)
     except KeyboardInterrupt as stop:
         return _refuse(str(stop) or interrupts.message(), interrupts.INTERRUPTED)
@@ -80,6 +88,8 @@ def _run(words: list[str]) -> int:
         return int(stop.code or 0)
     except BrokenPipeError:
         raise
+    except HiddenPackageError as error:
+        return _refuse(str(error))
     except OSError as error:
         place = f" `{error.filename}`" if error.filename else ""
         return _refuse(f"A file{place} cannot be read or written: {error.strerror or error}.")

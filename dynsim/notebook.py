@@ -6,6 +6,7 @@ The drawing package imports this one, so it is looked up by name when a notebook
 import importlib
 from typing import Any
 
+from dynsim._core.siblings import sibling
 from dynsim._core.types import TimesLike
 from dynsim.errors import ArgumentError
 
@@ -14,7 +15,7 @@ DRAWING, EXPLORING = "figures.notebook", "figures.explorer"
 
 def picture(result: Any) -> bytes | None:
     """PNG of a result, or None for a result without a picture, which a notebook shows as text."""
-    return importlib.import_module(DRAWING).png(result)
+    return sibling(DRAWING).png(result)
 
 
 class Pictured:
@@ -36,6 +37,7 @@ def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **range
 
     Raises:
         ValueError: for a name that is neither a parameter nor a component, or if ipywidgets is not installed.
+        ImportError: if a folder or a file of yours has the name of a package of dynsim.
     """
     try:
         importlib.import_module("ipywidgets")
@@ -43,4 +45,4 @@ def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **range
         raise ArgumentError(
             "system", "be explored with ipywidgets (`pip install dynsim[notebook]`)", "it is missing"
         ) from None
-    return importlib.import_module(EXPLORING).explorer(system, start, ts, ranges)
+    return sibling(EXPLORING).explorer(system, start, ts, ranges)

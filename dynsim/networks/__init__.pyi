@@ -6,6 +6,8 @@ from .decoder.transformer import Transformer as Transformer
 from .decoder.transformer import TransformerMap as TransformerMap
 from .multirate.config import MultirateConfig as MultirateConfig
 from .multirate.config import layer_equivalent_cost as layer_equivalent_cost
+from .multirate.flops import layer_equivalents as layer_equivalents
+from .multirate.flops import matmul_flops as matmul_flops
 from .multirate.network import MultirateNetwork as MultirateNetwork
 from .multirate.network import draw_multirate as draw_multirate
 from .multirate.network import with_gates as with_gates
