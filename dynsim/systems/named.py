@@ -102,7 +102,7 @@ def parameters(system: Any) -> dict[str, jax.Array]:
     A parameter is called by its own name if this is unique, otherwise by its path, such as `rhs.rate`.
 
     Example:
-        >>> from dynsim.systems.catalogue.chaotic import Lorenz
+        >>> from dynsim.catalogue import Lorenz
         >>> sorted(parameters(Lorenz()))
         ['beta', 'rho', 'sigma']
     """
@@ -154,7 +154,7 @@ def changed(system: Any, values: Mapping[str, Any]) -> Any:
         ValueError: for a parameter that does not exist, or a value of the wrong shape.
 
     Example:
-        >>> from dynsim.systems.catalogue.chaotic import Lorenz
+        >>> from dynsim.catalogue import Lorenz
         >>> float(changed(Lorenz(), {"rho": 0.5}).rho)
         0.5
     """

@@ -37,7 +37,7 @@ class TokenFlow(AbstractFlow):
     Example:
         >>> import dynsim as ds
         >>> import numpy as np
-        >>> from dynsim.systems.tokens.flow import TokenFlow
+        >>> from dynsim.tokens import TokenFlow
         >>> flow = TokenFlow(np.eye(3)[None])
         >>> x = flow.space.sample(ds.random_key(0, "tokens"), (4, 3))
         >>> flow.weights(0.0, x).shape
