@@ -128,7 +128,7 @@ def test_float32_starts_stay_float32():
 
 def interrupted_after(monkeypatch, count):
     """Raise Ctrl-C in the part number `count`."""
-    for name in ("_together", "_alone"):
+    for name in ("solve_together", "solve_alone"):
         solve, calls = getattr(module, name), []
 
         def stopping(work, part, width, solve=solve, calls=calls):
@@ -154,7 +154,7 @@ def test_parts_run_at_once_as_soon_as_their_program_is_compiled(monkeypatch):
         order.append(int(part[0]))
         return Begun(), work.start(0), stats
 
-    monkeypatch.setattr(module, "_together", started)
+    monkeypatch.setattr(module, "solve_together", started)
     monkeypatch.setattr(module, "cores", lambda: 2)
     work = Work((FLOW,), Diffrax(), STARTS[:4], jnp.asarray(TS), seen)
     stats = simulate(FLOW, STARTS[0], TS).stats
@@ -190,7 +190,7 @@ def test_a_folder_begun_in_a_terminal_is_resumed_without_one(tmp_path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr("jax._src.pretty_printer.CAN_USE_COLOR", True)
         begun = call()
-    monkeypatch.setattr(module, "_together", lambda *a: pytest.fail("computed again"))
+    monkeypatch.setattr(module, "solve_together", lambda *a: pytest.fail("computed again"))
     assert bits(call()) == bits(begun)
 
 
@@ -226,7 +226,7 @@ def test_a_folder_of_another_run_is_refused(other, tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_be_written_is_refused_before_computing(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(module, "_together", lambda *a: pytest.fail("computed before looking at the folder"))
+    monkeypatch.setattr(module, "solve_together", lambda *a: pytest.fail("computed before looking at the folder"))
     with pytest.raises(
         ValueError, match=r"Argument `folder` must be a folder that can be written, but is .*\(Not a directory\)"
     ):
@@ -264,14 +264,14 @@ DIGEST = """
 import jax.numpy as jnp
 import numpy as np
 from dynsim import Diffrax, InSpan, TokenFlow
-from dynsim.simulation.ensemble import _checked, _digest, _parts
+from dynsim.simulation.ensemble import _checked, _parts, work_digest
 
 
 def digest():
     flow = TokenFlow(np.eye(3), 1.0)
     starts = jnp.asarray(np.stack([np.eye(3)] * 70))
     work = _checked((flow,), InSpan(Diffrax()), starts, [0, 1], lambda t, x: jnp.sum(x))
-    return _digest(work, _parts(work, None, None))
+    return work_digest(work, _parts(work, None, None))
 """
 
 

@@ -75,7 +75,7 @@ def test_both_solutions_are_resumed_from_their_folders(run, tmp_path, monkeypatc
     def nothing(*args):
         raise AssertionError("nothing is left to solve")
 
-    monkeypatch.setattr(importlib.import_module("dynsim.simulation.ensemble"), "_together", nothing)
+    monkeypatch.setattr(importlib.import_module("dynsim.simulation.ensemble"), "solve_together", nothing)
     again = ensemble(FLOW, STARTS, TS, tenfold, **options)
     assert np.array_equal(again.stats.error.values, run.stats.error.values, equal_nan=True)
 

@@ -25,6 +25,7 @@ SAME = 1e-6  # in units of the map: the distance below which fixed points are on
 def main(words: Sequence[str]) -> int:
     """Follow the branches, print them with their bifurcations, and write the diagram and the figure if asked for."""
     o = parse_system(Continue, words, "continue")
+    varied = o.varied  # refused before anything is computed
     check_numbers(o)
     if o.resume is not None and not o.resume.is_file():
         raise ArgumentError("resume", "be a file", f"`{o.resume}` is not one")
@@ -44,7 +45,7 @@ def main(words: Sequence[str]) -> int:
         say(f"  periodic orbits: {one}")
     if o.resume is not None and (o.cycles or diagram.orbits):
         say("periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points")
-    say_ends(o.varied.name, diagram)
+    say_ends(varied.name, diagram)
     if o.second:
         diagram = with_plane(o, made.system, (where, second), diagram)
     if o.out is not None:
