@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, say
-from dynsim.cli.parsing.ranges import parameter_range
+from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
-from dynsim.errors import IntegrationError, Outcome, check_at_least
+from dynsim.errors import IntegrationError, Outcome
 
 if TYPE_CHECKING:
     from analysis.dynamics.lyapunov import LyapunovSpectrum
     from dynsim.cli.building.systems import Found
+
+VALUES = 41  # of a parameter, by default
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,7 @@ class Lyapunov(SystemOptions):
     integrator: Literal["diffrax", "stiff"] = "diffrax"
     """the integrator of a flow; stiff (implicit) is for stiff flows"""
     against: str = ""
-    """a parameter with its range, NAME=LOW:HIGH, against which exponents are drawn"""
-    values: int = 41
-    """number of its values"""
+    """a parameter with its range, NAME=LOW:HIGH or NAME=LOW:HIGH:COUNT, against which exponents are drawn; 41 values"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: running estimates, or exponents against the parameter"""
     movie: Path | None = None
@@ -55,7 +55,6 @@ class Lyapunov(SystemOptions):
 def main(words: Sequence[str]) -> int:
     """Print the exponents with their errors, and draw them; the exit status is 1 if a run has not converged."""
     o = parse_system(Lyapunov, words, "lyapunov")
-    check_at_least(2, values=o.values)
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.cli.building.systems import found
     from dynsim.programs import without_compiling
@@ -110,7 +109,7 @@ def against(o: Lyapunov, made: "Found") -> int:
     from dynsim._runtime.progress import tracked
     from dynsim.systems.named import changed
 
-    name, values = parameter_range(o.against, o.values, made.system, "against")
+    name, values = parameter_values(o.against, VALUES, made.system, "against")
     rows = []
     for value in tracked(values, len(values), "exponents"):
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, say
-from dynsim.cli.parsing.ranges import parameter_range
+from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_at_least, check_positive
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dynsim.cli.building.systems import Found
     from figures.portraits import Common
 
+FRAMES = 12  # of a movie, by default
 MOST = 400  # points of a side of the window
 LOOKED_AT = 9  # points of a side at which a field may depend on time
 
@@ -58,9 +59,8 @@ class Portrait(SystemOptions):
     movie: Path | None = None
     """a movie (.gif) to write, of portraits for values of the parameter that `--vary` names"""
     vary: str = ""
-    """the parameter of the movie with its first and last value: mu=0:3"""
-    frames: int = 12
-    """number of frames of the movie"""
+    """the parameter of the movie with its first and last value, mu=0:3, or with the number of frames, mu=0:3:24; 12
+    frames"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
@@ -132,8 +132,7 @@ def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
     """Return the parameter of a movie and its values; raise `ValueError` for one without the other."""
     if (o.movie is None) != (not o.vary):
         raise ArgumentError("vary", "be given with `--movie`, and only then", "is not" if o.movie else "is")
-    check_at_least(2, frames=o.frames)
-    return parameter_range(o.vary, o.frames, system, "vary") if o.vary else ("", [])
+    return parameter_values(o.vary, FRAMES, system, "vary") if o.vary else ("", [])
 
 
 def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | None" = None) -> Computed:

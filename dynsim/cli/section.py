@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
-from dynsim.cli.parsing.ranges import parameter_range
+from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_at_least, check_positive, counted
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from dynsim.cli.building.systems import Found
 
 OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "integrator", "max_steps")
-OF_MAPS = ("against", "values", "orbits")
+OF_MAPS = ("against", "orbits")
+VALUES = 600  # of a parameter, by default
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,7 @@ class Section(SystemOptions):
     returns: str = ""
     """a component whose return map is drawn"""
     against: str = ""
-    """a parameter of a map with its range, NAME=LOW:HIGH, for an orbit diagram"""
-    values: int = 600
-    """number of its values"""
+    """a parameter of a map with its range, NAME=LOW:HIGH or NAME=LOW:HIGH:COUNT, for an orbit diagram; 600 values"""
     orbits: int = 12
     """number of orbits of a map of several components"""
     count: int = 500
@@ -79,7 +78,7 @@ class Shown(NamedTuple):
 def main(words: Sequence[str]) -> int:
     """Compute the section, print what was found, and write the figure, and the movie if it is asked for."""
     o = parse_system(Section, words, "section")
-    check_at_least(2, count=o.count, values=o.values)
+    check_at_least(2, count=o.count)
     check_at_least(1, orbits=o.orbits)
     check_at_least(0, warm_up=o.warm_up)
     check_outputs(o.force, figure=o.figure, movie=o.movie)
@@ -220,7 +219,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         from dynsim.systems.named import where
         from figures.panels import maps
 
-        name, some = parameter_range(o.against, o.values, made.system, "against")
+        name, some = parameter_values(o.against, VALUES, made.system, "against")
         values = np.asarray(some)
         if len(o.plot) > 1:
             raise ArgumentError("plot", "name one component with `--against`", f"names {len(o.plot)}")

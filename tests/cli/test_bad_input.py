@@ -389,7 +389,7 @@ def test_the_help_of_every_command_loads_nothing_heavy():
         "section --start 1 0.5 --surface x_1=0 --count 10",
         "portrait --box -3 3 -3 3 --grid 21",
         "basins --box -3 3 -3 3 --shape 8",
-        "continue --box -3 3 -3 3 --parameter mu --from 0 --to 2",
+        "continue --box -3 3 -3 3 --parameter mu=0:2",
     ],
 )
 @pytest.mark.parametrize(

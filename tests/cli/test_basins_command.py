@@ -59,7 +59,7 @@ def test_the_edge_between_basins_is_the_unstable_equilibrium(capsys, mine):
 @pytest.mark.slow
 def test_shares_of_basins_are_followed_along_a_parameter(capsys, mine):
     """At |h| > .3849 there is one well, and the remnant of the other slows trajectories down."""
-    words = ("double-well", "--sample", "40", "--against", "h=-0.4:0.4", "--values", "3", "--out", "shares.npz")
+    words = ("double-well", "--sample", "40", "--against", "h=-0.4:0.4:3", "--out", "shares.npz")
     status, out, _ = run(capsys, "basins", *words)
     assert status == 0
     kept = read_arrays("shares.npz")
@@ -84,7 +84,7 @@ def test_shares_of_basins_are_followed_along_a_parameter(capsys, mine):
         ("--against h=0:1", "Argument `sample` must be the number of starts for each value of `--against`"),
         ("--sample 9 --against h=1:1", "Argument `against` must hold two different finite numbers"),
         ("--sample 9 --against hh=0:1", "did you mean `h`?"),
-        ("--sample 9 --against h=0:1 --values 1", "Argument `values` must be at least 2"),
+        ("--sample 9 --against h=0:1:1", "Argument `against` must end in a count of at least 2"),
     ],
 )
 def test_edges_and_ranges_that_do_not_fit_are_refused(capsys, mine, words, sentence):

@@ -70,7 +70,7 @@ def nothing_runs(tmp_path, monkeypatch):
 
 
 NAMES = "Argument `names` must have one entry for each of 2 components"
-CONTINUE = "continue mine.py:field --parameter mu --start 0.1 0"
+CONTINUE = "continue mine.py:field --parameter mu=0:1 --start 0.1 0"
 SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
 
 
@@ -89,8 +89,8 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         (f"{CONTINUE} --names a b c", f"{NAMES}, but has 3."),
         (f"{CONTINUE} --component q", "`component` must name a component of the state, x_1, x_2, but is `q`."),
         (f"{CONTINUE} --step -1", "`step` must be a positive number, but is -1.0."),
-        (f"{CONTINUE} --largest nan", "`largest` must be a positive number, but is nan."),
-        (f"{CONTINUE} --points 1", "`points` must be at least 2, but is 1."),
+        (f"{CONTINUE} --max-step nan", "`max_step` must be a positive number, but is nan."),
+        (f"{CONTINUE} --max-points 1", "`max_points` must be at least 2, but is 1."),
         (f"{CONTINUE} --cycles --segments 2", "`segments` must be at least 3, but is 2."),
         (f"{SECTION} --returns q", "`returns` must name a component of the state, x_1, x_2, but is `q`."),
         (f"{SECTION} --plot x_1 q", "`plot` must name a component of the state, x_1, x_2, but is `q`."),
@@ -136,7 +136,7 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ),
         ("simulate lorenz --start 1 2 3 --end 1 --start 1", "`start` must be given once, with all of its values, but"),
         ("basins double-well --out run.txt", "`out` must end in .npz, but is `run.txt`."),
-        ("continue lorenz --parameter rho --out run", "`out` must end in .npz, but is `run`."),
+        ("continue lorenz --parameter rho=0:1 --out run", "`out` must end in .npz, but is `run`."),
         ("sweep lorenz --rho 1 --out run.npz", "`out` must end in .nc, but is `run.npz`."),
         ("section henon --movie run.png", "`movie` must end in .gif, but is `run.png`."),
         ("section henon --plot x y --against a=1:2", "`plot` must name one component with `--against`, but names 2."),
@@ -147,7 +147,7 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("simulate lorenz --start", "`start` must be given with a value, but is given without."),
         ("simulate lorenz --start= --end 1", "`start` must be given with a value, but is given without."),
         ("basins henon --box --shape 5", "`box` must be given with a value, but is given without."),
-        ("continue double-well --parameter h --second a --second-bounds", "`second_bounds` must be given with a value"),
+        ("continue double-well --parameter h=0:1 --second-bounds 0 1", "a parameter of `double-well`"),
         ("simulate lorenz --dimension 5", "`dimension` must be left out for `lorenz` with these options, on which it"),
         ("simulate lorenz --tokens 3", "`tokens` must be left out for `lorenz` with these options, on which it has no"),
         ("simulate mine.py:field --start 1 0 --initial box", "`initial` must be left out for `mine.py:field` with"),
@@ -210,7 +210,7 @@ def test_an_option_that_does_not_exist_is_said_to_be_unknown_with_or_without_a_v
         "portrait --causal token-flow",
         "lyapunov --start 1 0 0 lorenz --duration 50",
         "section --plot x y henon --count 9",
-        "continue --box -1 1 double-well --parameter h",
+        "continue --box -1 1 double-well --parameter h=0:1",
         "basins",
     ],
 )

@@ -33,7 +33,7 @@ def test_exponents_of_a_map_with_errors_and_their_figure(capsys, tmp_path):
 
 
 def test_exponents_against_a_parameter(capsys, tmp_path):
-    words = ("--against", "r=2.5:3.9", "--values", 3, "--duration", 100, "--figure", tmp_path / "against.png")
+    words = ("--against", "r=2.5:3.9:3", "--duration", 100, "--figure", tmp_path / "against.png")
     status, said, _ = run(capsys, "lyapunov", "logistic", *words)
     assert status == 0
     first = float(said.split("r = 2.5: ")[1].split(" +- ")[0])
@@ -45,14 +45,14 @@ def test_an_orbit_that_escapes_has_no_exponents(capsys):
     status, said, _ = run(capsys, "lyapunov", "logistic", "--start", 3, "--duration", 100)
     assert status == 1
     assert said.splitlines()[-1] == "not converged: the trajectory left the finite numbers"  # and no advice
-    status, _, err = run(capsys, "lyapunov", "logistic", "--against", "r=4.05:4.2", "--values", 2, "--duration", 100)
+    status, _, err = run(capsys, "lyapunov", "logistic", "--against", "r=4.05:4.2:2", "--duration", 100)
     assert status
     assert "The orbit escapes for all values of `r`" in err
 
 
 def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
     words = ("--figure", tmp_path / "map.png", "--force")
-    said = run(capsys, "section", "logistic", "--against", "r=2.5:3.3", "--values", 2, "--warm-up", 500, *words)[1]
+    said = run(capsys, "section", "logistic", "--against", "r=2.5:3.3:2", "--warm-up", 500, *words)[1]
     assert said.startswith("2 values of r: periods 1 at 1, 2 at 1; 0 escape")
     (tmp_path / "mine.py").write_text(MINE)
     said = run(capsys, "section", f"{tmp_path}/mine.py:doubled", "--map", "--start", 0.3, "--count", 40, *words)[1]
@@ -100,7 +100,7 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
         ("section henon --start 30 30", "Argument `start` must have an orbit that stays finite"),
         ("section kuramoto --surface theta_1=900 --longest 1 --warm-up 0", "is not crossed up to t ="),
         ("section lorenz --surface z=27 --longest 50", "Argument `longest` must be longer than the warm-up, 100, but"),
-        ("continue duffing --parameter gamma --to 0.5", "Argument `system` must not depend on time to have equilibria"),
+        ("continue duffing --parameter gamma=0:0.5", "Argument `system` must not depend on time to have equilibria"),
         (
             "simulate lorenz --start 1 1 1 --members 2",
             "Argument `start` must be left out for an ensemble without noise",

@@ -124,13 +124,13 @@ def test_a_cascade_has_one_branch_of_each_period_and_is_drawn_with_all_points(ca
     drawn = []
     monkeypatch.setattr("figures.files.write_figure", lambda figure, *_: drawn.append(figure.axes[0]))
     file, figure = tmp_path / "cascade.npz", tmp_path / "cascade.png"
-    base = ["continue", "logistic", "--parameter", "r", "--from", "2.9", "--start", "0.6", "--figure", figure]
-    status, said, _ = run(capsys, *base, "--to", "3.56", "--levels", "3", "--out", file)
+    base = ["continue", "logistic", "--start", "0.6", "--figure", figure]
+    status, said, _ = run(capsys, *base, "--parameter", "r=2.9:3.56", "--levels", "3", "--out", file)
     assert status == 0
     assert [line.split(":")[0].strip() for line in said.splitlines()[2:5]] == [
         f"cycles of period {k}" for k in (2, 4, 8)
     ]
-    status, again, _ = run(capsys, *base, "--to", "3.57", "--resume", file)
+    status, again, _ = run(capsys, *base, "--parameter", "r=2.9:3.57", "--resume", file)
     assert status == 0
     assert again.splitlines()[0] == "4 branches in r: 4 period doublings"
     for ax, count in zip(drawn, (7, 15), strict=True):  # 1 + 2 + 4 marks, and 8 more
@@ -205,13 +205,13 @@ def test_the_range_of_a_branch_holds_its_bifurcations(pitchfork):
 def test_orbits_are_said_not_to_be_continued_from_a_file(pitchfork, tmp_path, capsys):
     file = tmp_path / "well.npz"
     save_diagram(file, pitchfork)
-    words = ["continue", "double-well", "--parameter", "a", "--from", "-0.5", "--to", "1.2", "--resume", file]
+    words = ["continue", "double-well", "--parameter", "a=-0.5:1.2", "--resume", file]
     status, said, _ = run(capsys, *words, "--cycles")
     assert status == 0
     assert "periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points" in said
     assert "not continued" not in run(capsys, *words)[1]
     (tmp_path / "none.npz").write_text("none")
-    assert "`resume` must be a complete npz file" in refused(capsys, *words[:-1], tmp_path / "none.npz")
+    assert "`path` must be a complete npz file" in refused(capsys, *words[:-1], tmp_path / "none.npz")
     assert "`resume` must be a file, but `none.npz` is not one." in refused(capsys, *words[:-1], "none.npz")
 
 
@@ -231,35 +231,35 @@ def test_orbits_of_the_brusselator_are_added_with_their_extremes():
 @pytest.mark.slow
 def test_the_command_draws_and_saves_a_diagram_and_goes_on_from_its_file(tmp_path, capsys):
     file, figure = tmp_path / "well.npz", tmp_path / "well.png"
-    base = ["continue", "double-well", "--parameter", "a", "--starts", "8"]
-    status, said, _ = run(capsys, *base, "--from", "-0.5", "--to", "1.2", "--out", file, "--figure", figure)
+    base = ["continue", "double-well", "--num-starts", "8"]
+    status, said, _ = run(capsys, *base, "--parameter", "a=-0.5:1.2", "--out", file, "--figure", figure)
     assert status == 0
     assert "branch point at" in said
     assert figure.stat().st_size > 5_000
     assert len(load_diagram(file).branches) == 2
-    _, said, _ = run(capsys, *base, "--from", "-1", "--to", "2", "--resume", file)
+    _, said, _ = run(capsys, *base, "--parameter", "a=-1:2", "--resume", file)
     assert "parameter -1 to 2" in said
-    _, said, _ = run(capsys, "continue", "double-well", "--from", "-1", "--to", "1.5", "--resume", file)
+    _, said, _ = run(capsys, "continue", "double-well", "--parameter", "a=-1:1.5", "--resume", file)
     assert "branches in a:" in said
-    other = refused(capsys, "continue", "double-well", "--parameter", "h", "--from", "-1", "--resume", file)
+    other = refused(capsys, "continue", "double-well", "--parameter", "h=-1:1", "--resume", file)
     assert "Argument `resume` must be a diagram in h, but is one in a." in other
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["lorenz", "--parameter", "rhoo", "--from", "0", "--to", "9"], "did you mean `rho`?"),
-        (["lorenz", "--from", "0", "--to", "9"], "Argument `parameter` must name the parameter that varies"),
-        (["lorenz", "--parameter", "rho", "--from", "9", "--to", "0"], "must be finite, the first the less"),
+        (["lorenz", "--parameter", "rhoo=0:9"], "did you mean `rho`?"),
+        (["lorenz"], "Argument `parameter` must be NAME=LOW:HIGH, such as `rho=0:30`, but is ``."),
+        (["lorenz", "--parameter", "rho=9:0"], "`parameter` must hold the lower end first, but is `rho=9:0`."),
         (
-            ["henon", "--parameter", "a", "--box", "-1", "1"],
+            ["henon", "--parameter", "a=0:1", "--box", "-1", "1"],
             "Argument `box` must hold low and high of each of 2 components",
         ),
         (
-            ["henon", "--parameter", "a", "--box", "1", "-1", "-1", "1"],
+            ["henon", "--parameter", "a=0:1", "--box", "1", "-1", "-1", "1"],
             "the lower first, but is [1.0, -1.0, -1.0, 1.0]",
         ),
-        (["nowhere", "--parameter", "rho"], "Argument `system` must be a name that `dynsim list systems` shows"),
+        (["nowhere", "--parameter", "rho=0:1"], "Argument `system` must be a name that `dynsim list systems` shows"),
     ],
 )
 def test_the_command_refuses_bad_input_in_one_sentence(words, sentence, capsys):
@@ -278,8 +278,8 @@ def test_all_fixed_points_of_a_map_of_ones_own_are_looked_for(capsys, tmp_path, 
         "    return jnp.stack([r * x[0] * (1 - 1e9 * x[1]), x[0]])\n"
         'delayed = FunctionMap(step, names=("x", "y"), parameters={"r": 1.5})\n'
     )
-    words = ["continue", f"{file}:delayed", "--parameter", "r", "--from", "1.4", "--to", "1.6", "--step", "0.1"]
-    status, said, _ = run(capsys, *words, "--box", *["-1e-9", "2e-9"] * 2, "--starts", "6", "--movie", "r.gif")
+    words = ["continue", f"{file}:delayed", "--parameter", "r=1.4:1.6", "--step", "0.1"]
+    status, said, _ = run(capsys, *words, "--box", *["-1e-9", "2e-9"] * 2, "--num-starts", "6", "--movie", "r.gif")
     assert status == 0
     assert "2 branches in r" in said  # from (0, 0), and from (1, 1) (1 - 1 / r) in units of 1e-9
     assert said.splitlines()[-1] == "movie r.gif"

@@ -170,7 +170,7 @@ def test_a_field_that_depends_on_time_away_from_the_corner_is_forced():
 @pytest.mark.slow
 def test_the_command_draws_a_line(capsys, tmp_path):
     file = tmp_path / "line.png"
-    words = ("--figure", file, "--basins", "--movie", tmp_path / "line.gif", "--vary", "h=0.1:0.3", "--frames", 2)
+    words = ("--figure", file, "--basins", "--movie", tmp_path / "line.gif", "--vary", "h=0.1:0.3:2")
     status, said, _ = run(capsys, "portrait", "double-well", "--h", 0.1, *words)
     assert status == 0
     assert said.startswith("stable -0.945649; stable 1.04668; unstable -0.101031\nbasins on 101 points")

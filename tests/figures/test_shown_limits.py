@@ -118,8 +118,8 @@ def test_a_branch_that_runs_far_away_leaves_the_diagram(pole, capsys):
     ("words", "sentence"),
     [
         ("--window 2 1", "Argument `window` must be two finite numbers, the first the less, but is 2, 1"),
-        ("--window 1 2 --second h --second-bounds 0 1", "Argument `window` must be left out with `--second`"),
+        ("--window 1 2 --second h=0:1", "Argument `window` must be left out with `--second`"),
     ],
 )
 def test_a_window_that_does_not_fit_is_refused(words, sentence, capsys):
-    assert sentence in refused(capsys, "continue", "double-well", "--parameter", "a", *words.split())
+    assert sentence in refused(capsys, "continue", "double-well", "--parameter", "a=0:1", *words.split())

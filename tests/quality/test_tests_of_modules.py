@@ -23,7 +23,7 @@ TESTS_OF_PROJECT = {
     "dynamics/test_namespace.py": "import dynsim as ds\n\nds.tokens.TokenFlow(ds.tokens.TokenFlow())\n",
     "dynamics/test_twice.py": "from dynsim.flows import attention\n\nattention.weights(attention.weights(2))\n",
     "dynamics/test_runs.py": "from dynsim import simulate as run\n\nrun(1)\n",
-    "cli/test_commands.py": "call('dynsim continue --to 3')\n",
+    "cli/test_commands.py": "call('dynsim continue --parameter r=0:3')\n",
     "benchmarks/test_times.py": "from dynsim.flows.attention import TokenFlow\n",
 }
 

@@ -7,13 +7,15 @@ import numpy as np
 
 from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.parsing.options import say
-from dynsim.cli.parsing.ranges import parameter_range
+from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.solvers import unsettled
 
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.basins import Search
     from analysis.dynamics.attractors.fractions import FractionCurves
     from dynsim.cli.building.systems import Found
+
+VALUES = 11  # of a parameter, by default
 
 
 def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:
@@ -22,7 +24,7 @@ def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], option
     from dynsim.keys import random_key
     from dynsim.systems.named import where
 
-    name, values = parameter_range(o.against, o.values, made.system, "against")
+    name, values = parameter_values(o.against, VALUES, made.system, "against")
     key, leaf = random_key(o.seed, "starts"), where(made.system, name, "against")
     found = continued_fractions(made.system, leaf, values, sampler, o.sample, key, options=options)
     _tell(name, found, o.sample, o.longest)

@@ -44,7 +44,6 @@ def main(words: Sequence[str]) -> int:
 
 def check_together(o: BasinsOptions) -> None:
     """Raise `ValueError` for options that do not fit each other."""
-    check_at_least(2, values=o.values)
     if len(o.box) % 2:
         raise ArgumentError("box", "have two ends for each axis", f"has {counted(len(o.box), 'number')}")
     if o.edge and o.sample:

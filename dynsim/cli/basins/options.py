@@ -38,9 +38,8 @@ class BasinsOptions(SystemOptions):
     sample: int = 0
     """number of random starts in the box, instead of a grid"""
     against: str = ""
-    """a parameter with its range, NAME=LOW:HIGH, against which the shares among the random starts are drawn"""
-    values: int = 11
-    """number of its values"""
+    """a parameter with its range, NAME=LOW:HIGH or NAME=LOW:HIGH:COUNT (11 values), against which the shares among the
+    random starts are drawn"""
     edge: bool = False
     """whether the edge states between basins that touch on the grid are found and drawn, by edge tracking"""
     rtol: float = 1e-6

@@ -1,9 +1,6 @@
 """`dynsim continue`: equilibria and periodic orbits against a parameter, a diagram file, a figure."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynsim.cli.continuation.ends import say_ends
@@ -28,12 +25,7 @@ SAME = 1e-6  # in units of the map: the distance below which fixed points are on
 def main(words: Sequence[str]) -> int:
     """Follow the branches, print them with their bifurcations, and write the diagram and the figure if asked for."""
     o = parse_system(Continue, words, "continue")
-    if not o.parameter and o.resume is not None and o.resume.is_file():
-        o = replace(o, parameter=_kept(o.resume).parameter)
-    if not o.parameter:
-        raise ArgumentError("parameter", "name the parameter that varies", "is missing")
-    if not (math.isfinite(o.from_) and math.isfinite(o.to) and o.from_ < o.to):
-        raise ArgumentError(["from", "to"], "be finite, the first the less", f"are {o.from_:g} and {o.to:g}")
+    varied = o.varied  # refused before anything is computed
     check_numbers(o)
     if o.resume is not None and not o.resume.is_file():
         raise ArgumentError("resume", "be a file", f"`{o.resume}` is not one")
@@ -55,7 +47,7 @@ def main(words: Sequence[str]) -> int:
         say(f"  periodic orbits: {one}")
     if o.resume is not None and (o.cycles or diagram.orbits):
         say("periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points")
-    say_ends(o.parameter, diagram)
+    say_ends(varied.name, diagram)
     if o.second:
         diagram = with_plane(o, made.system, (where, second), diagram)
     if o.out is not None:
@@ -85,7 +77,7 @@ def _studied(o: Continue) -> tuple["Found", Any, tuple]:
 
     made = found(o, "continue")
     flow = made.system
-    if o.parameter == "beta" and isinstance(flow, TokenFlow) and isinstance(flow.query_key, Constant):
+    if o.varied.name == "beta" and isinstance(flow, TokenFlow) and isinstance(flow.query_key, Constant):
         P = np.asarray(flow.query_key(jnp.zeros(())))
         if len(P) == 1 and np.array_equal(P[0], P[0, 0, 0] * np.eye(P.shape[1])):
             scaled = TokenFlow(
@@ -95,14 +87,7 @@ def _studied(o: Continue) -> tuple["Found", Any, tuple]:
             free = isinstance(flow.space, Sphere) and isinstance(flow.value, ScaledIdentity)
             moves = tuple(rotations(P.shape[1])) if free else ()
             return made._replace(system=scaled), where(scaled, "query_key.factor"), moves
-    return made, where(flow, o.parameter), ()
-
-
-def _kept(file: Path) -> "Diagram":
-    """Return the diagram of a file of `--out`."""
-    from analysis.dynamics.diagrams import load_diagram
-
-    return load_diagram(file)
+    return made, where(flow, o.varied.name, "parameter"), ()
 
 
 def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diagram":
@@ -110,31 +95,31 @@ def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diag
     import numpy as np
 
     from analysis.dynamics.continuation.equilibria import check_autonomous
-    from analysis.dynamics.diagrams import bifurcation_diagram, extended, with_orbits
+    from analysis.dynamics.diagrams import bifurcation_diagram, extended, load_diagram, with_orbits
     from dynsim.systems.base import AbstractFlow
     from dynsim.systems.named import with_parameter
 
-    bounds, flow = (o.from_, o.to), made.system
-    options: Any = {"step": o.step, "max_step": o.largest, "max_points": o.points, "symmetries": symmetries}
+    bounds, flow = o.varied.bounds, made.system
+    options: Any = {"step": o.step, "max_step": o.max_step, "max_points": o.max_points, "symmetries": symmetries}
     if o.resume is not None:
-        diagram = _kept(o.resume)
-        if diagram.parameter != o.parameter:
-            raise ArgumentError("resume", f"be a diagram in {o.parameter}", f"is one in {diagram.parameter}")
+        diagram = load_diagram(o.resume)
+        if diagram.parameter != o.varied.name:
+            raise ArgumentError("resume", f"be a diagram in {o.varied.name}", f"is one in {diagram.parameter}")
         _drawn_component(o, made, _first(diagram))
         return extended(flow, where, diagram, bounds, **options)
     value = np.asarray(where(flow))
     if value.size != 1:
-        raise ArgumentError("parameter", "name one real number", f"`{o.parameter}` has shape {value.shape}")
-    if not o.from_ <= float(value.item()) <= o.to:
-        flow = with_parameter(where, flow, o.from_)
+        raise ArgumentError("parameter", "name one real number", f"`{o.varied.name}` has shape {value.shape}")
+    if not o.varied.low <= float(value.item()) <= o.varied.high:
+        flow = with_parameter(where, flow, o.varied.low)
     starts = _starts(o, made._replace(system=flow), symmetries)
     if isinstance(flow, AbstractFlow):
         check_autonomous("system", flow, where, starts[0], bounds)
-    diagram = bifurcation_diagram(flow, where, starts, bounds, parameter=o.parameter, levels=o.levels, **options)
+    diagram = bifurcation_diagram(flow, where, starts, bounds, parameter=o.varied.name, levels=o.levels, **options)
     if o.cycles:
         diagram = with_orbits(
-            flow, where, diagram, bounds, segments=o.segments, step=o.step, max_step=o.largest,
-            max_points=o.orbit_points, max_period=o.longest,
+            flow, where, diagram, bounds, segments=o.segments, step=o.step, max_step=o.max_step,
+            max_points=o.max_orbit_points, max_period=o.max_period,
         )  # fmt: skip
     return diagram
 
@@ -155,7 +140,7 @@ def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
         shape = None if box is not None else np.shape(made.begun())
         gram: Any = (lambda x: jnp.sort((x @ x.T).ravel())) if symmetries else None
         found = find_equilibria(
-            made.system, key, box=box, shape=shape, num_starts=o.starts, symmetries=symmetries, invariant=gram,
+            made.system, key, box=box, shape=shape, num_starts=o.num_starts, symmetries=symmetries, invariant=gram,
         )  # fmt: skip
         say(str(found))
         if not found.found:
@@ -166,7 +151,7 @@ def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
         return [e.state for e in found.found]
     if alone:
         return [made.begun()]
-    keys = jax.random.split(key, o.starts)
+    keys = jax.random.split(key, o.num_starts)
     if box is None:
         shape = np.shape(made.begun())
         return _fixed_points(o, made, [made.begun(), *(made.system.space.sample(k, shape) for k in keys)])
@@ -194,7 +179,7 @@ def _fixed_points(o: Continue, made: "Found", starts: list[Any]) -> list[Any]:
     from analysis.dynamics.continuation.scaling import curve_units
     from dynsim.systems.named import where
 
-    units = curve_units(made.system, (where(made.system, o.parameter),), starts[0], ((o.from_, o.to),))
+    units = curve_units(made.system, (where(made.system, o.varied.name),), starts[0], (o.varied.bounds,))
     curve = FixedPointCurve(units.system, units.where[0], 1)
     found: list[Any] = []
     for start in starts:
@@ -257,9 +242,9 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
                 ]  # fmt: skip
             for mark in marks:
                 bifurcation_marks(ax, *([part] for part in mark))
-            ax.set_xlabel(axis_label(o.parameter))
+            ax.set_xlabel(axis_label(o.varied.name))
             ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
-            ax.set_xlim(o.from_, o.to)
+            ax.set_xlim(*o.varied.bounds)
             if limits is not None:
                 leaving_marks(ax, limits, lines)
             names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
@@ -269,7 +254,7 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
 
     if o.figure is not None:
         with settings():
-            write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.parameter}")
+            write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.varied.name}")
         say(f"figure {o.figure}")
     if o.movie is not None:
         write_movie(o.movie, growing(drawing))

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from analysis.dynamics.diagrams import Diagram
 
 ENDS = {
-    "steps": "at steps (`--points` sets the cap, `--orbit-points` that of periodic orbits)",
+    "steps": "at steps (`--max-points` sets the cap, `--max-orbit-points` that of periodic orbits)",
     "corner": "at a corner of the field, which is not smooth",
     "lost": "where no step leads on, however small (other units of state and parameter may help)",
-    "period": "at the longest period (`--longest` sets it)",
+    "period": "at the longest period (`--max-period` sets it)",
     "accuracy": "where a solver of a tenth of the tolerance does not confirm the orbits (more `--segments` may help)",
 }
 """Why branches end, by the words of `Branch.ends`."""

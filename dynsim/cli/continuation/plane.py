@@ -1,6 +1,5 @@
 """The second parameter of `dynsim continue`: curves of bifurcations in the plane of both, and their figure."""
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from dynsim.cli.continuation.options import Continue
@@ -20,17 +19,13 @@ MOST = 100  # points of a side of a map
 def check_plane(o: Continue) -> None:
     """Raise `ValueError` for options of a second parameter that do not fit."""
     if not o.second:
-        if o.second_bounds or o.counts:
-            raise ArgumentError("second", "be given with `--second-bounds` or `--counts`", "is not")
+        if o.counts:
+            raise ArgumentError("second", "be given with `--counts`", "is not")
         return
     if o.movie is not None:
         raise ArgumentError("movie", "be left out with `--second`", "is given")
-    ends = o.second_bounds
-    if len(ends) != 2 or not all(math.isfinite(end) for end in ends) or not ends[0] < ends[1]:
-        said = ", ".join(f"{end:g}" for end in ends) or "missing"
-        raise ArgumentError("second_bounds", "be two finite numbers, the first the less", f"is {said}")
-    if o.second == o.parameter:
-        raise ArgumentError("second", "name another parameter than `--parameter`", f"is `{o.second}`")
+    if o.varied_too.name == o.varied.name:
+        raise ArgumentError("second", "name another parameter than `--parameter`", f"names `{o.varied.name}` too")
     if o.counts and not 2 <= o.counts <= MOST:
         raise ArgumentError("counts", f"be from 2 to {MOST}", f"is {o.counts}")
 
@@ -42,11 +37,12 @@ def second_parameter(o: Continue, flow: Any) -> Any:
 
     if o.counts and not isinstance(flow, AbstractFlow):
         raise ArgumentError("counts", "be left out for a map", f"is {o.counts}")
-    found = where(flow, o.second, "second")
-    own, (low, high) = found(flow), o.second_bounds
+    name, low, high = o.varied_too
+    found = where(flow, name, "second")
+    own = found(flow)
     if own.size != 1 or not low <= float(own.item()) <= high:
-        must = f"hold the system's own value of `{o.second}`, one number"
-        raise ArgumentError("second_bounds", must, f"are {low:g} and {high:g}, and it is {own}")
+        must = f"hold the system's own value of `{name}`, one number"
+        raise ArgumentError("second", must, f"is `{o.second}`, and the value is {own}")
     return found
 
 
@@ -54,11 +50,10 @@ def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram"
     """Follow the bifurcations of a diagram in the second parameter, print the curves, return both."""
     from analysis.dynamics.diagrams import with_curves
 
-    low, high = o.second_bounds
-    bounds = ((o.from_, o.to), (low, high))
+    bounds = (o.varied.bounds, o.varied_too.bounds)
     found = with_curves(
-        flow, both, diagram, bounds, second=o.second, step=o.step, max_step=o.largest, max_points=o.points,
-        max_period=o.longest,
+        flow, both, diagram, bounds, second=o.varied_too.name, step=o.step, max_step=o.max_step,
+        max_points=o.max_points, max_period=o.max_period,
     )  # fmt: skip
     for curve in found.curves:
         say(f"  {curve}")
@@ -73,7 +68,9 @@ def draw_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram"
 
     if o.figure is not None:
         counted = _counted(o, flow, both, diagram) if o.counts else None
-        write_figure(drawn(o, diagram.curves, counted), o.figure, f"bifurcations in {o.parameter} and {o.second}")
+        write_figure(
+            drawn(o, diagram.curves, counted), o.figure, f"bifurcations in {o.varied.name} and {o.varied_too.name}"
+        )
         say(f"figure {o.figure}")
 
 
@@ -85,8 +82,8 @@ def _counted(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") 
     from analysis.dynamics.codim2.planes import stability_map
 
     starts = [jax.tree.map(lambda a, k=k: a[k], branch.states) for branch in diagram.branches for k in (0, -1)]
-    low, high = o.second_bounds
-    return stability_map(flow, both, np.linspace(o.from_, o.to, o.counts), np.linspace(low, high, o.counts), starts)
+    first, second = (np.linspace(low, high, o.counts) for _, low, high in (o.varied, o.varied_too))
+    return stability_map(flow, both, first, second, starts)
 
 
 def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityMap | None") -> "Figure":
@@ -104,10 +101,10 @@ def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityM
                 bifurcation_marks(ax, [place.kind], [place.first], [place.second])
         if counted is not None:
             number_image(ax, counted.stable, counted.first, counted.second, what="stable")
-        ax.set_xlim(o.from_, o.to)
-        ax.set_ylim(*o.second_bounds)
-        ax.set_xlabel(axis_label(o.parameter))
-        ax.set_ylabel(axis_label(o.second))
+        ax.set_xlim(*o.varied.bounds)
+        ax.set_ylim(*o.varied_too.bounds)
+        ax.set_xlabel(axis_label(o.varied.name))
+        ax.set_ylabel(axis_label(o.varied_too.name))
         if ax.get_legend_handles_labels()[1]:
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
         return fitted(figure)

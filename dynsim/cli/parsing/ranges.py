@@ -1,35 +1,72 @@
-"""Ranges of a parameter as a word of the command line, NAME=LOW:HIGH."""
+"""Ranges of a parameter as a word of the command line: NAME=LOW:HIGH, or NAME=LOW:HIGH:COUNT for values on a grid."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dynsim.errors import ArgumentError
 
 
-def named_range(word: str, argument: str) -> tuple[str, tuple[float, float]]:
-    """Return a name and two different numbers; raise `ValueError`, naming the argument, for anything else."""
+class Range(NamedTuple):
+    """A parameter with the two ends of its range."""
+
+    name: str
+    low: float
+    high: float
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The two ends."""
+        return self.low, self.high
+
+
+def named_range(word: str, argument: str, *, ascending: bool = False) -> Range:
+    """Read NAME=LOW:HIGH.
+
+    Args:
+        word: the word of the command line.
+        argument: the name of the option, for an error.
+        ascending: whether the first end must be the lower one.
+
+    Raises:
+        ArgumentError: for anything else, and for two ends that are equal or not finite.
+    """
     name, _, ends = word.partition("=")
-    must = "be NAME=LOW:HIGH, such as `rho=0:30`"
     try:
         low, high = (float(end) for end in ends.split(":"))
     except ValueError:
-        raise ArgumentError(argument, must, f"is `{word}`") from None
+        raise ArgumentError(argument, "be NAME=LOW:HIGH, such as `rho=0:30`", f"is `{word}`") from None
     if not (np.isfinite([low, high]).all() and low != high and name):
         raise ArgumentError(argument, "hold two different finite numbers after a name", f"is `{word}`")
-    return name.replace("-", "_"), (low, high)
+    if ascending and low > high:
+        raise ArgumentError(argument, "hold the lower end first", f"is `{word}`")
+    return Range(name.replace("-", "_"), low, high)
 
 
-def parameter_range(word: str, count: int, system: Any, argument: str) -> tuple[str, list[float]]:
-    """Return the name of a scalar parameter of a system, and evenly spaced values of it.
+def named_values(word: str, count: int, argument: str) -> tuple[str, list[float]]:
+    """Read NAME=LOW:HIGH:COUNT, or NAME=LOW:HIGH for a default count, as evenly spaced values of a parameter."""
+    parts = word.split(":")
+    if len(parts) == 3:
+        word = ":".join(parts[:2])
+        if not parts[2].isdecimal() or int(parts[2]) < 2:
+            raise ArgumentError(
+                argument, "end in a count of at least 2, such as `rho=0:30:61`", f"ends in `{parts[2]}`"
+            )
+        count = int(parts[2])
+    found = named_range(word, argument)
+    return found.name, [float(value) for value in np.linspace(found.low, found.high, count)]
+
+
+def parameter_values(word: str, count: int, system: Any, argument: str) -> tuple[str, list[float]]:
+    """Read the name of a scalar parameter of a system, and evenly spaced values of it, as `named_values` does.
 
     Raises:
-        ValueError: for another form, or a parameter that the system has not, with the nearest name.
+        ArgumentError: for another form, or a parameter that the system has not, with the nearest name.
     """
     from dynsim.systems.named import where
 
-    name, ends = named_range(word, argument)
+    name, values = named_values(word, count, argument)
     leaf = where(system, name, argument)(system)
     if np.ndim(leaf):
         raise ArgumentError(argument, "name a parameter that is one number", f"`{name}` has shape {np.shape(leaf)}")
-    return name, [float(value) for value in np.linspace(*ends, count)]
+    return name, values

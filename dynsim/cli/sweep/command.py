@@ -82,10 +82,19 @@ def _grid(words: Sequence[str]) -> dict[str, list[Any]]:
     grid: dict[str, list[Any]] = {}
     for word in words:
         name, _, values = word.partition("=")
-        grid[name] = [_number(name, value) for value in values.split(",") if value]
+        grid[name] = [number for value in values.split(",") if value for number in _numbers(name, value)]
     if not grid:
         raise ArgumentError("parameters", "be given, such as `--beta 1 2 4`", "are not")
     return grid
+
+
+def _numbers(name: str, word: str) -> list[int | float]:
+    """Read one value, or evenly spaced values from LOW:HIGH:COUNT."""
+    from dynsim.cli.parsing.ranges import named_values
+
+    if word.count(":") == 2:
+        return [*named_values(f"{name}={word}", 0, name)[1]]
+    return [_number(name, word)]
 
 
 def _number(name: str, word: str) -> int | float:
@@ -94,7 +103,7 @@ def _number(name: str, word: str) -> int | float:
     try:
         return int(word) if re.fullmatch(r"[+-]?\d+", word) else float(number(word))
     except (ValueError, OverflowError):
-        must = f"be numbers one after the other, such as `--{name.replace('_', '-')} 1 2 4`"
+        must = f"be numbers one after the other, such as `--{name.replace('_', '-')} 1 2 4` or `0:1:11`"
         raise ArgumentError(name, must, f"has `{word}`") from None
 
 

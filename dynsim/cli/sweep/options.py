@@ -13,9 +13,9 @@ class Sweep:
 
     SYSTEM is `file.py:name` or `module:name` of a function of the parameters (and of `key`, with `--seeds`) that
     returns numbers, or of a flow or a map; or a name that `dynsim list systems` shows. Every other option is a
-    parameter with its values, such as `--beta 1 2 4`; the grid is their product. Of a run of a system the last value,
-    and over its second half the mean, the least and the largest value of every component are kept (of tokens, the
-    diameter and E). An interrupted sweep with `--out` resumes.
+    parameter with its values, such as `--beta 1 2 4`, or evenly spaced ones, `--beta 1:4:7` (LOW:HIGH:COUNT); the grid
+    is their product. Of a run of a system the last value, and over its second half the mean, the least and the largest
+    value of every component are kept (of tokens, the diameter and E). An interrupted sweep with `--out` resumes.
     """
 
     system: Annotated[str, tyro.conf.Positional]

@@ -342,12 +342,12 @@ def test_the_plane_of_two_parameters_is_drawn():
 
 def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(capsys, tmp_path):
     file = tmp_path / "cusp.png"
-    base = ["continue", "double-well", "--parameter", "h", "--from", "-1", "--to", "1", "--start", "0.1"]
+    base = ["continue", "double-well", "--parameter", "h=-1:1", "--start", "0.1"]
     kept = ["--out", tmp_path / "cusp.npz"]
-    status, said, _ = run(capsys, *base, "--second", "a", "--second-bounds", "0.8", "1.2", *kept)
+    status, said, _ = run(capsys, *base, "--second", "a=0.8:1.2", *kept)
     assert status == 0
     assert said.count("curve of folds") == 2
-    plane = ["--second", "a", "--second-bounds", "-1", "1.5", "--counts", "2", "--figure", file]
+    plane = ["--second", "a=-1:1.5", "--counts", "2", "--figure", file]
     status, said, _ = run(capsys, *base, *plane, "--resume", tmp_path / "cusp.npz")
     assert status == 0
     assert said.count("curve of folds") == 1
@@ -358,18 +358,18 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--second a --second-bounds 2 1", "Argument `second_bounds` must be two finite numbers, the first the less"),
-        ("--second a", "Argument `second_bounds` must be two finite numbers, the first the less, but is missing"),
-        ("--second h --second-bounds 0 1", "Argument `second` must name another parameter than `--parameter`"),
-        ("--counts 3", "Argument `second` must be given with `--second-bounds` or `--counts`"),
-        ("--second a --second-bounds 0 1 --counts 1", "Argument `counts` must be from 2 to 100, but is 1"),
-        ("--second aa --second-bounds 0 1", "did you mean `a`?"),
-        ("--second a --second-bounds 0 1 --movie a.gif", "Argument `movie` must be left out with `--second`"),
-        ("--second a --second-bounds 2 3", "must hold the system's own value of `a`"),
+        ("--second a=2:1", "Argument `second` must hold the lower end first, but is `a=2:1`."),
+        ("--second a", "Argument `second` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `a`."),
+        ("--second h=0:1", "Argument `second` must name another parameter than `--parameter`"),
+        ("--counts 3", "Argument `second` must be given with `--counts`"),
+        ("--second a=0:1 --counts 1", "Argument `counts` must be from 2 to 100, but is 1"),
+        ("--second aa=0:1", "did you mean `a`?"),
+        ("--second a=0:1 --movie a.gif", "Argument `movie` must be left out with `--second`"),
+        ("--second a=2:3", "must hold the system's own value of `a`"),
     ],
 )
 def test_the_command_refuses_other_second_parameters(capsys, words, sentence):
-    base = ["continue", "double-well", "--parameter", "h", "--from", "-1", "--to", "1"]
+    base = ["continue", "double-well", "--parameter", "h=-1:1"]
     assert sentence in refused(capsys, *base, *words.split())
 
 

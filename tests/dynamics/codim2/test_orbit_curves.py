@@ -115,9 +115,9 @@ def test_the_command_follows_bifurcations_of_a_map_in_a_second_parameter(capsys,
     """Of the Henon map folds are at a = -(1 - b)^2 / 4, flips at 3 (1 - b)^2 / 4; at b = -1 multipliers are double."""
     drawn = []
     monkeypatch.setattr("figures.files.write_figure", lambda figure, *_: drawn.append(figure.axes[0]))
-    words = ["continue", "henon", "--parameter", "a", "--from", "-1.2", "--to", "1.5", "--a", "0.1", "--levels", "0"]
-    plane = ["--second", "b", "--second-bounds", "-1.05", "0.5", "--figure", tmp_path / "plane.png"]
-    status, said, _ = run(capsys, *words, "--start", "0.8", "0.24", *plane, "--step", "0.3", "--points", "20")
+    words = ["continue", "henon", "--parameter", "a=-1.2:1.5", "--a", "0.1", "--levels", "0"]
+    plane = ["--second", "b=-1.05:0.5", "--figure", tmp_path / "plane.png"]
+    status, said, _ = run(capsys, *words, "--start", "0.8", "0.24", *plane, "--step", "0.3", "--max-points", "20")
     assert status == 0
     assert "curve of folds, " in said
     assert "1:1 resonance at (-1, -1) with a = " in said
@@ -140,8 +140,8 @@ def test_the_command_follows_folds_of_periodic_orbits_in_a_second_parameter(caps
         "    r = jnp.sum(x**2)\n"
         "    return (mu + b * r - r**2) * x + jnp.stack([-x[1], x[0]])\n"
     )
-    words = ["continue", f"{tmp_path / 'bautin.py'}:field", "--parameter", "mu", "--from", "-0.5", "--to", "0.2"]
-    plane = ["--second", "b", "--second-bounds", "0.2", "1.4", "--figure", tmp_path / "plane.png"]
+    words = ["continue", f"{tmp_path / 'bautin.py'}:field", "--parameter", "mu=-0.5:0.2"]
+    plane = ["--second", "b=0.2:1.4", "--figure", tmp_path / "plane.png"]
     status, said, _ = run(capsys, *words, "--start", "0", "0", "--cycles", "--segments", "3", *plane)
     assert status == 0
     assert "subcritical" in said
