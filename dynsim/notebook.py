@@ -41,6 +41,6 @@ def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **range
         importlib.import_module("ipywidgets")
     except ImportError:
         raise argument_error(
-            "system", "be explored with ipywidgets (`pip install dynsim[notebook]`)", "it is missing"
+            "system", "be explored with ipywidgets (`pip install dynsim[notebook]`)", "ipywidgets is not installed"
         ) from None
     return importlib.import_module(EXPLORING).explorer(system, start, ts, ranges)

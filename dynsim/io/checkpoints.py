@@ -73,5 +73,5 @@ class Checkpoints:
         arrays = read_arrays(file)
         if str(arrays.get("digest")) != self.digest:
             must = f"be empty or hold parts of this very run ({self.of})"
-            raise argument_error("folder", must, f"`{self.folder}` holds parts of another", kind=OtherRunError)
+            raise argument_error("folder", must, f"`{self.folder}` holds parts of another run", kind=OtherRunError)
         return arrays

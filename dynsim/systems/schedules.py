@@ -337,7 +337,7 @@ def stack(name: str, value: ArrayLike) -> Matrices:
     if M.ndim != 3 or M.shape[1] != M.shape[2] or M.size == 0:
         raise argument_error(name, "have shape (heads, d, d)", f"has shape {np.shape(value)}")
     if not np.all(np.isfinite(M)):
-        raise argument_error(name, "be finite numbers", "has an entry that is not")
+        raise argument_error(name, "be finite", "has an entry that is not")
     return jnp.asarray(M if M.dtype == np.float32 else M.astype(np.float64))
 
 

@@ -321,7 +321,7 @@ def test_matrices_without_harmonics_share_a_program():
          r"the dimension is 2 or 3 \(use `Blocked\(\)`\), but is for 4"),
         (lambda: _flow(3, Window(2), interaction=Harmonic()), "unless the mask is `Full` or `Causal`"),
         (lambda: _flow(3, space=Euclidean(), interaction=Harmonic()), "unless tokens live on a sphere or an ellipsoid"),
-        (lambda: _flow(3, interaction=Harmonic(0.25)), "`tolerance` must be below 1/4, because no mean is determined above"),
+        (lambda: _flow(3, interaction=Harmonic(0.25)), "`tolerance` must be below 1/4, because no mean is determined"),
         (lambda: Auto(2.0), "`tolerance` must be below 1/4, because no mean is determined above, but is 2"),
         (lambda: _flow(3, interaction=Harmonic(1e-16)), "`tolerance` must be at least 2e-15 for harmonics in float64"),
         (
@@ -330,7 +330,7 @@ def test_matrices_without_harmonics_share_a_program():
         ),
         (
             lambda: TokenFlow(Resampled(random_key(0, "k"), (1, 3, 3)), interaction=Harmonic()),
-            "`interaction` must have a `reach`, the largest norm of a query, because the matrices P have no known bound",
+            "`interaction` must have a `reach`, the largest norm of a query, because the matrices P have no known",
         ),
         (lambda: Blocked(0), "`rows` must be at least 1"),
         (lambda: Harmonic(0.0), "`tolerance` must be positive"),

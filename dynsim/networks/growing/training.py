@@ -83,8 +83,8 @@ def growing_optimiser(
     try:
         import optax
     except ImportError:
-        must = "have optax (`pip install dynsim[train]`)"
-        raise argument_error("optimiser", must, "it is missing", kind=UnavailableError) from None
+        must = "come from optax (`pip install dynsim[train]`)"
+        raise argument_error("optimiser", must, "optax is not installed", kind=UnavailableError) from None
     adamw = optax.adamw(optax.cosine_decay_schedule(learning_rate, num_steps), weight_decay=weight_decay)
     rules: dict[Hashable, optax.GradientTransformation] = {
         "temperatures": optax.sgd(temperature_rate),

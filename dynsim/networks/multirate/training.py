@@ -63,8 +63,8 @@ def adamw(learning_rate: float = 1e-3, weight_decay: float = 1e-2) -> "optax.Gra
     try:
         import optax
     except ImportError:
-        must = "have optax (`pip install dynsim[train]`)"
-        raise argument_error("optimiser", must, "it is missing", kind=UnavailableError) from None
+        must = "come from optax (`pip install dynsim[train]`)"
+        raise argument_error("optimiser", must, "optax is not installed", kind=UnavailableError) from None
     return optax.adamw(learning_rate, weight_decay=weight_decay)
 
 

@@ -162,8 +162,8 @@ def two_rates(prototypes: float = 1e-3, rest: float = 1e-4) -> "optax.GradientTr
     try:
         import optax
     except ImportError:
-        must = "have optax (`pip install dynsim[train]`)"
-        raise argument_error("optimiser", must, "it is missing", kind=UnavailableError) from None
+        must = "come from optax (`pip install dynsim[train]`)"
+        raise argument_error("optimiser", must, "optax is not installed", kind=UnavailableError) from None
     return optax.multi_transform({"prototypes": optax.adam(prototypes), "rest": optax.adam(rest)}, _labels)
 
 
