@@ -43,6 +43,6 @@ def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **range
         importlib.import_module("ipywidgets")
     except ImportError:
         raise ArgumentError(
-            "system", "be explored with ipywidgets (`pip install dynsim[notebook]`)", "it is missing"
+            "system", "be explored with ipywidgets (`pip install dynsim[notebook]`)", "ipywidgets is not installed"
         ) from None
     return sibling(EXPLORING).explorer(system, start, ts, ranges)

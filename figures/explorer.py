@@ -28,12 +28,12 @@ def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float,
 
     instance("system", system, AbstractFlow | AbstractMap, "a flow or a map")
     if start is None and not system.names:
-        raise ArgumentError("start", "be given for a system without names of its components", "is not")
+        raise ArgumentError("start", "be given for a system whose components have no names", "is not")
     x = system.space.sample(random_key(0, "start"), (len(system.names),)) if start is None else as_state("start", start)
     shapes = [leaf.shape for leaf in jax.tree.leaves(x)]
     flat, restored = ravel_pytree(x)
     if not flat.size or any(len(shape) > 1 for shape in shapes):
-        must = "be a number or a vector, or a named tuple of these, with a component"
+        must = "be a number or a vector, or a named tuple of these, with at least one component"
         raise ArgumentError("start", must, f"has shape {', '.join(map(str, shapes))}")
     known = components(system, x)
     values = {name: float(leaf) for name, leaf in parameters(system).items() if not leaf.ndim}

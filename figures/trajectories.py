@@ -38,7 +38,7 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
         ValueError: unless the states are real numbers or vectors, or named tuples of these.
     """
     if not has_picture(run):
-        must = "have real numbers or vectors as its states, or named tuples of these, and a component"
+        must = "have as its states real numbers or vectors, or named tuples of these, with at least one component"
         raise ArgumentError("run", must, f"is {run!r}")
     run = refined(run)
     ys = flat_states(run.ys).astype(float)

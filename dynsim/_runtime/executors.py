@@ -88,6 +88,6 @@ def cluster(address: str | None) -> Iterator[Executor | None]:
         client = Client(address, timeout=CONNECT)
     except (OSError, ValueError) as error:
         must = "be the address of a running Dask scheduler"
-        raise ArgumentError("cluster", must, f"`{address}` does not ({reason(error)})") from None
+        raise ArgumentError("cluster", must, f"`{address}` does not answer ({reason(error)})") from None
     with client, client.get_executor() as executor:
         yield executor

@@ -73,5 +73,5 @@ class Checkpoints:
         arrays = read_arrays(file)
         if str(arrays.get("digest")) != self.digest:
             must = f"be empty or hold parts of this very run ({self.of})"
-            raise OtherRunError("folder", must, f"`{self.folder}` holds parts of another")
+            raise OtherRunError("folder", must, f"`{self.folder}` holds parts of another run")
         return arrays

@@ -77,8 +77,8 @@ def importable(file: str | Path) -> Iterator[None]:
     for name, beside in neighbours(path).items():
         loaded = sys.modules.get(name)
         if loaded is not None and _file(loaded) != beside:
-            must = f"import modules beside it by names that no other module has: `{beside.name}`"
-            raise ArgumentError("file", must, f"`{name}` is another one in `{file}`")
+            must = f"import modules from its folder by names that no other module has: `{beside.name}`"
+            raise ArgumentError("file", must, f"`{name}` in `{file}` is a different module")
 
 
 def _file(module: ModuleType) -> Path | None:

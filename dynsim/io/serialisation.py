@@ -205,9 +205,11 @@ def import_path(name: str, value: Any) -> str:
     if not module or not qualified:
         raise ArgumentError(name, must, f"is a {type(value).__name__}")
     if "<" in qualified:
-        raise ArgumentError(name, must, "is a lambda" if "<lambda>" in qualified else f"is the inner `{qualified}`")
+        raise ArgumentError(
+            name, must, "is a lambda" if "<lambda>" in qualified else f"`{qualified}` is defined inside a function"
+        )
     if _look_up(sys.modules.get(module), qualified) is not value:
-        raise ArgumentError(name, must, f"`{module}:{qualified}` is something else")
+        raise ArgumentError(name, must, f"`{module}:{qualified}` is a different object")
     return f"{_module_or_file(module)}:{qualified}"
 
 

@@ -90,7 +90,9 @@ def train(
     if file is not None and file.exists():
         state, losses = _load(file, state, digest)
         if len(losses) > num_steps:
-            raise ArgumentError("num_steps", f"be at least {len(losses)}, which the checkpoint has", f"is {num_steps}")
+            raise ArgumentError(
+                "num_steps", f"be at least {len(losses)}, the number of steps in the checkpoint", f"is {num_steps}"
+            )
     with progress(num_steps, "training", unit="steps", shown=shown) as bar:
         bar.update(len(losses))
         if callback is not None:
@@ -163,7 +165,7 @@ def _load(file: Path, state: Any, digest: str) -> tuple[Any, np.ndarray]:
     arrays = read_arrays(file)
     if str(arrays.get("digest")) != digest:
         must = "be empty or hold a checkpoint of this very run (same initial weights, optimiser, key and `every`)"
-        raise ArgumentError("folder", must, f"`{file.parent}` holds one of another")
+        raise ArgumentError("folder", must, f"`{file.parent}` holds one of another run")
     leaves, structure = jax.tree.flatten(state)
     kept = [jnp.asarray(arrays[f"leaf-{k}"]) for k in range(len(leaves))]
     return jax.tree.unflatten(structure, kept), arrays["losses"]

@@ -156,7 +156,7 @@ def simulate_hybrid(
     times, y = as_times(ts), as_state("y0", y0)
     known = _rules(transitions)
     if not (isinstance(dwell, int | float) and 0 <= dwell < math.inf):
-        raise ArgumentError("dwell", "be a time of at least 0", f"is {shown(dwell)}")
+        raise ArgumentError("dwell", "be a nonnegative time", f"is {shown(dwell)}")
     most = integer("max_transitions", max_transitions, least=1)
     recipe = HybridRecipe(flow, y, times, transitions, float(dwell), most, integrator)
     phases: list[Trajectory] = []

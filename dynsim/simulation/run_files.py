@@ -246,7 +246,9 @@ def to_xarray(run: Any) -> "xarray.Dataset":  # the type is checked here, with o
     try:
         import xarray
     except ImportError:
-        raise ArgumentError("run", "be converted by xarray (`pip install dynsim[io]`)", "it is missing") from None
+        raise ArgumentError(
+            "run", "be converted by xarray (`pip install dynsim[io]`)", "xarray is not installed"
+        ) from None
     if not isinstance(run, Trajectory):
         must = "be a trajectory, such as one of the `phases` of a hybrid run"
         raise ArgumentError("run", must, f"is {type(run).__name__}")

@@ -263,7 +263,9 @@ def _check_xarray() -> None:
     try:
         import xarray  # noqa: F401
     except ImportError:
-        raise ArgumentError("sweep", "have xarray (`pip install dynsim[io]`)", "it is missing") from None
+        raise ArgumentError(
+            "sweep", "return an xarray Dataset (`pip install dynsim[io]`)", "xarray is not installed"
+        ) from None
 
 
 def _size(points: int, chunk: int | None) -> int:

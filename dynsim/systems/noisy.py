@@ -158,7 +158,7 @@ class NoisyFlow(AbstractFlow):
             return jax.tree.map(_array, found)
         if jax.tree.structure(found) == jax.tree.structure(0):
             return jax.tree.map(lambda a: _array(found), x)
-        raise ArgumentError("noise", "have the parts of the state", "has others")
+        raise ArgumentError("noise", "have the same structure as the state", "has a different one")
 
     @staticmethod
     def _diagonal(x: PyTree, sigma: PyTree) -> bool:

@@ -70,7 +70,7 @@ class RescaledFlow(AbstractFlow):
             raise ArgumentError("parameters", "be a mapping of names to positive numbers", f"is {shown(parameters)}")
         self.scale, self.time = jax.tree.map(_unit, state, is_leaf=_is_list), number("time", time)
         if not is_flat(flow.space) and any(np.any(np.asarray(part) != 1) for part in jax.tree.leaves(self.scale)):
-            must = "be on Euclidean space for a unit of its state"
+            must = "be on Euclidean space if its state has a unit"
             raise ArgumentError("flow", must, f"is on {type(flow.space).__name__}")
         taken = {name: where(flow, name, "parameters") for name in parameters}
         sizes = {name: number(f"parameters[{name!r}]", size) for name, size in parameters.items()}
@@ -138,7 +138,7 @@ def times(x: State, scale: State, power: int = 1) -> State:
     if len(parts) == 1:
         parts = parts * len(leaves)
     elif jax.tree.structure(scale) != tree:
-        raise ArgumentError("state", "have the parts of the state", "has others")
+        raise ArgumentError("state", "have the same structure as the flow's state", "has a different one")
     return jax.tree.unflatten(tree, [_times(a, s, power) for a, s in zip(leaves, parts, strict=True)])
 
 

@@ -337,7 +337,7 @@ def stack(name: str, value: ArrayLike) -> Matrices:
     if M.ndim != 3 or M.shape[1] != M.shape[2] or M.size == 0:
         raise ArgumentError(name, "have shape (heads, d, d)", f"has shape {np.shape(value)}")
     if not np.all(np.isfinite(M)):
-        raise ArgumentError(name, "be finite numbers", "has an entry that is not")
+        raise ArgumentError(name, "be finite", "has an entry that is not")
     return jnp.asarray(M if M.dtype == np.float32 else M.astype(np.float64))
 
 

@@ -88,7 +88,7 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
         ),
         (
             "simulate lorenz --integrator symplectic",
-            "Argument `start` must be one array with positions and as many mom",
+            "Argument `start` must be one array with equally many positions and mom",
         ),
         (
             "simulate pendulum --integrator symplectic --rtol 1e-3",

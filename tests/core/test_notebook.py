@@ -88,7 +88,7 @@ def test_numbers_and_named_tuples_are_drawn_by_their_components_and_empty_states
         assert len(drawing(path).axes) == panels
     else:
         assert path._repr_png_() is None
-        with pytest.raises(ValueError, match="Argument `run` must have real numbers or vectors as its states"):
+        with pytest.raises(ValueError, match="Argument `run` must have as its states real numbers or vectors"):
             drawing(path)
 
 

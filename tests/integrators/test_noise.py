@@ -362,7 +362,7 @@ REFUSED = {
     ),
     "parts": (
         lambda: simulate(_noisy(noise=(0.1, 0.2)), [1.0, 2.0], ENDS, key=KEY),
-        "`noise` must have the parts of the state",
+        "`noise` must have the same structure as the state",
     ),
     "a text": (
         lambda: simulate(_noisy(noise=lambda t, x: "loud"), [1.0], ENDS, key=KEY),
@@ -380,7 +380,7 @@ REFUSED = {
     "spectra": (lambda: tangent_jacobian(_noisy(), jnp.ones(1)), "`flow` must be without noise here"),
     "both": (
         lambda: ensemble([_noisy(), _noisy(calculus="stratonovich")], [[1.0], [2.0]], ENDS, lambda t, x: x, key=KEY),
-        "`flow` must hold noise of one calculus or none",
+        "`flow` must have noise of a single calculus, or none",
     ),
 }
 

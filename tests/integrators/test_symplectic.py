@@ -91,7 +91,11 @@ def test_an_ensemble_has_the_runs_of_its_members_and_one_that_escapes_ends_there
             "but the velocity of its positions depends on them or on time",
         ),
         (FunctionFlow(lambda t, x: 0 * x, Sphere()), jnp.array([1.0, 0.0]), "in Euclidean space .*, but is on Sphere"),
-        (Lorenz(), jnp.ones(3), r"`y0` must be one array with positions and as many momenta .*, but has shape \(3,\)"),
+        (
+            Lorenz(),
+            jnp.ones(3),
+            r"`y0` must be one array with equally many positions and momenta .*, but has shape \(3,\)",
+        ),
     ],
 )
 def test_a_flow_without_the_splitting_is_refused_in_one_sentence(flow, start, sentence):
@@ -102,5 +106,5 @@ def test_a_flow_without_the_splitting_is_refused_in_one_sentence(flow, start, se
 def test_settings_and_uses_that_it_has_not_are_refused():
     with pytest.raises(ValueError, match="`order` must be 2 or 4, but is 3"):
         Symplectic(order=3)
-    with pytest.raises(ValueError, match="`integrator` must locate events, but is Symplectic"):
+    with pytest.raises(ValueError, match="`integrator` must be able to locate events, but is Symplectic"):
         simulate_until(Pendulum(), START, [0.0, 1.0], [Event(lambda t, x: x[0])], integrator=Symplectic())

@@ -320,10 +320,10 @@ def test_a_module_beside_a_file_is_not_mistaken_for_another_of_its_name(capsys, 
     write("mine.py", HEAD, "import twice_beside\n", body)
     write("inner/yours.py", HEAD.replace('"mine"', '"yours"'), "import twice_beside\n", body.replace("mine", "yours"))
     said = refused(capsys, "check", "mine.py", "inner/yours.py")
-    assert "import modules beside it by names that no other module has: `twice_beside.py`" in said
+    assert "import modules from its folder by names that no other module has: `twice_beside.py`" in said
     write("figures.py", "")
     said = refused(capsys, "check", "mine.py")
-    assert "no other module has: `figures.py`, but `figures` is another one in `mine.py`" in said
+    assert "no other module has: `figures.py`, but `figures` in `mine.py` is a different module" in said
 
 
 def test_the_key_of_a_paper_is_a_word():

@@ -282,8 +282,11 @@ def test_bad_sequences_are_refused_in_one_sentence():
         (lambda: gated()([0.5]), "`ids` must be whole numbers"),
         (lambda: causal_pool(x, block=0), "`block` must be at least 1, but is 0"),
         (lambda: causal_pool(x[:0], block=4), "`n` must be at least 1, but is 0"),
-        (lambda: causal_upsample(x[:2], 10, block=4), "`y` must have 3 rows, the blocks of 4 that 10 tokens have, bu"),
-        (lambda: leaking_upsample(x[:4], 10, block=4), "tokens have, but has 4"),
+        (
+            lambda: causal_upsample(x[:2], 10, block=4),
+            "`y` must have 3 rows, one for each block of 4 among 10 tokens, bu",
+        ),
+        (lambda: leaking_upsample(x[:4], 10, block=4), "among 10 tokens, but has 4"),
         (lambda: FixedPointIteration(0), "`passes` must be at least 1, but is 0"),
         (lambda: Anderson(1), "`passes` must be at least 2 for a secant, but is 1"),
         (lambda: Anderson(2, "all"), "`span` must be token or sequence, but is `all`"),
@@ -309,7 +312,9 @@ def test_heads_that_cannot_be_shared_are_refused():
     sized = lambda a: (a.query, *shared(a), a.output, a.query_bias)
     shapes = [(4, 3, 16), (2, 3, 16), (2, 3, 16), (2, 3), (2, 3), (4, 16, 3), (4, 3)]
     odd = eqx.tree_at(sized, layer, [jnp.zeros(shape) for shape in shapes])
-    with pytest.raises(ValueError, match="`query` must have heads of even size to be rotated, but has heads of size 3"):
+    with pytest.raises(
+        ValueError, match="`query` must have heads of even size for the rotary embedding, but has heads of size 3"
+    ):
         replace(odd)
 
 

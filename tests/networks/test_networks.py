@@ -212,7 +212,7 @@ def test_bad_numbers_are_refused(small):
     with pytest.raises(ValueError, match=r"^Argument `blocks` must hold at least one layer, but is empty\.$"):
         Transformer(*parts, (), small.final_norm, small.unembedding, 9)
     with pytest.raises(
-        ValueError, match=r"^Argument `query` must have heads of even size to be rotated, but has heads"
+        ValueError, match=r"^Argument `query` must have heads of even size for the rotary embedding, but has heads"
     ):
         Attention(*(jnp.ones((1, 3, 3)) for _ in range(4)), rotary_base=1e4)
 

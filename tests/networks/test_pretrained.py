@@ -96,7 +96,7 @@ def test_letters_are_written_as_they_are_read():
 @pytest.mark.parametrize("heads", [None, 0, 5])
 def test_heads_must_divide_the_width(tmp_path, heads):
     np.savez(tmp_path / "z.npz", **gpt2_tensors())
-    sentence = rf"^Argument `heads` must be a divisor of 12, the width of the network, but is {heads or 0}\.$"
+    sentence = rf"^Argument `heads` must divide 12, the width of the network, but is {heads or 0}\.$"
     with pytest.raises(ValueError, match=sentence):
         load_transformer(tmp_path / "z.npz", heads=heads)
 
@@ -231,7 +231,7 @@ def test_safetensors_without_the_package_says_what_to_install(tmp_path, monkeypa
             "gpt_nano_sort.npz",
             {"config": [3, 5, 48, 3, 11]},
             None,
-            r"`path` must be a file with a divisor of 48, its width, as number of heads, but `z.npz` has 5\.",
+            r"`path` must be a file whose number of heads divides 48, its width, but `z.npz` has 5\.",
         ),
         (
             "gpt_nano_sort.npz",
@@ -243,7 +243,7 @@ def test_safetensors_without_the_package_says_what_to_install(tmp_path, monkeypa
             "stories260k.npz",
             {"config": [64, 172, 5, 8, 3, 512, 512]},
             None,
-            r"`path` must be a file with a divisor of 8, its heads, as number of key and value heads, but `z.npz`",
+            r"`path` must be a file whose number of key and value heads divides 8, its number of heads, but `z.npz`",
         ),
         (
             "stories260k.npz",

@@ -107,7 +107,9 @@ def test_a_finished_run_goes_on_when_more_steps_are_asked_for(tmp_path):
     run(num_steps=40, folder=tmp_path)
     more = run(num_steps=60, folder=tmp_path)
     np.testing.assert_array_equal(more.losses, run(num_steps=60).losses)
-    with pytest.raises(ValueError, match="num_steps` must be at least 60, which the checkpoint has, but is 40"):
+    with pytest.raises(
+        ValueError, match="num_steps` must be at least 60, the number of steps in the checkpoint, but is 40"
+    ):
         run(num_steps=40, folder=tmp_path)
 
 

@@ -256,7 +256,7 @@ def test_functions_that_cannot_be_found_again_are_refused(tmp_path):
     def inner(t, x):
         return -x
 
-    for rhs, why in ((lambda t, x: -x, "is a lambda"), (inner, "is the inner `test_functions")):
+    for rhs, why in ((lambda t, x: -x, "is a lambda"), (inner, "`test_functions.*` is defined inside a function")):
         made = turning(rhs)
         with pytest.raises(ValueError, match=f"Argument `system.rhs` must be named at the top level .* but {why}"):
             save(tmp_path / "run.npz", made)
@@ -394,7 +394,9 @@ def test_xarray_names_the_dimensions(path):
 
 def test_a_missing_xarray_is_said_in_one_sentence(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xarray", None)
-    with pytest.raises(ValueError, match=r"be converted by xarray \(`pip install dynsim\[io\]`\), but it is missing"):
+    with pytest.raises(
+        ValueError, match=r"be converted by xarray \(`pip install dynsim\[io\]`\), but xarray is not installed"
+    ):
         to_xarray(path)
 
 

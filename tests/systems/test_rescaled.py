@@ -82,7 +82,9 @@ def test_named_tuples_have_units_part_by_part():
     assert float(found.fast) == pytest.approx(1.5 * float(expected.fast))
     assert float(found.slow) == pytest.approx(6.0 * float(expected.slow))
     assert jax.tree.leaves(RescaledFlow(inner, state=2.0).restored(x)) == pytest.approx([0.8, 2.4])
-    with pytest.raises(ValueError, match="Argument `state` must have the parts of the state, but has others"):
+    with pytest.raises(
+        ValueError, match="Argument `state` must have the same structure as the flow's state, but has a different one"
+    ):
         flow.velocity(0.0, jnp.ones(2))
     with pytest.raises(ValueError, match="Argument `state` must have a unit for each of 3 components, but has 2"):
         RescaledFlow(SMALL, state=[1.0, 2.0]).rescaled(jnp.ones(3))
@@ -109,7 +111,7 @@ def test_a_run_is_stored_with_its_units(tmp_path):
         ({"parameters": ["mu"]}, "`parameters` must be a mapping of names to positive numbers"),
         (
             {"flow": FunctionFlow(lambda t, x: x, Sphere()), "state": 2.0},
-            "`flow` must be on Euclidean space for a unit of its state, but is on Sphere",
+            "`flow` must be on Euclidean space if its state has a unit, but is on Sphere",
         ),
         ({"flow": NoisyFlow(SMALL, 0.1, calculus="ito")}, "`flow` must be a flow without noise"),
         ({"flow": 3}, "`flow` must be a flow, but is"),

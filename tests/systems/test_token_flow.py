@@ -206,7 +206,7 @@ def test_the_layer_map_is_equation_6():
         (lambda: OjaFlow(SHEAR), "`matrix` must be symmetric, but differs from its transpose by 1"),
         (lambda: OjaFlow(np.ones((2, 3))), r"`matrix` must have shape \(d, d\), but has shape \(2, 3\)"),
         (lambda: causal_symmetric_flow(np.ones((2, 2, 2)), np.eye(2)), "must have one head, but has 2"),
-        (lambda: ProjectedValueFlow(np.eye(2), np.zeros((2, 2))), "`value` must be a regular matrix"),
+        (lambda: ProjectedValueFlow(np.eye(2), np.zeros((2, 2))), "`value` must be an invertible matrix"),
         (lambda: LayerMap(TokenFlow(np.eye(2)), 0.0), "`step_size` must be positive"),
         (lambda: Window(0), "`width` must be at least 1"),
         (lambda: Modulated(np.eye(3), 1.0, np.ones(2), 0.0), r"`frequency` must have shape \(1, 3\)"),

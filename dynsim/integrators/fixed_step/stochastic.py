@@ -104,7 +104,7 @@ class AbstractStochastic(AbstractIntegrator):
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Raise `ValueError`, because a noisy path crosses a surface again and again."""
-        raise ArgumentError("integrator", "locate events", f"is {type(self).__name__}, for flows with noise")
+        raise ArgumentError("integrator", "be able to locate events", f"is {type(self).__name__}, for flows with noise")
 
 
 class EulerMaruyama(AbstractStochastic):
@@ -176,7 +176,7 @@ def chosen_for_all(flows: Sequence[Any], integrator: Any, key: Any) -> Any:
     """Choose the integrator for all flows of an ensemble, as `chosen` does; raise `ValueError` for mixed calculi."""
     found = [chosen(flow, integrator, key) for flow in flows]
     if len({type(one) for one in found}) > 1:
-        raise ArgumentError("flow", "hold noise of one calculus or none", "holds several")
+        raise ArgumentError("flow", "have noise of a single calculus, or none", "has several")
     return found[0]
 
 

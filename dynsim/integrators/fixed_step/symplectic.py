@@ -102,17 +102,17 @@ class Symplectic(AbstractIntegrator):
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, int]:
         """Raise `ValueError`, because there is no dense output between the steps."""
-        raise ArgumentError("integrator", "locate events", "is Symplectic, which has no dense output")
+        raise ArgumentError("integrator", "be able to locate events", "is Symplectic, which has no dense output")
 
 
 def _checked(method: Symplectic, flow: AbstractFlow, y0: State, ts: Times) -> int:
     """Number of steps between two output times; raise `ValueError` for a flow that is not separable."""
     if not isinstance(flow.space, Euclidean):
-        must = "be one in Euclidean space for `Symplectic`"
+        must = "be in Euclidean space for `Symplectic`"
         raise ArgumentError("flow", must, f"is on {type(flow.space).__name__}")
     if not isinstance(y0, jax.Array) or not y0.ndim or y0.shape[-1] % 2:
         what = f"has shape {y0.shape}" if isinstance(y0, jax.Array) else "is a named tuple"
-        raise ArgumentError("y0", "be one array with positions and as many momenta on its last axis", what)
+        raise ArgumentError("y0", "be one array with equally many positions and momenta on its last axis", what)
     if isinstance(ts, Tracer):
         raise ArgumentError("ts", "not be traced for `Symplectic`", "is")
     mixed = _mixed(without_periods(flow), jnp.asarray(ts)[0], y0)

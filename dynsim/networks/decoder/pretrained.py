@@ -101,7 +101,7 @@ def _stories(tensors: Tensors, heads: int | None) -> Transformer:
     d, L, hidden = c["dim"], c["layers"], c["hidden"]
     m = _head_size(tensors, d, c["heads"], heads)
     if c["heads"] % c["kv_heads"]:
-        must = f"be a file with a divisor of {c['heads']}, its heads, as number of key and value heads"
+        must = f"be a file whose number of key and value heads divides {c['heads']}, its number of heads"
         raise ArgumentError("path", must, f"`{tensors.file}` has {c['kv_heads']}")
     narrow = m * c["kv_heads"]
     q, o = tensors.take("wq", L, d, d), tensors.take("wo", L, d, d)
@@ -143,7 +143,7 @@ def _gpt2(tensors: Tensors, heads: int | None) -> Transformer:
     tensors.raw("wpe.weight", None, d)
     heads = d // 64 if heads is None else heads
     if heads < 1 or d % heads:
-        raise ArgumentError("heads", f"be a divisor of {d}, the width of the network", f"is {heads}")
+        raise ArgumentError("heads", f"divide {d}, the width of the network", f"is {heads}")
 
     def affine(name: str, rows: int, columns: int) -> tuple[Weights, Weights]:  # stored transposed, for x W + b
         return tensors.take(f"{name}.weight", columns, rows).T, tensors.take(f"{name}.bias", rows)
@@ -195,7 +195,7 @@ def _head_size(tensors: Tensors, d: int, stored: int, heads: int | None) -> int:
     if heads not in (None, stored):
         raise ArgumentError("heads", f"be {stored}, as `{tensors.file}` says, or be left out", f"is {heads}")
     if d % stored:
-        must = f"be a file with a divisor of {d}, its width, as number of heads"
+        must = f"be a file whose number of heads divides {d}, its width"
         raise ArgumentError("path", must, f"`{tensors.file}` has {stored}")
     return d // stored
 

@@ -69,7 +69,9 @@ class Attention(eqx.Module):
         """Raise `ValueError` for a rotary embedding of heads of odd size."""
         width = self.query.shape[1]
         if self.rotary_base is not None and width % 2:
-            raise ArgumentError("query", "have heads of even size to be rotated", f"has heads of size {width}")
+            raise ArgumentError(
+                "query", "have heads of even size for the rotary embedding", f"has heads of size {width}"
+            )
 
     def weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
         """Attention weights, `weights[h, i, j]` from token i to token j in head h; rows sum to one."""

@@ -41,7 +41,9 @@ class GroupedAttention(eqx.Module):
             must = f"have a number of heads that divides {heads}"
             raise ArgumentError("key", must, f"has {self.key.shape[0]}")
         if width % 2:
-            raise ArgumentError("query", "have heads of even size to be rotated", f"has heads of size {width}")
+            raise ArgumentError(
+                "query", "have heads of even size for the rotary embedding", f"has heads of size {width}"
+            )
 
     def weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
         """Attention weights, `weights[h, i, j]` from token i to token j in head h; rows sum to one."""

@@ -66,5 +66,5 @@ def leaking_upsample(y: Float[Array, "blocks d"], n: int, *, block: int) -> Floa
 def _check_rows(y: Float[Array, "blocks d"], n: int, block: int) -> None:
     blocks = num_blocks(n, block)
     if y.shape[0] != blocks:
-        must = f"have {blocks} rows, the blocks of {block} that {n} tokens have"
+        must = f"have {blocks} rows, one for each block of {block} among {n} tokens"
         raise ArgumentError("y", must, f"has {y.shape[0]}")

@@ -51,7 +51,7 @@ def uncaptured(frames: ArrayLike | None, dimension: int) -> Square:
         np.max(np.abs(gram - np.diag(np.round(np.diag(gram)))), initial=0.0) > 1e-6
         or np.max(np.diag(gram), initial=0.0) > 1.5
     ):
-        raise ArgumentError("frames", "be orthonormal rows or rows of zeros", "have other products")
+        raise ArgumentError("frames", "be orthonormal rows or rows of zeros", "have other inner products")
     return np.eye(dimension) - rows.T @ rows
 
 

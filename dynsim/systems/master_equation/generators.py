@@ -76,7 +76,7 @@ def walk_in_potential(
     """
     V = np.asarray(reals("potential", potential), float)
     if not np.all(np.isfinite(V)) or V.size == 0:
-        raise ArgumentError("potential", "hold finite numbers", f"of shape {V.shape} does not")
+        raise ArgumentError("potential", "hold finite numbers", f"does not (its shape is {V.shape})")
     temperature, rate = number("temperature", temperature), number("rate", rate)
     index, pairs = np.arange(V.size).reshape(V.shape), []
     for axis in range(V.ndim):

@@ -201,7 +201,7 @@ class ProjectedValueFlow(AbstractFlow):
         if P.shape[0] != 1:
             raise ArgumentError("query_key", "have one head", f"has {P.shape[0]}")
         if U.shape != P.shape[1:] or np.linalg.matrix_rank(U) < len(U):
-            raise ArgumentError("value", f"be a regular matrix of shape {P.shape[1:]}", f"has shape {U.shape}")
+            raise ArgumentError("value", f"be an invertible matrix of shape {P.shape[1:]}", f"has shape {U.shape}")
         self.space = Ellipsoid(U.T @ U)
         self.attention = TokenFlow(P, U, space=self.space, mask=Causal())
         self.matrix = jnp.asarray(U)
