@@ -32,14 +32,6 @@ def test_every_exported_name_is_there():
         assert getattr(dynsim, name) is not None
 
 
-def test_no_export_shares_the_name_of_a_submodule_that_would_replace_it():
-    import pkgutil
-
-    import dynsim
-
-    assert {module.name for module in pkgutil.iter_modules(dynsim.__path__)} & set(dynsim.__all__) == set()
-
-
 def test_a_run_is_written_and_made_again_to_the_bit(capsys, tmp_path):
     out, drawn = tmp_path / "run.npz", tmp_path / "run.pdf"
     status, said, _ = run(

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +84,31 @@ def test_a_name_loads_its_module_and_no_namespace():
     found = loaded("from analysis import tokens; tokens.diameter")
     assert "analysis.tokens.consensus" in found
     assert not {"analysis.tokens.densities", "analysis.dynamics"} & found
+
+
+def clashes() -> dict[str, tuple[str, ...]]:
+    """Names of each face that are also those of modules in it, the modules that it gives out left out."""
+    found = {}
+    for face in LAZY:
+        folder = file_of(face).parent
+        shared = [name for name, home in names_of(face).items() if home != face and _is_module(folder / name)]
+        found |= {face: tuple(shared)} if shared else {}
+    return found
+
+
+def _is_module(place: Path) -> bool:
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+
+
+def test_a_module_of_the_same_name_never_replaces_what_a_face_gives_out():
+    assert {"dynsim", "dynsim.networks"}.isdisjoint(clashes())
+    names = [f"{face}.{name}" for face, shared in clashes().items() for name in shared]
+    assert "analysis.ledger.claim" in names
+    code = "import importlib, types, sys\nfound = []\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n"
+    code += "    face, _, last = name.rpartition('.')\n    found.append(getattr(sys.modules[face], last))\n"
+    code += "print(all(isinstance(one, types.FunctionType) for one in found), len(found))"
+    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["True", str(len(names))]
 
 
 def imported_from_faces(tree: ast.AST) -> list[str]:
