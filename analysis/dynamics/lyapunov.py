@@ -115,24 +115,24 @@ def lyapunov_spectrum(
     forced flow, time continues through the transient. The system is rescaled to units near the size of the state and
     the rates at the start (`trajectory_units`); well-scaled systems are left unchanged.
 
-    Args:
-            system: a flow, or a map in JAX.
-            start: a point of the state space, in the basin of the attractor.
-            duration: length of the run after the transient, in time units or steps; the default is 500, in rescaled
-                time units.
-            count: number of exponents; the default is all.
-            warm_up: transient to discard, in time units or steps; the default is a tenth of the duration.
-            interval: time, or number of steps of a map, between two orthonormalisations. The default is one step, or
-                one rescaled time unit, and at least a millionth of the duration.
-            rtol: relative tolerance of the solver for state and tangent vectors. The absolute tolerance is a hundredth
-                of it, in rescaled units.
-            t0: initial time.
-            integrator: replaces Tsit5 at `rtol` for a flow. For stiff flows use `Diffrax(Kvaerno4(), rtol=1e-8)` with
-                diffrax's `Kvaerno4`. Only its solver and its relative tolerance are used; the vectors follow the
-                derivative of its steps.
+    Source: G. Benettin, L. Galgani, A. Giorgilli and J.-M. Strelcyn, Lyapunov characteristic exponents for smooth
+    dynamical systems and for Hamiltonian systems, Meccanica 15 (1980).
 
-        Source: G. Benettin, L. Galgani, A. Giorgilli and J.-M. Strelcyn, Lyapunov characteristic exponents for smooth
-            dynamical systems and for Hamiltonian systems, Meccanica 15 (1980).
+    Args:
+        system: a flow, or a map in JAX.
+        start: a point of the state space, in the basin of the attractor.
+        duration: length of the run after the transient, in time units or steps; the default is 500, in rescaled
+            time units.
+        count: number of exponents; the default is all.
+        warm_up: transient to discard, in time units or steps; the default is a tenth of the duration.
+        interval: time, or number of steps of a map, between two orthonormalisations. The default is one step, or
+            one rescaled time unit, and at least a millionth of the duration.
+        rtol: relative tolerance of the solver for state and tangent vectors. The absolute tolerance is a hundredth
+            of it, in rescaled units.
+        t0: initial time.
+        integrator: replaces Tsit5 at `rtol` for a flow. For stiff flows use `Diffrax(Kvaerno4(), rtol=1e-8)` with
+            diffrax's `Kvaerno4`. Only its solver and its relative tolerance are used; the vectors follow the
+            derivative of its steps.
 
     Raises:
         ValueError: for bad input.
