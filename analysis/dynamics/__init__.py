@@ -1,1 +1,1 @@
-"""Measures of any flow: equilibria, linearisation, limits, convergence rates, basin boundaries, phase portraits."""
+"""Analyse any flow or map: equilibria, periodic orbits, continuation, attractors, basins, Lyapunov exponents."""

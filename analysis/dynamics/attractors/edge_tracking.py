@@ -388,7 +388,7 @@ def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Set
             ends = _between(time_map, pair, [found.low, found.high])
             reached: Any = (found.at_low, found.at_high)
             return Bracketed(ends, float(np.max(np.abs(ends[1] - ends[0]))), reached)
-    must = "have a boundary between these basins that can be followed"
+    must = "have a boundary between these basins that can be tracked"
     raise argument_error("system", must, f"it is lost after {begun} intervals, where all states nearby lead to one")
 
 

@@ -141,7 +141,7 @@ def orbits_from_hopf(
     points, end = follow(curve, begin, begin.tangent, within)
     if not points:
         raise argument_error(
-            "at", "be a Hopf point from which orbits can be followed", "leads to none: try another step"
+            "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
     return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
 

@@ -68,7 +68,7 @@ def two_bounds(bounds: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise argument_error("bounds", "be two numbers", f"is {shown(bounds)}") from None
     if not low < high:
-        raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
+        raise argument_error("bounds", "be a lower and an upper bound", f"are {low:g} and {high:g}")
     return low, high
 
 

@@ -141,7 +141,7 @@ def periodic_orbit(
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
-            raise argument_error("guess", "lead to a periodic orbit", "leaves the finite numbers")
+            raise argument_error("guess", "lead to a periodic orbit", "leads to values that are not finite")
         matrix, right = _newton_system(nodes, bases, gaps, np.asarray(maps), np.asarray(speeds), forced)
         change = np.linalg.lstsq(matrix, right, rcond=FLAT)[0]
         spread = np.ptp(
