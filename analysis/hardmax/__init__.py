@@ -1,1 +1,1 @@
-"""Measures of hardmax clustering: leaders, limit polytopes, candidate sets, and certified limits."""
+"""Measures of hardmax clustering: leaders, limit polytopes, candidate limit sets, and certified limits."""

@@ -1,1 +1,1 @@
-"""Measures of token states: distance from consensus, hemispheres, energies and Lyapunov functions, clusters."""
+"""Measures of token states: distance from consensus, hemispheres, energies, Lyapunov functions, clusters, densities."""
