@@ -1,1 +1,1 @@
-"""Measures of fast-slow systems: critical manifold, its stability and folds, and the error of the reduced flow."""
+"""Measures of fast-slow systems: critical manifold, its stability and folds, and errors of the reduced flow."""

@@ -1,1 +1,1 @@
-"""Measures of networks: which inputs their outputs depend on."""
+"""Measures of networks: on which inputs their outputs depend."""
