@@ -27,9 +27,9 @@ APART = 0.4
 BLOCKS = 8
 # Growth below this share of the size of the derivative counts as rounding error.
 KEPT = 1e-8
-# Share of the starts whose excursions are ignored in the extent if they are `WILD` ...
+# Largest share of the starts whose excursions the extent ignores, if they are `WILD` times as long as the others.
 FEW_STARTS = 0.1
-# ... times as long as those of the others.
+# Length of an excursion, relative to the other starts, from which on the extent ignores it.
 WILD = 10
 # Number of parts of a trajectory; one that moves on and on must do so in each part.
 PASSAGE = 4

@@ -38,9 +38,9 @@ AWAY = 0.5
 AWAY_FROM_ORBIT = 0.25
 # Smallest resolvable perturbation, relative to the spacing of the set; smaller ones are on the set by this measure.
 TOLD = 2
-# A trajectory has left the set if it is this many times the median distance away from it, ...
+# A trajectory has left the set if its distance exceeds this many times the median of all trajectories and `OUTSIDE`.
 LEFT = 10
-# ... and at least this far, relative to the extent.
+# Smallest distance, relative to the extent, at which a trajectory can have left the set.
 OUTSIDE = 0.05
 # Number of slightly perturbed trajectories that may leave a set without the set counting as transient.
 STRAY = 2
