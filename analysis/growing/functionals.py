@@ -37,7 +37,7 @@ class Terms(NamedTuple):
 
     @property
     def heads(self) -> Heads:
-        """The sum of the terms of each head."""
+        """Sum of the terms of each head."""
         return self.losses + self.penalties + self.potentials
 
     @property
@@ -47,7 +47,7 @@ class Terms(NamedTuple):
 
 
 class Rates(NamedTuple):
-    r"""The derivative of the functional along a flow, in the three terms of the proof, and what it consists of.
+    r"""Derivative of the functional along a flow, in the three terms of the proof, with its parts.
 
     `state` is (I), the part due to encoder and prototypes; `temperatures` is (II), by the dependence of the losses on
     the temperatures; `potentials` is (III). `encoder` and `prototypes` are the squared derivatives of the functional
@@ -63,7 +63,7 @@ class Rates(NamedTuple):
 
     @property
     def total(self) -> Scalar:
-        """The derivative of the functional."""
+        """Derivative of the functional."""
         return self.state + self.temperatures + self.potentials
 
     @property

@@ -46,7 +46,7 @@ class Heads(NamedTuple):
 
     @property
     def shares(self) -> PerHead:
-        """The share of each head in the sum of the norms of the gradients: its relative weight on the backbone."""
+        """Share of each head in the sum of the gradient norms, its relative weight on the backbone."""
         return self.gradients / jnp.sum(self.gradients)
 
 
@@ -77,12 +77,12 @@ class Pruning(NamedTuple):
 
     @property
     def drop(self) -> float:
-        """The fall of the sum of the separation forces of all heads."""
+        """Decrease of the summed separation forces of all heads."""
         return float(jnp.sum(self.before.forces) - jnp.sum(self.after.forces))
 
     @property
     def gains(self) -> Float[np.ndarray, " survivors"]:
-        """The factors by which the survivors' shares of the gradient grow."""
+        """Factors by which the survivors' shares of the gradient grow."""
         after, before = np.asarray(self.after.shares), np.asarray(self.before.shares)
         return after[self.survivors] / before[self.survivors]
 

@@ -22,7 +22,7 @@ ZERO = 1e-13
 
 
 class PairedSpectrum(NamedTuple):
-    """The singular values of an antisymmetric matrix, one for each pair, and orthonormal rows that span their planes.
+    """Singular values of an antisymmetric matrix, one for each pair, and orthonormal rows that span their planes.
 
     The values decrease; in odd dimension the single value zero is left out. The matrix maps the second row of a plane
     to its value times the first one. Of equal values, zeros among them, the planes are some choice.

@@ -1,4 +1,4 @@
-r"""The motion of tokens while their follower sets are constant, in closed form, and the sign of score gaps along it.
+r"""Compute the motion of tokens with constant follower sets in closed form, and signs of score gaps along it.
 
 With r = 1/(1 + alpha), a token that follows only others is, m layers later, at
 $z_i(m) = s_i + r^m \sum_t q_i^t \binom{m}{t}$. The gap between two scores

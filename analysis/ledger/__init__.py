@@ -1,1 +1,1 @@
-"""The ledger: measurements and trials, verdicts, claims and their checks, and findings on statements of papers."""
+"""Ledger of papers: measurements, trials and verdicts, claims and their checks, and findings on statements."""

@@ -15,7 +15,7 @@ GOOD = (Verdict.SUPPORTED, Verdict.EXACT)
 
 
 class Finding(enum.Enum):
-    """The finding on a statement, computed from its checks."""
+    """Finding on a statement, computed from its checks."""
 
     HOLDS = "holds"
     HOLDS_CORRECTED = "holds, corrected"

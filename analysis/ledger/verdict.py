@@ -7,7 +7,7 @@ from analysis.ledger.evidence import Trial
 
 
 class Verdict(enum.Enum):
-    """The verdict on one claim."""
+    """Verdict on one claim."""
 
     EXACT = "exact"  # as SUPPORTED, and all arithmetic was rational or symbolic
     SUPPORTED = "supported"  # no trial that meets the hypotheses contradicts the claim

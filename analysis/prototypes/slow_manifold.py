@@ -1,7 +1,7 @@
-r"""The slow manifold of a coupled flow, the prototypes $P^*(\theta)$ at rest, and the reduced flow of the encoder.
+r"""Compute the slow manifold of a coupled flow, the prototypes $P^*(\theta)$ at rest, and the encoder's reduced flow.
 
-Times are named in each function: the fast subsystem is that of the prototypes, in the time $\eta_P t$, and the reduced
-flow is that of the encoder, in the time $\eta_\theta t = \varepsilon \eta_P t$.
+The prototypes are the fast subsystem, in the time $\eta_P t$. The encoder follows the reduced flow, in the time
+$\eta_\theta t = \varepsilon \eta_P t$. Each function names its time.
 """
 
 from collections.abc import Sequence

@@ -55,16 +55,16 @@ class Choices:
         law: of the tokens.
         scale: s, their largest standard deviation.
         exact: whether their sample mean and covariance are those of the law exactly.
-        prototype_rate: eta_P; 0 leaves the prototypes where they are born.
+        prototype_rate: eta_P; 0 keeps the prototypes at their initial places.
         gradient: mode of the gradient of the prototypes.
         reduction: whether losses are sums over tokens, as printed, or means, as sigma in (21).
         dwell: the time between two growths.
         reading: of the residual.
-        head_input: what heads see.
+        head_input: input of the heads.
         birth: places of the first prototypes of a head on the line along its direction.
-        spread: half the length of that line in its unit.
-        scaling: that unit.
-        first: how the first head begins.
+        spread: half the length of that line, in the unit `scaling`.
+        scaling: unit of `spread`.
+        first: how the first head starts.
         removal: what a new head captures.
         gate: how the direction of a new head is found.
     """

@@ -38,17 +38,17 @@ FAR = 1e6
 
 @dataclass(frozen=True)
 class PruningConfig:
-    """The numbers of Section 7.4, in which most are missing; an encoder trained here takes the place of BERT.
+    """Parameters of Section 7.4, most of which the paper omits; an encoder trained here replaces BERT.
 
     Attributes:
-        encoders: those on whose features heads grow: trained as in Section 7.5, or as drawn.
+        encoders: encoders on whose features heads grow, trained as in Section 7.5 or left as drawn.
         encoder: how the encoder is trained, with heads of its own, which are then removed.
-        seed: of its weights and batches.
+        seed: seed of its weights and batches.
         epochs: passes through the training set while heads grow on the frozen encoder.
         checks: how often in an epoch a head may be added.
         capacity: the largest number of heads.
         threshold: theta_w.
-        events: how many heads are removed, those with the least directional energy first.
+        events: number of heads to remove, starting with the smallest directional energy.
     """
 
     encoders: tuple[Encoder, ...] = ("trained", "random")

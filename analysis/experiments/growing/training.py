@@ -61,15 +61,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """The numbers of Table 3; those that it does not have say so.
+    """Parameters of Table 3; parameters that it omits are marked below.
 
     Attributes:
         variants: the trainings; the first is the reference.
-        choices: trainings with the first seed alone, with other choices.
+        choices: trainings with other choices, for the first seed only.
         seeds: of weights, batches and dropout.
         epochs: passes through the training set.
         batch: sentences of a step.
-        d: the dimension of tokens.
+        d: dimension of the tokens.
         attention_heads: of the encoder.
         dropout: the share of coordinates dropped.
         prototypes: K, of each head.

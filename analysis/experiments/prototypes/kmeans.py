@@ -18,7 +18,7 @@ LARGEST = 300
 
 
 class KMeans(NamedTuple):
-    """The best of several restarts: its centroids, the cluster of each point, and the sum of squared distances."""
+    """Best of several restarts: its centroids, the cluster of each point, and the sum of squared distances."""
 
     centroids: Prototypes
     clusters: Int[Array, " n"]
