@@ -1,4 +1,4 @@
-"""A digest of everything that a verdict depends on: source code and records of experiments."""
+"""Compute a digest of everything that a verdict depends on: source code and records of experiments."""
 
 import ast
 import functools
@@ -15,11 +15,11 @@ CLAIMS = "analysis.claims"
 
 
 def source_digest(claim: Claim) -> str:
-    """Return a hexadecimal digest of the code that a claim depends on, and of the records if it reads any.
+    """Compute a hexadecimal digest of the code that a claim depends on, and of the records if it reads any.
 
-    The code is all of dynsim, all of analysis but its claims and the standalone verifiers, the claim's module, and the
-    claim modules that it imports; of a user's file, the modules beside it that it imports; of another package, all of
-    its modules. Records of experiments enter by name, size and modification time.
+    The code is all of dynsim, all of analysis except claims and standalone verifiers, the claim's module, and the claim
+    modules that it imports. For a user's file it includes the modules beside it that it imports; for another package,
+    all of its modules. Records of experiments enter by name, size and modification time.
     """
     digest = hashlib.sha256(_library_digest())
     trial = claim.trial
@@ -35,7 +35,7 @@ def source_digest(claim: Claim) -> str:
 
 
 def _sources(module: str) -> list[Path]:
-    """Return the files of a module of claims and of the modules that it may import, beside those of the library."""
+    """List the files of a module of claims and of the modules that it may import, except those of the library."""
     package, _, inner = module.partition(".")
     if package == CLAIMS.split(".")[0]:
         return [_file(name) for name in sorted(_imported(module))]
@@ -44,7 +44,7 @@ def _sources(module: str) -> list[Path]:
 
 @functools.cache
 def _library_digest() -> bytes:
-    """Return a digest of the sources of dynsim and of all of analysis but its claims and verifiers."""
+    """Compute a digest of the sources of dynsim and of analysis except its claims and verifiers."""
     digest = hashlib.sha256()
     for path in library_files():
         digest.update(path.read_bytes())
@@ -52,7 +52,7 @@ def _library_digest() -> bytes:
 
 
 def library_files() -> list[Path]:
-    """Return the files of dynsim and of analysis that any claim may depend on: no claims, and no verifiers."""
+    """List the files of dynsim and of analysis on which any claim may depend; claims and verifiers are excluded."""
     tops = [_file(package).parent for package in ("analysis", "dynsim")]
     own = lambda path, top: path.relative_to(top).parts[0] not in ("claims", "verifiers")
     return [path for top in tops for path in sorted(top.rglob("*.py")) if own(path, top)]
@@ -60,7 +60,7 @@ def library_files() -> list[Path]:
 
 @functools.cache
 def _imported(module: str) -> frozenset[str]:
-    """Return a module of claims and the modules of claims that it imports, directly or indirectly."""
+    """List a module of claims and the modules of claims that it imports, directly or indirectly."""
     tree = ast.parse(_file(module).read_text())
     named = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
     inner = [name for name in named if name.startswith(f"{CLAIMS}.")]

@@ -1,4 +1,4 @@
-"""Run claims, keep their results in a folder, and write the ledger as a table, as Markdown or as JSON lines."""
+"""Run claims, save their results in a folder, and write the ledger as a table, as Markdown or as JSON lines."""
 
 import datetime
 import json
@@ -73,7 +73,7 @@ def run_checks(
 
 
 def in_order(runs: Iterable[tuple[Check, Line]], claims: Sequence[Claim]) -> list[tuple[Check, Line]]:
-    """Return finished checks with their lines in the order of `claims`; processes finish in any order."""
+    """Sort finished checks with their lines into the order of `claims`; processes finish in any order."""
     order = {claim.id: k for k, claim in enumerate(claims)}
     return sorted(runs, key=lambda run: order[run[0].claim.id])
 
@@ -91,7 +91,7 @@ def _checks(
         for future in as_completed(pending):
             verdict, rest, line = future.result()
             yield Check(pending[future], verdict, *rest), line
-    except BaseException as error:  # a worker would go on with its claim
+    except BaseException as error:  # otherwise a worker would go on with its claim
         for process in active_children():
             process.kill()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -130,7 +130,7 @@ def _checked(claim: Claim, seed: int, num_trials: int | None, folder: Path | Non
 
 
 def _stopped(claims: Sequence[Claim], seed: int, num_trials: int | None, folder: Path | None) -> str:
-    """Return what is kept of an interrupted run."""
+    """Describe what is kept of an interrupted run."""
     if folder is None:
         return "Stopped; no result is kept (`--lines FOLDER` keeps those of finished claims)."
     kept = sum(_line_path(folder, claim, seed, num_trials).exists() for claim in claims)
@@ -162,12 +162,12 @@ def _check_by_id(
     if claim is None:
         raise ArgumentError("jobs", "be 1 for claims that differ from process to process", f"`{id}` is not in a worker")
     c, line = _checked(claim, seed, num_trials, folder)
-    trials = tuple(replace(trial, witness={}) for trial in c.trials)  # the line has what a witness holds
+    trials = tuple(replace(trial, witness={}) for trial in c.trials)  # the line has the content of a witness
     return c.verdict, (trials, None, c.control, c.seed, c.seconds, c.doubt, c.broken, c.integrated, c.no_trial), line
 
 
 def claim_line(c: Check) -> Line:
-    """Return the result of one check in JSON types."""
+    """Convert the result of one check to JSON types."""
     worst = c.worst
     return {
         "id": c.claim.id,
@@ -190,7 +190,7 @@ def claim_line(c: Check) -> Line:
 
 
 def _restored(claim: Claim, line: Line) -> Check:
-    """Return a check from its saved line; its trials are not saved."""
+    """Rebuild a check from its saved line; its trials are not saved."""
     control = None if line["control"] is None else Verdict[line["control"]]
     return Check(
         claim,
@@ -213,12 +213,12 @@ def _kept(folder: Path | None, claim: Claim, seed: int, num_trials: int | None) 
 
 
 def entries(checks: Sequence[Check], known: Sequence[Statement] | None = None) -> tuple[Entry, ...]:
-    """Return the ledger: one entry for every statement, decided or open; by default of every paper of the library."""
+    """Build the ledger: one entry for every statement, decided or open; by default for every paper of the library."""
     return tuple(entry(statement, checks) for statement in (statements() if known is None else known))
 
 
 def json_lines(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
-    """Return the ledger with one JSON object a line, one for each entry; `lines` are the claims' lines by id."""
+    """Format the ledger as one JSON object per line, one for each entry; `lines` are the claims' lines by id."""
     fields = (
         "id",
         "variant",
@@ -251,7 +251,7 @@ def json_lines(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
 
 
 def table(lines: Sequence[Line]) -> str:
-    """Return the claims' lines as a table of plain text with aligned columns."""
+    """Format the claims' lines as a plain-text table with aligned columns."""
     head = ("claim", "variant", "verdict", "applied", "control", "worst", "s")
     rows: list[tuple[str, ...]] = [head]
     for line in lines:
@@ -266,7 +266,7 @@ def table(lines: Sequence[Line]) -> str:
 
 
 def markdown(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
-    """Return the ledger as Markdown, one table for each paper."""
+    """Format the ledger as Markdown, one table for each paper."""
     out: list[str] = ["# Ledger of dynsim", ""]
     for key in dict.fromkeys(e.statement.source.paper.key for e in ledger):
         own = [e for e in ledger if e.statement.source.paper.key == key]
@@ -280,7 +280,7 @@ def markdown(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
 
 
 def in_words(line: Line) -> str:
-    """Return a claim's verdict in words, with the number of instances it rests on."""
+    """Describe a claim's verdict, with the number of instances on which it rests."""
     verdict, name = Verdict[line["verdict"]], line["id"].split("/", 1)[1]
     numerical = "by both integrators" if line["integrated"] else "in floating-point arithmetic"
     by = "certified" if line["evidence"] == "certified" else numerical
@@ -294,7 +294,7 @@ def in_words(line: Line) -> str:
 
 
 def summary(ledger: Sequence[Entry], lines: Mapping[str, Line], date: datetime.date) -> str:
-    """Return a Markdown table of the number of findings of each kind for each paper, with date and trial counts."""
+    """Format a Markdown table of the number of findings of each kind for each paper, with date and trial counts."""
     trials = sum(line["trials"] for line in lines.values())
     rows = [f"As of {date.isoformat()}, {len(lines)} claims, {trials} trials:", ""]
     head = [f.value for f in Finding if f is not Finding.OUT_OF_SCOPE]
@@ -306,7 +306,7 @@ def summary(ledger: Sequence[Entry], lines: Mapping[str, Line], date: datetime.d
 
 
 def check_readme(path: Path) -> str:
-    """Return the text of the README at `path`; raise `ValueError` unless it can be read and has the two markers."""
+    """Read the README at `path`; raise `ValueError` unless it can be read and has the two markers."""
     try:
         whole = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -329,7 +329,7 @@ def update_readme(path: Path, text: str) -> None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file atomically: by a temporary file that replaces it."""
+    """Write a text file atomically, by a temporary file that replaces it."""
     try:
         with whole_file(path) as part:
             part.write_text(text)

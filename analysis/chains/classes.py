@@ -1,4 +1,4 @@
-"""Communicating classes of a chain, closed and transient, and their periods."""
+"""Find the communicating classes of a chain, closed and transient, and their periods."""
 
 import math
 from dataclasses import dataclass
@@ -12,12 +12,13 @@ from jaxtyping import Int
 from dynsim._core.printing import one_line
 from dynsim.systems.master_equation.checks import Matrix, check_generator, check_transition, entries
 
-SHOWN = 8  # states or classes that a message lists
+# Largest number of states or classes that a message lists.
+SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The communicating classes of a chain, closed ones first.
+    """Communicating classes of a chain, closed ones first.
 
     `labels[j]` is the class of state j; classes 0 to `num_closed` - 1 are closed, the others transient.
     """
@@ -34,16 +35,16 @@ class Classes:
         return self.num_classes == 1
 
     def states(self, number: int) -> Int[np.ndarray, " states"]:
-        """Return the states of the class `number`, in increasing order."""
+        """List the states of the class `number`, in increasing order."""
         return np.flatnonzero(self.labels == number)
 
     @property
     def transient(self) -> Int[np.ndarray, " states"]:
-        """The transient states, in increasing order."""
+        """Transient states, in increasing order."""
         return np.flatnonzero(self.labels >= self.num_closed)
 
     def __str__(self) -> str:
-        """Return the classification in one sentence."""
+        """Describe the classification in one sentence."""
         if self.irreducible:
             return f"The chain is irreducible: its {_count(len(self.labels), 'state')} form one class."
         closed = ", ".join(shown(self.states(c)) for c in range(min(self.num_closed, SHOWN)))
@@ -53,20 +54,23 @@ class Classes:
 
 
 def communicating_classes(generator: Any) -> Classes:
-    """Return the communicating classes of a generator, shape (k, k), from its sparsity pattern."""
+    """Find the communicating classes of a generator, shape (k, k), from its sparsity pattern."""
     return classes_of_pattern(check_generator(generator))
 
 
 def transition_classes(weights: Any) -> Classes:
-    """Return the communicating classes of a row-stochastic matrix, shape (k, k), from its sparsity pattern."""
+    """Find the communicating classes of a row-stochastic matrix, shape (k, k), from its sparsity pattern."""
     return classes_of_pattern(check_transition(weights).T)
 
 
 def periods(weights: Any) -> tuple[int, ...]:
-    """Return the period of each closed class of a row-stochastic matrix, in the order of `transition_classes`.
+    """Compute the period of each closed class of a row-stochastic matrix, in the order of `transition_classes`.
 
-    The powers of the matrix converge on a closed class if and only if its period is 1. The sparsity pattern decides:
-    an entry that is not zero because of rounding counts.
+    The powers of the matrix converge on a closed class if and only if its period is 1. The sparsity pattern decides, so
+    that an entry that is nonzero only by rounding counts, too.
+
+    >>> periods(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    (2,)
     """
     A = check_transition(weights)
     classes = classes_of_pattern(A.T)
@@ -74,20 +78,20 @@ def periods(weights: Any) -> tuple[int, ...]:
 
 
 def shown(states: np.ndarray) -> str:
-    """Return a set of states as text in braces, at most the first `SHOWN`."""
+    """Format a set of states in braces, with at most the first `SHOWN`."""
     numbers = ", ".join(str(s) for s in states[:SHOWN].tolist())
     return f"{{{numbers}{', ...' if len(states) > SHOWN else ''}}}"
 
 
 def _graph(matrix: Matrix | Any) -> scipy.sparse.csr_array:
-    """Return the directed graph with an edge j -> i for every non-zero `matrix[i, j]`, as an adjacency matrix."""
+    """Build the directed graph with an edge j -> i for every nonzero `matrix[i, j]`, as an adjacency matrix."""
     rows, columns, values = entries(matrix if isinstance(matrix, np.ndarray) else scipy.sparse.csc_array(matrix))
     edges = (np.ones(len(values)), (columns, rows))
     return scipy.sparse.csr_array(edges, shape=matrix.shape)
 
 
 def classes_of_pattern(matrix: Matrix | Any) -> Classes:
-    """Return the communicating classes of a matrix with an edge j -> i for every non-zero `matrix[i, j]`."""
+    """Find the communicating classes of a matrix with an edge j -> i for every nonzero `matrix[i, j]`."""
     graph = _graph(matrix)
     number, labels = scipy.sparse.csgraph.connected_components(graph, directed=True, connection="strong")
     begin, end = graph.nonzero()
@@ -102,7 +106,7 @@ def classes_of_pattern(matrix: Matrix | Any) -> Classes:
 
 
 def _period(graph: scipy.sparse.csr_array, states: np.ndarray) -> int:
-    """Return the greatest common divisor of the lengths of the cycles in a class, from breadth-first levels."""
+    """Compute the greatest common divisor of the cycle lengths in a class, from breadth-first levels."""
     part = scipy.sparse.csr_array(graph[states][:, states])
     level = scipy.sparse.csgraph.shortest_path(part, unweighted=True, indices=0).astype(int)
     begin, end = part.nonzero()

@@ -1,4 +1,4 @@
-r"""$e^{Qt}$ of a small chain as a dense matrix, by scaling and squaring of a Taylor sum without subtractions."""
+r"""Compute $e^{Qt}$ of a small chain as a dense matrix, by scaling and squaring a Taylor sum without subtractions."""
 
 import math
 
@@ -6,11 +6,12 @@ import numpy as np
 from jaxtyping import Float
 
 EPSILON = float(np.finfo(float).eps)
-TERMS = 18  # of the Taylor sum, for exit rate times step at most one: 1 / 19! = 8e-18
+# Number of terms of the Taylor sum; for exit rate times step at most one the next is 1 / 19! = 8e-18.
+TERMS = 18
 
 
 def transition_matrix(Q: Float[np.ndarray, "k k"], t: float) -> tuple[Float[np.ndarray, "k k"], float]:
-    r"""Return $e^{Qt}$, a non-negative matrix with columns that sum to one, and the relative error off its diagonal.
+    r"""Compute $e^{Qt}$, a stochastic matrix by columns, and the relative error of its off-diagonal entries.
 
     With q the largest exit rate, $e^{Qh} = e^{-qh} e^{(Q + q) h}$ has a Taylor sum of non-negative terms; it is
     squared. After each squaring the diagonal is set to one minus the other entries of the column, so that small rates
@@ -33,7 +34,7 @@ def transition_matrix(Q: Float[np.ndarray, "k k"], t: float) -> tuple[Float[np.n
 
 
 def column_stochastic(P: np.ndarray) -> np.ndarray:
-    """Return P with columns that sum to one, by correcting the larger of the diagonal entry and the rest."""
+    """Normalise columns to sum to one, by correcting the larger of the diagonal entry and the rest."""
     diagonal = np.diagonal(P).copy()
     off = P.copy()
     np.fill_diagonal(off, 0.0)

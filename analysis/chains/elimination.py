@@ -1,4 +1,4 @@
-"""The stationary distribution of an irreducible generator: by GTH elimination, by sparse LU, by inverse iteration."""
+"""Compute stationary distributions of irreducible generators by GTH elimination, sparse LU or inverse iteration."""
 
 from fractions import Fraction
 
@@ -11,14 +11,18 @@ from dynsim.systems.master_equation.checks import exit_rates, num_states
 
 EPSILON = float(np.finfo(float).eps)
 EXTENDED = float(np.finfo(np.longdouble).eps)
-UNLIKELY = 1e3  # a state this much less likely than another is not fixed: the solution would be inaccurate
-SHIFT = 1e-10  # times the largest exit rate: far below the gap of all but metastable chains, far above rounding
-MAX_ITERATIONS = 100  # of inverse iteration; two or three usually suffice
-LARGE = 1e100  # larger floats are rescaled, lest products of them overflow
+# Ratio of probabilities above which fixing the less likely state would make the solution inaccurate.
+UNLIKELY = 1e3
+# Shift relative to the largest exit rate: far below the gap of all but metastable chains, far above rounding.
+SHIFT = 1e-10
+# Largest number of inverse iterations; two or three usually suffice.
+MAX_ITERATIONS = 100
+# Larger numbers are rescaled, so that products of them do not overflow.
+LARGE = 1e100
 
 
 def by_elimination(Q: np.ndarray) -> tuple[np.ndarray, float]:
-    r"""Return the stationary distribution, shape (k,), by Grassmann-Taksar-Heyman elimination, and its relative error.
+    r"""Compute the stationary distribution, (k,), by Grassmann-Taksar-Heyman elimination, with its relative error.
 
     Without subtractions every probability, however small, has high relative accuracy in floats; it is exact in
     Fractions. The error is estimated from a second elimination in the opposite order, at least $k\,\varepsilon$.
@@ -34,7 +38,7 @@ def by_elimination(Q: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _eliminated(Q: np.ndarray) -> np.ndarray:
-    """Return the stationary distribution: eliminate states from the last to the first, then substitute back."""
+    """Eliminate states from the last to the first, then substitute back."""
     R, k = Q.copy(), len(Q)
     exit_rate = [R[0, 0]] * k
     for n in range(k - 1, 0, -1):
@@ -52,7 +56,7 @@ def _eliminated(Q: np.ndarray) -> np.ndarray:
 
 
 def by_lu(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
-    """Return the stationary distribution by a sparse LU factorisation of Q without one state, and its relative error.
+    """Compute the stationary distribution by a sparse LU factorisation of Q without one state, with its relative error.
 
     The probability of that state is fixed to one before normalisation. The solution is refined with residuals in
     extended precision; the error is the relative size of the last correction, or of what rounding of the exit rates to
@@ -72,7 +76,7 @@ def by_lu(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
 
 
 def _fixing(Q: scipy.sparse.csc_array, fixed: int) -> tuple[np.ndarray, float]:
-    """Return the solution of Q x = 0 with x = 1 at the state `fixed`, and its relative error as in `by_lu`."""
+    """Solve Q x = 0 with x = 1 at the state `fixed`; the relative error is estimated as in `by_lu`."""
     free = np.flatnonzero(np.arange(num_states(Q)) != fixed)
     if not free.size:
         return np.ones(1), 0.0
@@ -92,7 +96,7 @@ def _fixing(Q: scipy.sparse.csc_array, fixed: int) -> tuple[np.ndarray, float]:
 
 
 def by_inverse_iteration(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
-    r"""Return the stationary distribution by $x \leftarrow -\sigma (Q - \sigma)^{-1} x$, and its relative error.
+    r"""Compute the stationary distribution by $x \leftarrow -\sigma (Q - \sigma)^{-1} x$, with its relative error.
 
     The shift $\sigma$ is small; steps are computed as corrections of x from residuals in extended precision. The error
     is the relative size of the last correction.
@@ -119,14 +123,14 @@ def by_inverse_iteration(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
 
 
 def lu_factors(A: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
-    """Return the sparse LU factorisation of a column diagonally dominant M-matrix, which needs no pivoting."""
+    """Factorise a column diagonally dominant M-matrix by sparse LU, which needs no pivoting."""
     return scipy.sparse.linalg.splu(
         A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
 
 
 def _extended(Q: scipy.sparse.csc_array) -> scipy.sparse.csc_array:
-    """Return Q in extended precision, with columns that sum to zero at that precision."""
+    """Convert Q to extended precision, with columns that sum to zero at that precision."""
     rates = scipy.sparse.csc_array(Q - scipy.sparse.diags_array(Q.diagonal()), dtype=np.longdouble)
     out = np.asarray(rates.sum(axis=0))
     return scipy.sparse.csc_array(rates - scipy.sparse.diags_array(out))

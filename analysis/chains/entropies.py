@@ -1,4 +1,4 @@
-"""Relative entropy to the stationary distribution and its dissipation; Shannon entropy of attention rows."""
+"""Compute the relative entropy to the stationary distribution, its dissipation, and entropies of attention rows."""
 
 from typing import Any
 
@@ -9,16 +9,19 @@ from scipy.special import rel_entr, xlogy
 from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import check_generator, check_transition, entries
 
-NEAR = 1e-3  # relative differences below it use a series of five terms, more accurate than the logarithm
+# Relative differences below this use a series of five terms, which is more accurate than the logarithm.
+NEAR = 1e-3
 Distribution = Float[np.ndarray, " k"]
 
 
 def relative_entropy(p: Float[np.ndarray, "*batch k"], stationary: Distribution) -> np.ndarray:
-    r"""Return $D(p \| \pi) = \sum_i p_i \log(p_i / \pi_i)$ in nats, over the last axis.
+    r"""Compute the relative entropy $D(p \| \pi) = \sum_i p_i \log(p_i / \pi_i)$ in nats, over the last axis.
 
-    It is infinite if p is positive where $\pi$ is zero, and NaN if p has a negative entry. To each term
-    $\pi_i - p_i$ is added, which sums to zero: no term is then negative, and small values near $\pi$ keep their
-    relative accuracy.
+    It is infinite if p is positive where $\pi$ is zero, and NaN if p has a negative entry. Adding $\pi_i - p_i$, which
+    sums to zero, makes every term nonnegative and keeps the relative accuracy of small values near $\pi$.
+
+    >>> float(relative_entropy(np.array([1.0, 0.0]), np.array([0.5, 0.5])).round(6))
+    0.693147
     """
     p, pi = np.asarray(p, float), np.broadcast_to(np.asarray(stationary, float), np.shape(p))
     y = np.divide(p - pi, pi, out=np.ones(p.shape), where=pi > 0)
@@ -30,7 +33,7 @@ def relative_entropy(p: Float[np.ndarray, "*batch k"], stationary: Distribution)
 
 
 def dissipation(generator: Any, p: Distribution, stationary: Distribution) -> float:
-    r"""Return $-\frac{d}{dt} D(p \| \pi)$ along $\dot p = Q p$, in nats per time unit, in closed form.
+    r"""Compute the dissipation $-\frac{d}{dt} D(p \| \pi)$ along $\dot p = Q p$, in nats per time unit.
 
     $$ \sum_{i \ne j} Q_{ij}\, p_j\, \varphi\Big(\frac{p_i \pi_j}{\pi_i p_j}\Big), \quad \varphi(x) = x - 1 - \log x. $$
 
@@ -61,7 +64,7 @@ def dissipation(generator: Any, p: Distribution, stationary: Distribution) -> fl
 
 
 def _excess(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    """Return phi(x) = x - 1 - log x at x = top / bottom, accurately near 1 and 0; a zero denominator is set to one."""
+    """Compute phi(x) = x - 1 - log x at x = top / bottom, accurately near 1 and 0; a zero denominator counts as one."""
     bottom = np.where(bottom > 0, bottom, 1.0)
     y = (top - bottom) / bottom
     close = y**2 * (1 / 2 - y * (1 / 3 - y * (1 / 4 - y * (1 / 5 - y / 6))))
@@ -71,10 +74,10 @@ def _excess(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
 
 
 def attention_entropy(weights: Any) -> Float[np.ndarray, " n"]:
-    r"""Return $-\sum_j A_{ij} \log A_{ij}$ for each row of an attention matrix, shape (n, n), in nats.
+    r"""Compute the entropy $-\sum_j A_{ij} \log A_{ij}$ of each row of an attention matrix, shape (n, n), in nats.
 
-    It measures how spread the weights of a row are, not the distance from the stationary distribution; for the latter
-    see `relative_entropy`.
+    It measures how spread out the weights of a row are, not the distance from the stationary distribution; for that see
+    `relative_entropy`.
 
     Source: MULTIRATE, Section 8.
     """
@@ -84,5 +87,5 @@ def attention_entropy(weights: Any) -> Float[np.ndarray, " n"]:
 
 
 def entropy_rate(weights: Any, stationary: Distribution) -> float:
-    r"""Return $\sum_i \pi_i H_i$, the mean row entropy under the stationary distribution, in nats per step."""
+    r"""Compute $\sum_i \pi_i H_i$, the mean row entropy under the stationary distribution, in nats per step."""
     return float(np.asarray(stationary, float) @ attention_entropy(weights))

@@ -1,4 +1,4 @@
-"""The matrix exponential of a constant generator as an integrator for `simulate`."""
+"""Integrate a constant generator by its matrix exponential, as an integrator for `simulate`."""
 
 from collections.abc import Sequence
 
@@ -16,16 +16,16 @@ from dynsim.systems.master_equation.flow import MasterEquationFlow
 
 
 class Exponential(AbstractIntegrator):
-    """Integrates a `MasterEquationFlow` with a constant generator by `relaxation`, with the given `method`.
+    """Integrator of a `MasterEquationFlow` with a constant generator, by `relaxation` with the given `method`.
 
     There are no steps and no tolerances: each time is computed from the initial distribution. For error estimates call
-    `relaxation` itself.
+    `relaxation` directly.
     """
 
     method: str = eqx.field(static=True, default="auto")
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the distributions at `ts`, shape (times, k), and statistics.
+        """Compute the distributions at `ts`, shape (times, k), and statistics.
 
         Raises:
             ValueError: for another flow or an ensemble of initial distributions, and as `relaxation` does.

@@ -1,4 +1,4 @@
-r"""$e^{Qt} p$ of a stiff sparse generator in a shift-and-invert Krylov space: one sparse LU, a few dozen solves."""
+r"""Compute $e^{Qt} p$ of a stiff sparse generator in a shift-and-invert Krylov space, with one sparse LU."""
 
 import numpy as np
 import scipy.linalg
@@ -7,11 +7,16 @@ import scipy.sparse
 from analysis.chains.elimination import lu_factors
 
 EPSILON = float(np.finfo(float).eps)
-MAX_DIMENSION = 120  # of the Krylov space
-CHECK_EVERY = 4  # vectors between two evaluations of the solution
-MAX_SCALED_NORM = 1e4  # of the initial vector: above it, symmetric variables lose more than four digits
-MAX_CHANGE = 1e-9  # a larger change is no estimate of the error: the solution has not converged
-DECADE = 10.0  # times within this factor share a shift
+# Largest dimension of the Krylov space.
+MAX_DIMENSION = 120
+# Number of new basis vectors between two evaluations of the solution.
+CHECK_EVERY = 4
+# Largest norm of the initial vector in symmetric variables; above it they lose more than four digits.
+MAX_SCALED_NORM = 1e4
+# Largest change that is an error estimate; above it the solution has not converged.
+MAX_CHANGE = 1e-9
+# Times within this factor share a shift.
+DECADE = 10.0
 
 
 def by_shift_and_invert(
@@ -23,7 +28,7 @@ def by_shift_and_invert(
     reversible: bool,
     tolerance: float = 1e-13,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return $e^{Qt} p$ at positive times, (times, k), and an error estimate for each, from the last basis vectors.
+    r"""Compute $e^{Qt} p$ at positive times, (times, k), with an error estimate for each from the last basis vectors.
 
     Arnoldi iteration for $(1 - \gamma Q)^{-1}$, with $\gamma$ a tenth of the longest time of a decade, from $p$ minus
     its `limit`; every basis vector is kept orthogonal to the left null vector of Q. A reversible chain is transformed
@@ -43,7 +48,7 @@ def by_shift_and_invert(
 
 
 def _decades(ts: np.ndarray) -> list[np.ndarray]:
-    """Return the indices of times in groups, longest times first, each group within a factor of ten."""
+    """Group the indices of times, longest times first, so that each group lies within a factor of ten."""
     groups, left = [], np.arange(len(ts))
     while left.size:
         near = ts[left] > np.max(ts[left]) / DECADE
@@ -53,7 +58,7 @@ def _decades(ts: np.ndarray) -> list[np.ndarray]:
 
 
 class _KrylovSpace:
-    """An orthonormal basis V of the Krylov space of (1 - shift S)^-1, and the projection H of that matrix."""
+    """Orthonormal basis V of the Krylov space of (1 - shift S)^-1, and the projection H of that matrix."""
 
     def __init__(
         self,
@@ -73,7 +78,7 @@ class _KrylovSpace:
         self.V[0] = start / (self.size or 1.0)
 
     def extend(self, m: int) -> bool:
-        """Add basis vector m; return whether the space is invariant."""
+        """Add basis vector m, and test whether the space is invariant."""
         w = self.solve(self.V[m - 1])
         before = float(np.linalg.norm(w))
         for _ in range(2):  # a second pass makes it orthogonal to working precision
@@ -86,7 +91,7 @@ class _KrylovSpace:
         return bool(self.H[m, m - 1] <= EPSILON * before)
 
     def evolved(self, ts: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return e^{S t} start for each of `ts`, and an error estimate, infinite if it has not converged."""
+        """Compute e^{S t} start for each of `ts`, with an error estimate that is infinite without convergence."""
         before, change = np.zeros((len(ts), self.V.shape[1])), np.full(len(ts), np.inf)
         if self.size == 0:
             return before, np.full(len(ts), EPSILON)
@@ -107,7 +112,7 @@ class _KrylovSpace:
         return before, np.where(failed, np.inf, 2 * change + rounding)
 
     def _small(self, m: int, ts: np.ndarray) -> np.ndarray:
-        """Return e^{(1 - H^-1) t / shift} e_1 for each of `ts`."""
+        """Compute e^{(1 - H^-1) t / shift} e_1 for each of `ts`."""
         H, times = self.H[:m, :m], ts / self.shift
         if self.symmetric:
             values, vectors = np.linalg.eigh((H + H.T) / 2)

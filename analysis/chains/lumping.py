@@ -1,4 +1,4 @@
-"""Lumpability of a chain, ordinary and exact: how far a partition of the states is from either."""
+"""Measure how far a partition of the states of a chain is from ordinary and exact lumpability."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from dynsim.systems.master_equation.generators import attention_generator
 
 @dataclass(frozen=True)
 class Lumping:
-    r"""The defects of lumpability of a partition of the states; `labels[j]` is the block of state j.
+    r"""Defects of lumpability of a partition of the states; `labels[j]` is the block of state j.
 
     `ordinary_defect`, in the unit of the rates: the largest difference between two states j of one block of their rates
     into a block B, $\sum_{i \in B} Q_{ij}$. If it is zero (ordinary lumpability), the block probabilities form a Markov
@@ -42,7 +42,7 @@ class Lumping:
 
 
 def lumping(generator: Any, labels: Any) -> Lumping:
-    """Return the lumped generator and the defects of a partition given by `labels`, shape (k,): blocks 0, 1, ...
+    """Compute the lumped generator and the defects of a partition given by `labels`, shape (k,): blocks 0, 1, ...
 
     Raises:
         ValueError: for labels of another shape, or that leave a block empty.
@@ -59,12 +59,12 @@ def lumping(generator: Any, labels: Any) -> Lumping:
 
 
 def attention_lumping(weights: Any, labels: Any) -> Lumping:
-    """Return `lumping` of the generator A^T - I of a row-stochastic attention matrix A, shape (n, n)."""
+    """Compute `lumping` for the generator A^T - I of a row-stochastic attention matrix A, shape (n, n)."""
     return lumping(attention_generator(weights), labels)
 
 
 def blocks_of(length: int, block: int) -> Int[np.ndarray, " length"]:
-    """Return the labels of consecutive blocks of `block` states; the last block may be shorter."""
+    """Label consecutive blocks of `block` states; the last block may be shorter."""
     check_at_least(1, length=length, block=block)
     return np.arange(length) // block
 
@@ -80,7 +80,7 @@ def _checked(labels: Any, k: int) -> np.ndarray:
 
 
 def _product(member: scipy.sparse.csr_array, Q: Matrix | Any, exact: bool) -> np.ndarray:
-    """Return the sums of the rows of Q over each block, shape (blocks, k)."""
+    """Sum the rows of Q over each block, shape (blocks, k)."""
     if exact:
         return member.toarray().astype(int).astype(object) @ Q
     found: Any = member @ Q
@@ -88,7 +88,7 @@ def _product(member: scipy.sparse.csr_array, Q: Matrix | Any, exact: bool) -> np
 
 
 def _spread(sums: np.ndarray, blocks: np.ndarray) -> Any:
-    """Return the largest difference of a row of `sums` between two states of one block."""
+    """Compute the largest difference of a row of `sums` between two states of one block."""
     order = np.argsort(blocks, kind="stable")
     begins = np.flatnonzero(np.diff(blocks[order], prepend=-1))
     ordered = sums[:, order]

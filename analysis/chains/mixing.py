@@ -1,4 +1,4 @@
-"""Mixing times of a chain in total variation: computed for small chains, bounded by spectral gaps for large ones."""
+"""Compute mixing times of a chain in total variation, or bound them by spectral gaps for large chains."""
 
 import math
 from dataclasses import dataclass
@@ -13,8 +13,10 @@ from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
 
-DENSE = 300  # states up to which e^{Qt} is formed, for all initial states at once
-HALVINGS = 16  # of the interval found by doubling: a relative width of 2^-16 at most
+# Largest number of states for which e^{Qt} is formed, for all initial states at once.
+DENSE = 300
+# Number of bisections of the interval found by doubling, for a relative width of at most 2^-16.
+HALVINGS = 16
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class MixingTime:
 
 
 def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
-    """Return the mixing time of a generator, shape (k, k): computed up to 300 states, bounded by spectral gaps above.
+    """Compute the mixing time of a generator, shape (k, k), up to 300 states; bound it by spectral gaps above.
 
     Raises:
         ValueError: for several closed classes (the limit depends on the initial state), or a distance outside (0, 1/2).
@@ -54,7 +56,7 @@ def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
 
 
 def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
-    """Return bounds of the mixing time from spectral gaps, for a generator, shape (k, k), with one closed class."""
+    """Bound the mixing time by spectral gaps, for a generator, shape (k, k), with one closed class."""
     Q = check_generator(generator)
     least = float(np.min(stationary_distribution(Q).probabilities))
     gap = spectral_gap(Q).value
@@ -67,12 +69,12 @@ def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return the total variation distance: half of the sum of |p - q| over the last axis."""
+    """Compute the total variation distance: half of the sum of |p - q| over the last axis."""
     return np.sum(abs(np.asarray(p, float) - np.asarray(q, float)), axis=-1) / 2
 
 
 def _bracket(Q: Matrix, stationary: np.ndarray, distance: float) -> MixingTime:
-    """Return bounds by doubling the time until all initial states are near, then bisecting, with products of e^{Qt}."""
+    """Bracket the mixing time by doubling the time until all initial states are near, then bisecting."""
     dense = (Q if isinstance(Q, np.ndarray) else Q.toarray()).astype(float)
     far = lambda P: float(np.max(total_variation(P.T, stationary))) > distance
     step = 1 / float(np.max(-np.diagonal(dense))) / 2**HALVINGS

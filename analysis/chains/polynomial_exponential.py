@@ -1,4 +1,4 @@
-r"""$e^{Qt} p$ by sparse products only: Chebyshev polynomials for reversible chains, uniformisation for all."""
+r"""Compute $e^{Qt} p$ by sparse products only: Chebyshev polynomials for reversible chains, uniformisation for all."""
 
 import math
 
@@ -8,13 +8,16 @@ import scipy.special
 from jaxtyping import Float
 
 EPSILON = float(np.finfo(float).eps)
-TAIL = 1e-15  # bound of the truncation error
-BLOCK = 32  # terms of a series that are added by one matrix product
-Solutions = tuple[Float[np.ndarray, "times k"], Float[np.ndarray, " times"]]  # distributions and their errors
+# Bound of the truncation error.
+TAIL = 1e-15
+# Number of terms of a series that are added by one matrix product.
+BLOCK = 32
+# Distributions, and the error of each.
+Solutions = tuple[Float[np.ndarray, "times k"], Float[np.ndarray, " times"]]
 
 
 def chebyshev_terms(scaled_time: float, norm: float) -> int:
-    """Return the number of terms with a truncation error below 1e-15; `scaled_time` is exit rate times time.
+    """Count the terms that give a truncation error below 1e-15; `scaled_time` is exit rate times time.
 
     `norm` is the factor from the tail of the coefficients to the error.
     """
@@ -28,7 +31,7 @@ def chebyshev_terms(scaled_time: float, norm: float) -> int:
 def by_chebyshev(
     Q: scipy.sparse.csr_array, p: np.ndarray, stationary: np.ndarray, ts: np.ndarray, exit_rate: float
 ) -> Solutions:
-    r"""Return $e^{Q t} p$ of a reversible chain at several times, (times, k), and a bound of the largest error of each.
+    r"""Compute $e^{Q t} p$ of a reversible chain at several times, (times, k), with a bound of each error.
 
     With z = t times the largest exit rate, the spectrum of $1 + Q t / z$ lies in [-1, 1] and
 
@@ -53,7 +56,7 @@ def by_chebyshev(
 
 
 def _chebyshev_sum(Q: scipy.sparse.csr_array, start: np.ndarray, series: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return sum_n series[:, n] T_n(1 + Q) start, and the largest entry of a T_n(1 + Q) start."""
+    """Compute sum_n series[:, n] T_n(1 + Q) start, and the largest entry of a T_n(1 + Q) start."""
     twice = scipy.sparse.csr_array(2 * (scipy.sparse.eye_array(len(start)) + Q))
     found, kept, largest = np.zeros((len(series), len(start))), [], float(np.max(abs(start)))
     before, now = start, start + Q @ start
@@ -68,7 +71,7 @@ def _chebyshev_sum(Q: scipy.sparse.csr_array, start: np.ndarray, series: np.ndar
 
 
 def by_uniformisation(Q: scipy.sparse.csr_array, p: np.ndarray, ts: np.ndarray, exit_rate: float) -> Solutions:
-    r"""Return $e^{Qt} p = \sum_n e^{-z} z^n / n!\, (1 + Qt / z)^n p$ of any chain at several times, with errors.
+    r"""Compute $e^{Qt} p = \sum_n e^{-z} z^n / n!\, (1 + Qt / z)^n p$ of any chain at several times, with errors.
 
     z is t times the largest exit rate. There are no subtractions and no negative entries; the truncation error is a
     tail probability of the Poisson distribution with mean z, and rounding accumulates at most in proportion to the
@@ -92,7 +95,7 @@ def by_uniformisation(Q: scipy.sparse.csr_array, p: np.ndarray, ts: np.ndarray, 
 
 
 def poisson_weights(mean: float, terms: int) -> Float[np.ndarray, " terms"]:
-    """Return the Poisson probabilities of 0, ..., terms - 1, normalised to sum to one, by ratios from the mode on."""
+    """Compute the Poisson probabilities of 0, ..., terms - 1, normalised, by ratios from the mode on."""
     if mean == 0:
         return np.eye(1, terms)[0]
     steps = np.log(mean / np.arange(1, terms))

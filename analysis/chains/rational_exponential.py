@@ -1,4 +1,4 @@
-r"""$e^{Qt} p$ of a tridiagonal generator by the best rational approximation of degree 16 to exp on $(-\infty, 0]$."""
+r"""Compute $e^{Qt} p$ of a tridiagonal generator by the best rational approximation to exp on $(-\infty, 0]$."""
 
 from typing import Any
 
@@ -30,22 +30,24 @@ RESIDUES = np.array([
 ])  # fmt: skip
 AT_INFINITY = 2.1248537104952237488e-16
 EPSILON = float(np.finfo(float).eps)
-SMALL = 1e-12  # error bounds below it are returned without a second estimate
-ROUNDING = 3e-14  # of the sum over poles, with residues up to 234 in modulus
+# Error bounds below this are returned without a second estimate.
+SMALL = 1e-12
+# Rounding error of the sum over poles, with residues up to 234 in modulus.
+ROUNDING = 3e-14
 
 
 def scalar_exponential(x: np.ndarray) -> np.ndarray:
-    """Return the rational approximation of e^x for x <= 0, elementwise."""
+    """Evaluate the rational approximation of e^x for x <= 0, elementwise."""
     return AT_INFINITY + 2 * np.sum(RESIDUES / (np.asarray(x)[..., None] - POLES), axis=-1).real
 
 
 def birth_and_death(generator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rates i -> i+1 and i+1 -> i of a tridiagonal generator, each of shape (k-1,)."""
+    """Extract the rates i -> i+1 and i+1 -> i of a tridiagonal generator, each of shape (k-1,)."""
     return np.asarray(generator.diagonal(-1), float), np.asarray(generator.diagonal(1), float)
 
 
 def by_partial_fractions(birth: np.ndarray, death: np.ndarray, p: np.ndarray, t: float) -> tuple[np.ndarray, float]:
-    r"""Return $e^{Qt} p$ of a birth-death chain, shape (k,), and an estimate of its largest error.
+    r"""Compute $e^{Qt} p$ of a birth-death chain, shape (k,), with an estimate of its largest error.
 
     Each pole costs one tridiagonal solve for the probabilities and the net fluxes between neighbours, interleaved. The
     fluxes telescope, so that the total probability is conserved to rounding for any rates; with probabilities as the
@@ -63,7 +65,7 @@ def by_partial_fractions(birth: np.ndarray, death: np.ndarray, p: np.ndarray, t:
 
 
 def _weighted_norm(birth: np.ndarray, death: np.ndarray, p: np.ndarray) -> float:
-    r"""Return $|p|_{1/\pi} \max \sqrt{\pi}$, the factor from an error of the approximation to one of an entry."""
+    r"""Compute $|p|_{1/\pi} \max \sqrt{\pi}$, the factor from an error of the approximation to one of an entry."""
     if not (np.all(birth > 0) and np.all(death > 0)):
         return np.inf
     log_weights = np.concatenate([[0.0], np.cumsum(np.log(birth) - np.log(death))])

@@ -1,4 +1,4 @@
-r"""Transient distributions of a chain, $p(t) = e^{Qt} p_0$, by a method that fits its structure, with errors."""
+r"""Compute transient distributions $p(t) = e^{Qt} p_0$ of a chain by a method that fits its structure, with errors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,9 +27,12 @@ from dynsim.systems.master_equation.checks import (
     num_states,
 )
 
-DENSE = 200  # states up to which e^{Qt} is formed
-MIN_TRIDIAGONAL = 32  # states from which rational approximation is faster for a tridiagonal chain
-MAX_PRODUCTS = 1200  # sparse products that cost about as much as one sparse LU and its solves: measured for 1e4 states
+# Largest number of states for which e^{Qt} is formed.
+DENSE = 200
+# Number of states from which on rational approximation is faster for a tridiagonal chain.
+MIN_TRIDIAGONAL = 32
+# Number of sparse products that cost about as much as one sparse LU and its solves, measured for 1e4 states.
+MAX_PRODUCTS = 1200
 
 
 @dataclass(frozen=True)
@@ -49,32 +52,36 @@ class Relaxation:
 
     @property
     def final(self) -> Float[np.ndarray, " k"]:
-        """The distribution at the last of `ts`."""
+        """Distribution at the last of `ts`."""
         return self.probabilities[-1]
 
     @property
     def mass_defect(self) -> float:
-        """The largest deviation of the sum of a distribution from one."""
+        """Largest deviation of the sum of a distribution from one."""
         return float(np.max(abs(np.sum(self.probabilities, axis=1) - 1)))
 
     @property
     def most_negative(self) -> float:
-        """The size of the most negative entry, zero if there is none."""
+        """Size of the most negative entry, zero if there is none."""
         return float(max(0.0, -np.min(self.probabilities)))
 
 
 def relaxation(generator: Any, p0: ArrayLike, ts: ArrayLike, *, method: str = "auto") -> Relaxation:
-    r"""Return $e^{Qt} p_0$ at the times `ts`, each computed from $p_0$ and not from the previous time.
+    r"""Compute $e^{Qt} p_0$ at the times `ts`, each from $p_0$ and not from the previous time.
 
-    By default: tridiagonal chains by rational approximation, small ones by scaling and squaring, reversible ones by
-    Chebyshev polynomials or, if these need too many products, in a shift-and-invert Krylov space; others in that space
-    or, where it is cheaper or the space does not converge, by uniformisation. The diagonal of the generator is computed
-    from its rates.
+    The default method depends on the chain. Tridiagonal chains use rational approximation, and small ones scaling and
+    squaring. Reversible ones use Chebyshev polynomials, or a shift-and-invert Krylov space if these need too many
+    products. Others use that space, or uniformisation where this is cheaper or the space does not converge. The
+    diagonal of the generator is computed from its rates.
+
+    >>> Q = np.array([[-1.0, 1.0], [1.0, -1.0]])
+    >>> relaxation(Q, [1.0, 0.0], [1.0]).final.round(6)
+    array([0.567668, 0.432332])
 
     Args:
         generator: shape (k, k), dense or sparse (Fractions are rounded).
-        p0: the initial distribution, shape (k,).
-        ts: times, finite and not negative, in the inverse unit of the rates.
+        p0: initial distribution, shape (k,).
+        ts: finite nonnegative times, in the inverse unit of the rates.
         method: `auto`, or one of `dense`, `rational`, `chebyshev`, `shift-invert` and `uniformisation`.
 
     Raises:
@@ -105,7 +112,7 @@ def relaxation(generator: Any, p0: ArrayLike, ts: ArrayLike, *, method: str = "a
 
 
 class _Chain:
-    """A generator with its diagonal computed from its rates, its largest exit rate, and its structure."""
+    """Generator with its diagonal computed from its rates, its largest exit rate, and its structure."""
 
     def __init__(self, Q: Matrix):
         rates = off_diagonal(Q)
@@ -122,7 +129,7 @@ class _Chain:
 
     @cached_property
     def stationary(self) -> np.ndarray | None:
-        """The stationary distribution if the chain is irreducible and reversible and none underflows; else None."""
+        """Stationary distribution of an irreducible and reversible chain if no entry underflows; else None."""
         classes = classes_of_pattern(self.Q)
         balance = tree_balance(self.Q, classes)
         if not (classes.irreducible and balance.reversible):
@@ -131,7 +138,7 @@ class _Chain:
 
 
 def _chosen(chain: _Chain, end: float) -> str:
-    """Return the method for a chain and the last time."""
+    """Choose the method for a chain and the last time."""
     scaled_time = chain.fastest * end
     if chain.size >= MIN_TRIDIAGONAL and chain.tridiagonal:
         return "rational"

@@ -1,4 +1,4 @@
-"""Detailed balance: whether a chain is reversible, where it fails most, and the distribution from a spanning tree."""
+"""Test detailed balance of a chain, and compute the stationary distribution from a spanning tree."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,8 @@ from analysis.chains.classes import Classes, classes_of_pattern
 from dynsim._core.printing import one_line, report
 from dynsim.systems.master_equation.checks import Matrix, check_generator, entries, num_states
 
-BALANCED = 1e-11  # above the rounding of the product of rate ratios around a cycle of a thousand edges
+# Largest violation explained by rounding in the product of rate ratios around a cycle of a thousand edges.
+BALANCED = 1e-11
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Reversibility:
 
     @property
     def stationary(self) -> Float[np.ndarray, " k"]:
-        """The stationary distribution of a reversible chain with one class, to rounding even for large logarithms."""
+        """Stationary distribution of a reversible chain with one class, to rounding even for large logarithms."""
         weights = self.log_weights - np.max(self.log_weights)
         rounded = weights.astype(float)
         p = np.exp(rounded) * (1 + (weights - rounded).astype(float))
@@ -48,7 +49,7 @@ class Reversibility:
 
 
 def reversibility(generator: Any) -> Reversibility:
-    """Return the violations of detailed balance of a generator, shape (k, k), in each communicating class.
+    """Compute the violations of detailed balance of a generator, shape (k, k), in each communicating class.
 
     A one-way transition between classes counts as a violation, although it is balanced under a distribution that
     vanishes on transient states; restrict the generator to a closed class to leave such transitions out.
@@ -57,7 +58,7 @@ def reversibility(generator: Any) -> Reversibility:
 
 
 def tree_balance(Q: Matrix, classes: Classes | None = None) -> Reversibility:
-    """Return `reversibility` of a checked generator; `classes` are computed if they are not given."""
+    """Compute `reversibility` of a checked generator; `classes` are computed if they are not given."""
     R = off_diagonal(Q)
     back = scipy.sparse.csc_array(R.T)
     back.sort_indices()
@@ -83,7 +84,7 @@ def tree_balance(Q: Matrix, classes: Classes | None = None) -> Reversibility:
 
 
 def off_diagonal(Q: Matrix) -> scipy.sparse.csc_array:
-    """Return the off-diagonal rates of a generator as a sparse matrix with sorted indices."""
+    """Extract the off-diagonal rates of a generator as a sparse matrix with sorted indices."""
     rows, columns, values = entries(Q)
     away = rows != columns
     starts = np.concatenate([[0], np.cumsum(np.bincount(columns[away], minlength=num_states(Q)))])
@@ -91,7 +92,7 @@ def off_diagonal(Q: Matrix) -> scipy.sparse.csc_array:
 
 
 def _log_ratio(values: np.ndarray, back: np.ndarray) -> np.ndarray:
-    """Return log(values / back), from the quotient if it neither overflows nor underflows."""
+    """Compute log(values / back), from the quotient if it neither overflows nor underflows."""
     with np.errstate(over="ignore", under="ignore"):
         quotient = values / back
     if np.all(np.isfinite(quotient) & (quotient > np.finfo(float).tiny)):
@@ -102,7 +103,7 @@ def _log_ratio(values: np.ndarray, back: np.ndarray) -> np.ndarray:
 def _potential(
     R: scipy.sparse.csc_array, rows: np.ndarray, columns: np.ndarray, ratio: np.ndarray, classes: Classes
 ) -> np.ndarray:
-    """Return log pi by sums of log ratios along a breadth-first tree of each class, by pointer doubling.
+    """Sum log ratios along a breadth-first tree of each class to log pi, by pointer doubling.
 
     The sums are in extended precision where the platform has it: the rounding of the rates themselves remains.
     """

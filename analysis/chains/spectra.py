@@ -1,4 +1,4 @@
-"""Eigenvalues of a generator: the spectral gap, and the step sizes for which forward Euler converges."""
+"""Compute the spectral gap of a generator, and the step sizes for which forward Euler converges."""
 
 import math
 from dataclasses import dataclass
@@ -17,15 +17,18 @@ from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import Matrix, check_generator, exit_rates, num_states
 from dynsim.systems.master_equation.flow import step_bound
 
-DENSE = 1000  # states up to which all eigenvalues are computed
-SHIFT = 1e-9  # times the largest exit rate: the shift of the sparse eigenvalue solvers
-NUM_NONZERO = 6  # nonzero eigenvalues computed for large chains that are not reversible
+# Largest number of states for which all eigenvalues are computed.
+DENSE = 1000
+# Shift of the sparse eigenvalue solvers, relative to the largest exit rate.
+SHIFT = 1e-9
+# Number of nonzero eigenvalues computed for large chains that are not reversible.
+NUM_NONZERO = 6
 EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
 class SpectralGap:
-    """The spectral gap: -Re of the nonzero `eigenvalue` nearest to the imaginary axis, per time unit.
+    """Spectral gap: -Re of the nonzero `eigenvalue` nearest to the imaginary axis, per time unit.
 
     The multiplicity of the eigenvalue zero is the number of closed classes. `error` estimates the error of `value`; a
     gap below it is not resolved. With the method `arnoldi` only the eigenvalues of least modulus were computed. The gap
@@ -42,7 +45,7 @@ class SpectralGap:
 
     @property
     def relaxation_time(self) -> float:
-        """The relaxation time, in which the slowest mode decays by a factor e."""
+        """Relaxation time, in which the slowest mode decays by a factor e."""
         return 1 / self.value if self.value > 0 else math.inf
 
 
@@ -63,7 +66,7 @@ class EulerBounds:
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Return the bounds, and whether the iterates converge at the first, in one sentence."""
+        """Describe the bounds, and whether the iterates converge at the first, in one sentence."""
         end = "converges" if self.period == 1 else f"is periodic (period {self.period}) and does not converge"
         return (
             f"Forward Euler keeps probabilities up to the step {self.nonnegative:.6g}, where it {end}; "
@@ -72,9 +75,13 @@ class EulerBounds:
 
 
 def spectral_gap(generator: Any) -> SpectralGap:
-    """Return the spectral gap of a generator, shape (k, k), transient states included.
+    """Compute the spectral gap of a generator, shape (k, k), including transient states.
 
-    From all eigenvalues up to 1000 states (symmetrised if reversible); above, by shift-invert Lanczos or Arnoldi.
+    Up to 1000 states it is computed from all eigenvalues (symmetrised if reversible), above by shift-invert Lanczos or
+    Arnoldi iteration.
+
+    >>> spectral_gap(np.array([[-1.0, 2.0], [1.0, -2.0]])).value
+    3.0
     """
     Q = check_generator(generator)
     closed = classes_of_pattern(Q).num_closed
@@ -87,7 +94,7 @@ def spectral_gap(generator: Any) -> SpectralGap:
 
 
 def reversibilised_gap(generator: Any) -> float:
-    r"""Return the spectral gap g* of the additive reversibilisation $(Q + Q^*) / 2$, where Q* is the time reversal.
+    r"""Compute the spectral gap g* of the additive reversibilisation $(Q + Q^*) / 2$; Q* is the time reversal.
 
     $\chi^2(p, \pi)$ decays at least as fast as $e^{-2g^*t}$. The generator, shape (k, k), must have one closed class;
     the gap is zero if there are transient states.
@@ -100,7 +107,7 @@ def reversibilised_gap(generator: Any) -> float:
 
 
 def euler_bounds(generator: Any) -> EulerBounds:
-    """Return the step size bounds of forward Euler for a generator with at most 1000 states, or a reversible one.
+    """Compute the step-size bounds of forward Euler for a generator with at most 1000 states, or a reversible one.
 
     Raises:
         ValueError: for a larger chain that is not reversible: the second bound would need all its eigenvalues.
@@ -119,7 +126,7 @@ def euler_bounds(generator: Any) -> EulerBounds:
 
 
 def _without_rounding(step: scipy.sparse.csc_array, left: np.ndarray) -> scipy.sparse.csc_array:
-    """Return I + tau Q at tau = 1 / (largest exit rate), with exact zeros on the diagonal where `left` is true."""
+    """Compute I + tau Q at tau = 1 / (largest exit rate), with exact zeros on the diagonal where `left` is true."""
     stays = np.where(left, 0.0, step.diagonal())
     off = step - scipy.sparse.diags_array(step.diagonal())
     found = scipy.sparse.csc_array(off + scipy.sparse.diags_array(stays))
@@ -128,7 +135,7 @@ def _without_rounding(step: scipy.sparse.csc_array, left: np.ndarray) -> scipy.s
 
 
 def _least_ratio(Q: Matrix, closed: int) -> float:
-    """Return the least $-Re(lambda) / |lambda|^2$ over the nonzero eigenvalues."""
+    """Compute the smallest $-Re(lambda) / |lambda|^2$ over the nonzero eigenvalues."""
     if num_states(Q) <= DENSE:
         dense = Q if isinstance(Q, np.ndarray) else Q.toarray()
         values = np.linalg.eigvals(dense.astype(float))
@@ -144,7 +151,7 @@ def _least_ratio(Q: Matrix, closed: int) -> float:
 
 
 def _symmetrised(Q: Matrix, weights: np.ndarray) -> scipy.sparse.csc_array:
-    r"""Return $\pi^{-1/2} Q \pi^{1/2}$, which is symmetric if Q is reversible with respect to the weights $\pi$."""
+    r"""Compute $\pi^{-1/2} Q \pi^{1/2}$, which is symmetric if Q is reversible with respect to the weights $\pi$."""
     root = np.sqrt(weights / np.max(weights))
     middle = scipy.sparse.csc_array(Q.astype(float))
     return scipy.sparse.csc_array(scipy.sparse.diags_array(1 / root) @ middle @ scipy.sparse.diags_array(root))
@@ -189,5 +196,5 @@ def _nearest(Q: scipy.sparse.csc_array, closed: int) -> SpectralGap:
 
 
 def _start(k: int) -> np.ndarray:
-    """Return a deterministic initial vector for the eigenvalue solvers, generic with respect to eigenvectors."""
+    """Build a deterministic initial vector for the eigenvalue solvers, generic with respect to eigenvectors."""
     return 1 + np.cos(np.arange(k) * math.sqrt(2))

@@ -1,4 +1,4 @@
-"""Stationary distributions of a generator, one for each closed class, by a method that fits its size and structure."""
+"""Compute stationary distributions of a generator, one for each closed class, by a method that fits its structure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,12 +24,13 @@ from dynsim.systems.master_equation.checks import (
 )
 
 METHODS = ("auto", "elimination", "tree", "lu", "inverse-iteration")
-DENSE = 200  # states up to which elimination is used for any structure: high relative accuracy of every entry
+# Largest number of states for which elimination is always used; it makes every entry relatively accurate.
+DENSE = 200
 
 
 @dataclass(frozen=True)
 class StationaryDistribution:
-    r"""The stationary distribution of one closed class, with the `states` of the class.
+    r"""Stationary distribution of one closed class, with the `states` of the class.
 
     `probabilities`, shape (k,), are over all states of the chain, zero outside `states`. `residual` is the largest
     $|(Q \pi)_i|$ relative to the flux through state i. `error` is the largest relative error of a probability: zero for
@@ -49,7 +50,7 @@ class StationaryDistribution:
 
 @dataclass(frozen=True)
 class StationaryDistributions:
-    """The stationary `distributions` of a chain, one for each closed class; all others are their mixtures."""
+    """Stationary `distributions` of a chain, one for each closed class; all others are mixtures of them."""
 
     generator: Matrix
     classes: Classes
@@ -64,14 +65,14 @@ class StationaryDistributions:
 
     @property
     def only(self) -> StationaryDistribution:
-        """The unique stationary distribution; raises `ValueError` naming the closed classes if there are several."""
+        """Unique stationary distribution; raises `ValueError` naming the closed classes if there are several."""
         if not self.unique:
             closed = ", ".join(shown(one.states) for one in self.distributions[:8])
             raise ArgumentError("generator", "have one closed class", f"has {len(self.distributions)}: {closed}")
         return self.distributions[0]
 
     def __str__(self) -> str:
-        """Return the classes, the number of stationary distributions, the methods and the error in sentences."""
+        """Describe the classes, the number of stationary distributions, the methods and the error in sentences."""
         worst = max(one.error for one in self.distributions)
         methods = ", ".join(sorted({one.method for one in self.distributions}))
         how = f"by {methods}, relative error at most {worst:.2g}"
@@ -81,7 +82,7 @@ class StationaryDistributions:
         return f"{self.classes} {many}; the limit is a mixture of them that depends on the initial distribution."
 
     def limit(self, p0: Any) -> np.ndarray:
-        r"""Return $\lim_{t \to \infty} e^{Qt} p_0$, shape (k,): the mixture with the absorption probabilities of `p0`.
+        r"""Compute $\lim_{t \to \infty} e^{Qt} p_0$, shape (k,): the mixture by the absorption probabilities of `p0`.
 
         Raises:
             ValueError: unless `p0`, shape (k,), is a distribution.
@@ -93,7 +94,7 @@ class StationaryDistributions:
 
 
 def stationary_distributions(generator: Any, *, method: str = "auto") -> StationaryDistributions:
-    """Return the stationary distributions of a generator, shape (k, k): p with Q p = 0, one for each closed class.
+    """Compute the stationary distributions p of a generator, shape (k, k), with Q p = 0, one for each closed class.
 
     Args:
         generator: dense, sparse, or an object array of Fractions, for which the result is exact.
@@ -121,7 +122,7 @@ def stationary_distributions(generator: Any, *, method: str = "auto") -> Station
 
 
 def stationary_distribution(generator: Any, *, method: str = "auto") -> StationaryDistribution:
-    """Return the unique stationary distribution of a generator, shape (k, k); `method` as above.
+    """Compute the unique stationary distribution of a generator, shape (k, k), by one of `METHODS`.
 
     Raises:
         ValueError: if it has several closed classes, naming them; `stationary_distributions` returns one for each.
@@ -130,7 +131,7 @@ def stationary_distribution(generator: Any, *, method: str = "auto") -> Stationa
 
 
 def _solved(Q: Matrix, method: str, classes: Classes | None) -> tuple[str, np.ndarray, float]:
-    """Return the method used for an irreducible generator, its stationary distribution, and the relative error."""
+    """Compute the stationary distribution of an irreducible generator: method, result and relative error."""
     if Q.dtype == object or method == "elimination" or method == "auto" and num_states(Q) <= DENSE:
         dense = Q if isinstance(Q, np.ndarray) else Q.toarray()
         return ("exact elimination" if Q.dtype == object else "elimination", *by_elimination(dense))
@@ -153,7 +154,7 @@ def _solved(Q: Matrix, method: str, classes: Classes | None) -> tuple[str, np.nd
 
 
 def _from_tree(found: Reversibility) -> tuple[np.ndarray, float]:
-    """Return the stationary distribution and a bound of its relative error.
+    """Compute the stationary distribution with a bound of its relative error.
 
     It is exact for rates changed by a factor of at most e^(v/2) at a violation v of detailed balance. By the Markov
     chain tree theorem a probability is a quotient of sums of products of rates, one out of each other state: it changes
@@ -164,7 +165,7 @@ def _from_tree(found: Reversibility) -> tuple[np.ndarray, float]:
 
 
 def _residual(Q: Matrix, p: np.ndarray) -> float:
-    """Return the largest |(Q p)_i| relative to the probability flux out of state i."""
+    """Compute the largest |(Q p)_i| relative to the probability flux out of state i."""
     flux = exit_rates(Q) * p
     through = flux > 0
     if not np.any(through):
@@ -173,7 +174,7 @@ def _residual(Q: Matrix, p: np.ndarray) -> float:
 
 
 def _absorbed(Q: Matrix, classes: Classes, p: np.ndarray) -> list[Any]:
-    """Return the probability of absorption in each closed class from the initial distribution `p`."""
+    """Compute the probability of absorption in each closed class from the initial distribution `p`."""
     transient = classes.transient
     inside = [p[classes.states(c)].sum() for c in range(classes.num_closed)]
     if not transient.size:
@@ -190,7 +191,7 @@ def _absorbed(Q: Matrix, classes: Classes, p: np.ndarray) -> list[Any]:
 
 
 def _exact_solution(T: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the solution of T x = b in Fractions; the pivots of a column-dominant T are not zero."""
+    """Solve T x = b in Fractions; the pivots of a column-dominant T are nonzero."""
     A = np.concatenate([T, b[:, None]], axis=1)
     for j in range(len(T)):
         A[j] = A[j] / A[j, j]

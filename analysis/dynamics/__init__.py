@@ -1,4 +1,4 @@
-"""The workbench for any system: equilibria, orbits, continuation, attractors, basins, exponents, portraits, proofs."""
+"""Analyse any flow or map: equilibria, periodic orbits, continuation, attractors, basins, Lyapunov exponents."""
 
 import lazy_loader as _lazy
 

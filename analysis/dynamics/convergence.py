@@ -1,4 +1,4 @@
-"""Decay rates of a quantity and orders of convergence of an approximation, with standard errors."""
+"""Estimate decay rates, orders of convergence and increases of a quantity along a trajectory, with errors."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,15 +14,17 @@ from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
 
-WINDOWS = 5  # windows whose slopes give the standard error, which residuals of one fit would underestimate
-CLEARLY = 2.0  # one decay law is chosen if its residual is smaller than that of the other by this factor
+# Number of windows whose slopes give the standard error; residuals of a single fit would underestimate it.
+WINDOWS = 5
+# Smallest ratio of the residuals of the two decay laws at which one of them is chosen.
+CLEARLY = 2.0
 
 
 class Fit(NamedTuple):
-    """A fitted rate with its standard error, the decay law, and the number of values used.
+    """Fitted rate with its standard error, the decay law, and the number of values used.
 
-    `law` is `exponential` (values proportional to exp(-rate t), with the rate per time unit), `algebraic` (proportional
-    to t^-rate) or `undecided`; the rate is then that of the exponential fit.
+    `law` is `exponential` (values proportional to exp(-rate t), with the rate per time unit), `algebraic` (values
+    proportional to t^-rate), or `undecided`, where the rate is that of the exponential fit.
     """
 
     rate: float
@@ -35,19 +37,24 @@ class Fit(NamedTuple):
 
 
 def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: float = 0.5) -> Fit:
-    """Return the rate at which positive values decay, exponentially or algebraically.
+    """Fit the rate at which positive values decay, exponentially or algebraically.
 
-    Values are used up to the first that is not above `floor`, after a transient. The standard error is that of the mean
-    of the slopes in five windows, so that it includes a systematic change of the slope.
+    Values after a transient are used, up to the first that is not above `floor`. The standard error is computed from
+    the slopes in five windows, so that it includes a systematic change of the slope.
+
+    >>> ts = np.linspace(0.0, 10.0, 101)
+    >>> fit = decay_rate(ts, 3.0 * np.exp(-2.0 * ts))
+    >>> round(fit.rate, 6), fit.law
+    (2.0, 'exponential')
 
     Args:
         ts: increasing times.
-        values: the quantity at these times, such as a distance from a limit, or an energy minus its limit.
-        floor: the level of rounding errors.
-        skip: the fraction of the usable time that is left out as transient, in [0, 1).
+        values: the quantity at these times, such as the distance from a limit, or an energy minus its limit.
+        floor: level of rounding errors.
+        skip: share of the usable time to discard as transient, in [0, 1).
 
     Raises:
-        ValueError: if fewer than 15 values can be used, for times that do not increase, or values that are NaN.
+        ValueError: if fewer than 15 values can be used, for times that do not increase, or for values that are NaN.
     """
     t, v = _series(ts, values)
     if not 0 <= skip < 1:
@@ -66,14 +73,18 @@ def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: 
 
 
 def observed_order(step_sizes: ArrayLike, errors: ArrayLike) -> Fit:
-    """Return the order p of errors proportional to h^p: the mean slope between successive step sizes on log scales.
+    """Estimate the order p of errors proportional to h^p, from the slopes between successive step sizes.
+
+    >>> fit = observed_order([0.1, 0.05, 0.025], [1e-2, 2.5e-3, 6.25e-4])
+    >>> round(fit.rate, 6)
+    2.0
 
     Args:
-        step_sizes: at least three, positive, decreasing or increasing.
-        errors: the error at each step size, positive.
+        step_sizes: at least three positive step sizes, decreasing or increasing.
+        errors: the positive error at each step size.
 
     Raises:
-        ValueError: for fewer, or for values that are not positive and finite.
+        ValueError: for fewer step sizes, or for values that are not positive and finite.
     """
     h, e = np.asarray(step_sizes, float), np.asarray(errors, float)
     if h.ndim != 1 or h.shape != e.shape or len(h) < 3:
@@ -96,7 +107,7 @@ def _series(ts: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _residual(t: np.ndarray, v: np.ndarray) -> float:
-    """Return the root mean square residual of the least-squares line, plus a bound of rounding."""
+    """Compute the root mean square residual of the least-squares line, plus a bound of rounding errors."""
     line = np.polynomial.Polynomial.fit(t, v, 1)
     return float(np.sqrt(np.mean((v - line(t)) ** 2))) + 1e-13 * float(np.max(np.abs(v)))
 
@@ -108,9 +119,9 @@ def _slopes(t: np.ndarray, v: np.ndarray) -> tuple[float, float]:
 
 
 class Increase(NamedTuple):
-    """The largest increase of a quantity between two saved times, and its numerical `error`.
+    """Largest increase of a quantity between two saved times, and the numerical `error` of that increase.
 
-    `amount` is the increase and `start` and `end` are the times; they are equal if the quantity never increases.
+    `amount` is the increase from the time `start` to `end`; both times are equal if the quantity never increases.
     """
 
     amount: float
@@ -128,7 +139,7 @@ class Increase(NamedTuple):
 
 
 def reference_solution(path: Trajectory, integrator: AbstractIntegrator = Scipy()) -> Trajectory:
-    """Return the trajectory recomputed with another integrator: same flow, initial state and times.
+    """Recompute a trajectory with another integrator: same flow, initial state and times.
 
     Raises:
         ValueError: for the trajectory of a map, which has no integration error.
@@ -141,15 +152,15 @@ def reference_solution(path: Trajectory, integrator: AbstractIntegrator = Scipy(
 def worst_increase(
     path: Trajectory, energy: Callable[[State], Scalar], *, reference: Trajectory | None = None
 ) -> Increase:
-    """Return the largest increase of `energy` from any saved time of a trajectory to any later one.
+    """Find the largest increase of `energy` from any saved time of a trajectory to any later time.
 
-    The error is twice the largest difference between the values along the trajectory and along the reference solution,
-    plus rounding. NumPy: not for `jit`.
+    The error is twice the largest difference between the energies of the trajectory and of the reference solution, plus
+    rounding errors. NumPy: not for `jit`.
 
     Args:
-        path: the trajectory of a flow or a map; that of a map has rounding errors only.
+        path: trajectory of a flow or a map; that of a map has rounding errors only.
         energy: a function of one state.
-        reference: the same trajectory by another integrator; by default `reference_solution(path)`.
+        reference: the same trajectory from another integrator; the default is `reference_solution(path)`.
 
     Raises:
         ValueError: unless the energy is one finite number at every time.

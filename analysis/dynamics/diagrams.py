@@ -1,4 +1,4 @@
-"""Bifurcation diagrams: branches with those that leave them, saved to a file, read again, and continued from it."""
+"""Compute bifurcation diagrams: branches through given equilibria, switched at branch points; save and load them."""
 
 import json
 from collections.abc import Callable, Collection, Sequence
@@ -27,17 +27,25 @@ from dynsim.io.serialisation import describe, rebuild
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 FORMAT = "dynsim diagram"
-SAME = 1e-3  # of the size of a state: a branch that passes so near to it at its parameter is the same
-CLOSED = 1e-6  # of the size of a state: an image of a cycle that is so near to it is the same
-CUT = 0.1  # of a chord: how far at most a branch is from it between two points
+# Distance, relative to the size of a state, at which a branch counts as passing through it at its parameter.
+SAME = 1e-3
+# Distance, relative to the size of a state, at which an image of a cycle counts as equal to it.
+CLOSED = 1e-6
+# Largest assumed distance of a branch from a chord between two of its points, relative to the chord.
+CUT = 0.1
 
 
 class Diagram(NamedTuple):
-    """Branches of equilibria, or of fixed points of iterates of a map, and branches of periodic orbits.
+    """Bifurcation diagram: branches of equilibria, or of fixed points of iterates of a map, and of periodic orbits.
 
-    `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow). A
-    branch of an iterate is one of cycles, of which its states are one phase; `cycle_phases.phases` returns all.
-    `curves` are those of bifurcations in the plane of this and a `second` parameter.
+    Attributes:
+        parameter: name of the parameter.
+        branches: branches of equilibria, or of fixed points of iterates of a map.
+        iterates: iterate of the map on each branch (1 for a flow). A branch of an iterate holds one state of each
+            cycle; `periodic_orbits.maps.phases` gives the others.
+        orbits: branches of periodic orbits.
+        second: name of the second parameter of `curves`.
+        curves: curves of bifurcations in the plane of the two parameters.
     """
 
     parameter: str
@@ -50,7 +58,7 @@ class Diagram(NamedTuple):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Return the diagram in a line."""
+        """Describe the diagram in one line."""
         kinds = [b.kind for one in (*self.branches, *self.orbits) for b in one.bifurcations]
         found = ", ".join(counted(kinds.count(kind), kind) for kind in dict.fromkeys(kinds)) or "no bifurcation"
         orbits = f" and {len(self.orbits)} of periodic orbits" if self.orbits else ""
@@ -59,9 +67,9 @@ class Diagram(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What is drawn of a branch: parameters, values with one curve in each column, and which intervals are stable.
+    """Branch to draw: parameters, values with one curve in each column, and the stability of each interval.
 
-    `arclengths` increase along it, and `corners` says where it is not smooth.
+    `arclengths` increase along the branch, and `corners` marks points where it is not smooth.
     """
 
     parameters: Float[np.ndarray, " points"]
@@ -74,19 +82,19 @@ class Line(NamedTuple):
 def branch_line(
     branch: Branch, values: Float[np.ndarray, "points curves"], at: Float[np.ndarray, "marks curves"]
 ) -> Line:
-    """Return a branch as a line on which stability changes at the bifurcations, not at the points beside them.
+    """Convert a branch to a line whose stability changes at the bifurcations, not at the neighbouring points.
 
     Args:
         branch: the branch.
-        values: at its points.
-        at: at its bifurcations.
+        values: values at its points.
+        at: values at its bifurcations.
     """
     marks = branch.bifurcations
     lengths = np.append(branch.arclengths, [b.arclength for b in marks])
     order = np.argsort(lengths, kind="stable")
     parameters = np.append(branch.parameters, [b.parameter for b in marks])[order]
     beside = [0.5 if kind == "undecided" else float(kind == "stable") for kind in branch.kinds]
-    words = np.append(beside, np.full(len(marks), 0.5))[order]  # a bifurcation takes the side of its neighbour
+    words = np.append(beside, np.full(len(marks), 0.5))[order]  # a bifurcation takes the stability of its neighbours
     pairs = words[:-1] + words[1:]
     rows = np.concatenate([values, at.reshape(-1, values.shape[1])])[order]
     corners = np.append(np.zeros(len(branch.arclengths), bool), [b.kind == "corner" for b in marks])[order]
@@ -94,7 +102,7 @@ def branch_line(
 
 
 def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
-    """Return a component of the flat states on the first axis."""
+    """Select a component of the flattened states on the first axis."""
     return flat_states(states)[:, component]
 
 
@@ -111,22 +119,22 @@ def bifurcation_diagram(
     max_points: int = 1000,
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
-    """Return the branches through some equilibria, and those that leave them at branch points, to a number of levels.
+    """Compute the branches through given equilibria, and switch branches at branch points up to a number of levels.
 
     Args:
-        flow: the system, autonomous, or a map.
-        where: which leaf of the flow is the parameter.
+        flow: an autonomous flow, or a map.
+        where: selects the parameter among the leaves of the flow.
         starts: equilibria, or states near them, at the flow's own parameter.
-        bounds: the least and the largest value of the parameter.
-        parameter: its name.
-        levels: how often branches are switched: at 0 only the branches through the starts are followed.
-        step: the first step along a branch; see `continue_equilibria`.
-        max_step: the largest step.
-        max_points: the cap on points of a branch in each direction.
+        bounds: lower and upper bound of the parameter.
+        parameter: name of the parameter.
+        levels: number of times to switch branches; with 0 only the branches through the starts are continued.
+        step: first step along a branch; see `continue_equilibria`.
+        max_step: largest step.
+        max_points: largest number of points of a branch in each direction.
         symmetries: generators of continuous symmetries.
 
     Raises:
-        ValueError: for bad input, or a start that leads to no equilibrium.
+        ValueError: for bad input, or a start that reaches no equilibrium.
     """
     depth = integer("levels", levels, least=0)
     options: Any = {"step": step, "max_step": max_step, "max_points": max_points, "symmetries": symmetries}
@@ -154,7 +162,7 @@ def bifurcation_diagram(
 
 
 def _middle(branch: Branch) -> tuple[State, np.ndarray]:
-    """Return the state in the middle of a branch and its parameter, on an axis of length one."""
+    """Take the state in the middle of a branch, and its parameter, with a leading axis of length one."""
     k = len(branch.parameters) // 2
     return jax.tree.map(lambda a: a[k : k + 1], branch.states), branch.parameters[k : k + 1]
 
@@ -164,12 +172,12 @@ def _own(where: Callable, flow: Any) -> float:
 
 
 class _Passing(NamedTuple):
-    """Whether branches pass through states, by distances in units near the sizes of states and parameter."""
+    """Test whether branches pass through given states, with distances relative to the sizes of states and parameter."""
 
     units: Units | None
 
     def known(self, found: list[tuple[Branch, int]], new: Branch, parameter: float, start: State) -> bool:
-        """Return whether a known branch passes through the point of a new one that is nearest to its start."""
+        """Test whether a known branch passes through the point of a new branch that is nearest to its start."""
         flat = self._rows(np.append(np.asarray(ravel_pytree(start)[0]), parameter)[None], start)[0]
         rows = self._points(new)
         at = np.abs(rows[:, -1] - flat[-1])
@@ -178,9 +186,10 @@ class _Passing(NamedTuple):
         return any(self._pass(branch, rows[point]) for branch, _ in found)
 
     def follows(self, found: list[tuple[Branch, int]], new: Branch, middle: Sequence[State]) -> bool:
-        """Return whether a known branch passes through a phase of the middle of a new one.
+        """Test whether a known branch passes through one of the phases of the middle of a new branch.
 
-        That is one of cycles whose period is a multiple of theirs, be it no multiple of that of the new branch.
+        The known branch may belong to any multiple of the period of these cycles, even if the new branch does not
+        divide it.
         """
         value = _middle(new)[1]
         rows = [self._rows(np.column_stack([flat_states(x), value]), jax.tree.map(lambda a: a[0], x)) for x in middle]
@@ -190,9 +199,9 @@ class _Passing(NamedTuple):
         return any(self._pass(branch, aim) for branch, k in found if k % period == 0 for aim in aims[:period])
 
     def _pass(self, branch: Branch, aim: np.ndarray) -> bool:
-        """Return whether a branch passes through a point, by the distance from its chords and from what they cut off.
+        """Test whether a branch passes through a point, by the distance from its chords.
 
-        An arc with the angle b between two of its chords of the length l is b l / 8 away from them.
+        An arc bulges by b l / 8 between its chords, where b is the angle between two chords of length l.
         """
         points = self._points(branch)
         away, lengths = chord_distances(points, aim)
@@ -204,7 +213,7 @@ class _Passing(NamedTuple):
         return self._rows(rows, jax.tree.map(lambda part: part[0], branch.states))
 
     def _rows(self, rows: np.ndarray, state: State) -> np.ndarray:
-        """Return flat states, each with its parameter, as rows in these units."""
+        """Rescale flattened states, each with its parameter, as rows."""
         if self.units is None or self.units.are_given:
             return rows
         return rows / np.append(self.units.flat(state), self.units.parameters[0])
@@ -222,7 +231,7 @@ def with_orbits(
     max_points: int = 200,
     max_period: float | None = None,
 ) -> Diagram:
-    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`."""
+    """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`."""
     found = [
         orbits_from_hopf(
             flow, where, at, bounds, segments=segments, step=step, max_step=max_step, max_points=max_points,
@@ -245,9 +254,9 @@ def with_curves(
     max_points: int = 500,
     max_period: float | None = None,
 ) -> Diagram:
-    """Return a diagram with the curves of its bifurcations in a second parameter; see `critical_curves`.
+    """Add the curves of the bifurcations of a diagram in a second parameter; see `critical_curves`.
 
-    Curves that it has already, such as those read from a file, go on to the bounds.
+    Curves that the diagram already has, for example from a file, are continued to the bounds.
 
     Raises:
         ValueError: for bad input, or a diagram with curves in another second parameter.
@@ -276,10 +285,10 @@ def extended(
     max_points: int = 1000,
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
-    """Return a diagram, such as one read from a file, whose branches go on to other bounds; see `extend`.
+    """Continue the branches of a diagram, such as one read from a file, to other bounds; see `extend`.
 
-    Its curves in a second parameter stay as they are; see `with_curves`. Branches of a map that are phases of the same
-    cycles become one.
+    Curves in a second parameter are kept unchanged; see `with_curves`. Branches of a map that turn out to be phases of
+    the same cycles are merged.
 
     Raises:
         ValueError: for bad input, or a diagram of another system.
@@ -298,10 +307,10 @@ def extended(
 
 
 def save_diagram(path: str | Path, diagram: Diagram) -> None:
-    """Write a diagram to an npz file: arrays, and a JSON header; no pickle.
+    """Write a diagram to an npz file with a JSON header, without pickle.
 
     Raises:
-        ValueError: for anything else than a diagram, or a file that cannot be written.
+        ValueError: if the argument is no diagram, or the file cannot be written.
     """
     arrays: dict[str, np.ndarray] = {}
     content = describe("diagram", instance("diagram", diagram, Diagram, "a diagram"), arrays)
@@ -310,11 +319,11 @@ def save_diagram(path: str | Path, diagram: Diagram) -> None:
 
 
 def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
-    """Return the diagram of a file.
+    """Read a diagram from a file.
 
     Args:
         path: a file that `save_diagram` wrote.
-        trust: import paths of named tuples of yours that are states.
+        trust: import paths of your own named tuples that occur as states.
 
     Raises:
         ValueError: for a file that holds no diagram, or is damaged.

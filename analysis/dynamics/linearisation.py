@@ -1,4 +1,4 @@
-"""The linearisation of a flow in the tangent space: eigenvalues, index, and zero eigenvalues due to symmetries."""
+"""Linearise a flow in the tangent space: Jacobian, eigenvalues, stability, and zero eigenvalues due to symmetries."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,11 +21,11 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat
 
 NEAR_ZERO = 1e-7
-"""Times the norm of the Jacobian: smaller real parts count as zero (rounding moves a double zero by sqrt(eps))."""
+"""Real parts below this share of the Jacobian's norm count as zero (rounding moves a double zero by sqrt(eps))."""
 
 
 def tangent_basis(space: AbstractSpace, x: State) -> np.ndarray:
-    """Return an orthonormal basis of the tangent space at `x`, shape (ambient, dimension). NumPy: not for `jit`."""
+    """Compute an orthonormal basis of the tangent space at `x`, (ambient, dimension). NumPy: not for `jit`."""
     if is_flat(space):
         return np.eye(sum(np.size(leaf) for leaf in jax.tree.leaves(x)))
     left, sizes, _ = np.linalg.svd(np.asarray(_projection(space, x)))
@@ -41,10 +41,10 @@ def _projection(space: AbstractSpace, x: State) -> jax.Array:
 
 
 def tangent_jacobian(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
-    """Return the Jacobian of the flow at `x` in `tangent_basis`, shape (dimension, dimension), per time unit.
+    """Compute the Jacobian of a flow at `x` in `tangent_basis`, (dimension, dimension), per time unit.
 
-    Normal directions are left out: since `vector_field` is constant along the fibres of the retraction, the ambient
-    Jacobian is zero on them. NumPy: not for `jit`.
+    Normal directions are left out: `vector_field` is constant along the fibres of the retraction, so that the ambient
+    Jacobian vanishes on them. NumPy: not for `jit`.
     """
     x = as_state("x", x)
     basis = tangent_basis(flow.space, x)
@@ -58,9 +58,9 @@ def _ambient_jacobian(flow: AbstractFlow, x: State, t: jax.Array) -> jax.Array:
 
 
 def eigenvalues(jacobian: ArrayLike) -> np.ndarray:
-    """Return the eigenvalues, largest real part first, largest imaginary part first among equal real parts.
+    """Compute eigenvalues, sorted by decreasing real part, then by decreasing imaginary part.
 
-    Real parts that differ by rounding errors only count as equal. NumPy: not for `jit`.
+    Real parts that differ only by rounding errors count as equal. NumPy: not for `jit`.
     """
     values = np.linalg.eigvals(_square("jacobian", jacobian))
     values = values[np.argsort(-values.real, kind="stable")]
@@ -79,16 +79,20 @@ def _square(name: str, matrix: ArrayLike) -> np.ndarray:
 
 
 def index(values: ArrayLike, *, tolerance: float = 0.0) -> int:
-    """Return the number of eigenvalues with real part above `tolerance`: the dimension of the unstable subspace."""
+    """Count the eigenvalues with real part above `tolerance`: the dimension of the unstable subspace."""
     return int(np.sum(np.real(values) > tolerance))
 
 
 class Spectrum(NamedTuple):
-    """The eigenvalues of an equilibrium transverse to the orbit of its symmetries, and its type.
+    """Eigenvalues of an equilibrium transverse to the orbit of its symmetries, and its stability type.
 
-    `values` are sorted by decreasing real part; the `num_symmetries` zero eigenvalues along the orbit are left out.
-    `index` is the dimension of the unstable subspace. `kind` is `stable`, `saddle`, `unstable` (all real parts are
-    positive) or `undecided` (a real part is within `tolerance` of zero, and none is above it).
+    Attributes:
+        values: eigenvalues by decreasing real part, without those along the orbit.
+        num_symmetries: number of zero eigenvalues along the orbit, which are left out.
+        index: dimension of the unstable subspace.
+        tolerance: real parts of smaller modulus count as zero.
+        kind: `stable`, `saddle`, `unstable` (all real parts are positive), or `undecided` (a real part is within
+            `tolerance` of zero, and none is above it).
     """
 
     values: np.ndarray
@@ -102,17 +106,18 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequence[SymmetryGenerator] = ()) -> Spectrum:
-    """Return the spectrum of an equilibrium, without the zero eigenvalues along the orbit of its symmetries.
+    """Compute the spectrum of an equilibrium, without the zero eigenvalues due to its symmetries.
 
     Args:
         flow: the system.
-        x: an equilibrium of it.
-        t: the time at which the field is evaluated.
-        symmetries: infinitesimal generators of groups that commute with the flow, each a function from the state to the
-            velocity of the group action, such as `rotations(d)`. Each velocity must be in the kernel of the Jacobian.
+        x: an equilibrium.
+        t: time at which the field is evaluated.
+        symmetries: infinitesimal generators of groups that commute with the flow. Each is a function from the state to
+            the velocity of the group action, such as those of `rotations(d)`. Each velocity must be in the kernel of
+            the Jacobian.
 
     Raises:
-        ValueError: if a velocity is not in the kernel: it generates no symmetry, or `x` is no equilibrium.
+        ValueError: if a velocity is not in the kernel; either it generates no symmetry, or `x` is no equilibrium.
     """
     x = as_state("x", x)
     basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
@@ -127,7 +132,7 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
 
 
 def kind(values: ArrayLike, tolerance: float) -> str:
-    """Return the type of an equilibrium from its eigenvalues: `stable`, `saddle`, `unstable` or `undecided`."""
+    """Classify an equilibrium by its eigenvalues as `stable`, `saddle`, `unstable` or `undecided`."""
     parts = np.real(values)
     if np.all(parts < -tolerance):
         return "stable"
@@ -137,7 +142,7 @@ def kind(values: ArrayLike, tolerance: float) -> str:
 
 
 def null_directions(J: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "directions d"]:
-    """Return an orthonormal basis of the null space of a Jacobian with at least as many rows as columns, as rows."""
+    """Compute an orthonormal basis, as rows, of the null space of a Jacobian with at least as many rows as columns."""
     if not J.size:
         return np.empty((0, J.shape[1]))
     _, sizes, right = np.linalg.svd(J)
@@ -145,7 +150,7 @@ def null_directions(J: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "direction
 
 
 def null_vectors(A: Float[np.ndarray, "d d"]) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
-    """Return unit vectors q and p with A q = 0 and A^T p = 0, those of the least singular value."""
+    """Compute unit vectors q and p with A q = 0 and A^T p = 0, from the smallest singular value."""
     left, _, right = np.linalg.svd(A)
     return right[-1], left[:, -1]
 
@@ -153,7 +158,7 @@ def null_vectors(A: Float[np.ndarray, "d d"]) -> tuple[Float[np.ndarray, " d"], 
 def eigenvectors_near(
     A: Float[np.ndarray, "d d"], value: complex
 ) -> tuple[Complex[np.ndarray, " d"], Complex[np.ndarray, " d"], complex]:
-    """Return unit vectors q and p with A q = m q and A^T p = conj(m) p, and m, the eigenvalue nearest to a value."""
+    """Find the eigenvalue m nearest to a value, with unit vectors q, p such that A q = m q, A^T p = conj(m) p."""
     values, right = np.linalg.eig(A)
     others, left = np.linalg.eig(A.T)
     k, j = np.argmin(np.abs(values - value)), np.argmin(np.abs(others - np.conj(value)))
@@ -162,7 +167,7 @@ def eigenvectors_near(
 
 
 def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenerator]) -> np.ndarray:
-    """Return an orthonormal basis of the tangent space of the group orbit of `x`, in tangent coordinates."""
+    """Compute an orthonormal basis of the tangent space of the group orbit of `x`, in tangent coordinates."""
     if not symmetries:
         return np.empty((basis.shape[1], 0))
     flat, x = lambda v: np.asarray(jax.flatten_util.ravel_pytree(v)[0], float), jax.tree.map(jnp.asarray, x)
@@ -172,13 +177,16 @@ def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenera
 
 
 def rotations(d: int, *matrices: ArrayLike) -> list[SymmetryGenerator]:
-    """Return generators of the rotations of R^d, applied to all tokens, that commute with all of `matrices`.
+    """Find generators of the rotations of R^d, applied to all tokens, that commute with all of `matrices`.
 
-    For the token flow the matrices are P, U and W, each (d, d); without matrices all rotations are returned. States are
+    For the token flow the matrices are P, U and W, each (d, d). Without matrices all rotations are given. States are
     arrays (..., d). Discrete symmetries, such as reflections and permutations, have no generators.
 
+    >>> len(rotations(3)), len(rotations(3, np.diag([1.0, 1.0, 2.0])))
+    (3, 1)
+
     Raises:
-        ValueError: for a matrix of another shape, or that is not finite.
+        ValueError: for a matrix of another shape, or one that is not finite.
     """
     pairs = [(i, j) for i in range(d) for j in range(i)]
     skew = np.zeros((len(pairs), d, d))

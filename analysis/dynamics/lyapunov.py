@@ -1,4 +1,4 @@
-"""Lyapunov spectra of flows and maps on any space, with errors, and the dimension of Kaplan and Yorke."""
+"""Compute Lyapunov spectra of flows and maps on any state space, with errors, and the Kaplan-Yorke dimension."""
 
 import math
 from functools import partial
@@ -28,32 +28,44 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 if TYPE_CHECKING:
     import diffrax as dfx
 
-DURATION = 500  # steps, or units of time
-LONG = 1e-6  # of the duration: an interval is not shorter by default
-BLOCKS = 20  # of a run, whose means give the standard errors
+# Default duration of a run, in steps or in units of time.
+DURATION = 500
+# Smallest default interval, relative to the duration.
+LONG = 1e-6
+# Number of blocks of a run whose means give the standard errors.
+BLOCKS = 20
 ROUNDED = "rounding: superstable, or a shorter interval is needed"
 STEPPED = "it acts within a step of the implicit solver"
-TINY = math.log(1e-12)  # the logarithm of a stretch that may be rounding
-PARALLEL = 8  # roundings of the first vector, below which what is left of another one is rounding
-SAME = 0.5  # by which such a logarithm differs where the state moves by its rounding, if it is not that of rounding
-LOOKED = 64  # intervals in which that is looked at
-MONOTONE = 4.0  # standard deviations of Kendall's rank correlation beyond which the means of blocks drift
-DRIFT = 3.0  # standard errors by which the two halves of a run may differ
+# Logarithm of a stretching factor below which it may be rounding error.
+TINY = math.log(1e-12)
+# Number of roundings of the first vector below which the remainder of another vector is rounding error.
+PARALLEL = 8
+# Change of such a logarithm, under a perturbation of the state by rounding, that marks it as rounding error.
+SAME = 0.5
+# Number of intervals in which this perturbation is tested.
+LOOKED = 64
+# Number of standard deviations of Kendall's rank correlation beyond which the means of blocks drift.
+MONOTONE = 4.0
+# Number of standard errors by which the two halves of a run may differ.
+DRIFT = 3.0
 
 
 class LyapunovSpectrum(NamedTuple):
-    """Lyapunov exponents, largest first, per time unit or per step, with their standard errors by means of blocks.
+    """Lyapunov exponents, largest first, per time unit or step, with standard errors.
 
-    An error is at least that of rates whose sums are bounded, as along a periodic orbit: their range over the duration.
-
-    `running` (samples, k) are the estimates up to each of `times`. `converged` is false if the two halves of the run
-    differ by more than three standard errors of the difference, if the rates of its twenty parts keep falling or
-    rising, or if it left the finite numbers; `reason` says so.
-
-    An exponent is -inf where the stretches of all vectors are zero, as at a superstable fixed point that is a float.
-    `resolved` is false for an exponent with stretches that are rounding: it is one of the precision, and the true one
-    lies below it. With an implicit solver it is false for one that contracts by more than e in a step of the solver,
-    whose derivative has lost it: this one is the bound by the lengths of the steps. `bounded_by` says which it is.
+    Attributes:
+        exponents: the exponents; -inf where all vectors are contracted to zero, as at a superstable fixed point.
+        errors: standard errors from means of blocks, at least the range of the summed rates divided by the duration.
+            The latter matters where sums are bounded, as along a periodic orbit.
+        times: times since the start of the run.
+        running: estimates up to each of `times`, (samples, k).
+        converged: false if the halves of the run differ by more than three standard errors of their difference, if the
+            mean rates of its twenty blocks keep rising or falling, or if the trajectory becomes infinite.
+        reason: why the run has not converged.
+        resolved: whether each exponent is more than an upper bound. It is false if stretching factors are lost in
+            rounding; with an implicit solver also if a direction contracts by more than e in one step, since the step's
+            derivative then loses the rate.
+        bounded_by: what causes such bounds, rounding or the steps of the solver.
     """
 
     exponents: Float[np.ndarray, " k"]
@@ -69,14 +81,14 @@ class LyapunovSpectrum(NamedTuple):
 
     @property
     def kaplan_yorke(self) -> float:
-        """The dimension of Kaplan and Yorke."""
+        """Kaplan-Yorke dimension of these exponents."""
         return kaplan_yorke_dimension(self.exponents)
 
     def _repr_png_(self) -> bytes | None:
         return picture(self)
 
     def __str__(self) -> str:
-        """Return the exponents with their errors in a line."""
+        """Describe the exponents with their errors in one line."""
         parts = ", ".join(self.bounds(5))
         return f"Lyapunov exponents {parts}" + ("" if self.converged else f" (not converged: {self.reason})")
 
@@ -102,26 +114,30 @@ def lyapunov_spectrum(
     t0: float = 0.0,
     integrator: AbstractIntegrator | None = None,
 ) -> LyapunovSpectrum:
-    """Return the largest Lyapunov exponents of a flow or a map along one trajectory, by QR in the tangent space.
+    """Compute the largest Lyapunov exponents of a flow or a map along a trajectory, by repeated QR decomposition.
 
-    On a curved space the tangent vectors are kept in the tangent space of the trajectory, so that normal directions
-    have no exponents. Times of a forced flow go on through the warm-up. The run is one in units near the sizes of the
-    state and the rates at the start (`trajectory_units`: 1 for systems of order one, else powers of 1024).
+    On a curved space the vectors stay in the tangent space, so that normal directions contribute no exponents. For a
+    forced flow, time continues through the transient. The system is rescaled to units near the size of the state and
+    the rates at the start (`trajectory_units`); well-scaled systems are left unchanged.
+
+    Source: G. Benettin, L. Galgani, A. Giorgilli and J.-M. Strelcyn, Lyapunov characteristic exponents for smooth
+    dynamical systems and for Hamiltonian systems, Meccanica 15 (1980).
 
     Args:
-        system: a flow or a map in JAX.
-        start: a point of its space; the attractor is that of its basin.
-        duration: the length of the run after the warm-up, in time units or steps; by default 500 steps, or 500 of those
-            units of time.
-        count: how many exponents, all by default.
-        warm_up: the time before, by default a tenth of the duration.
-        interval: the time between two orthonormalisations, or a number of steps of a map. By default it is one step, or
-            the unit of time in which rates are of order one, and at least a millionth of the duration.
-        rtol: the relative tolerance of the solver, for state and tangent vectors; the absolute one is a hundredth, in
-            these units.
-        t0: the time of the start.
-        integrator: for a flow, instead of Tsit5 at `rtol`: of a stiff one `Diffrax(Kvaerno4(), rtol=1e-8)`, with
-            diffrax's `Kvaerno4`. Its solver and its relative tolerance count; the vectors are those of its steps.
+        system: a flow, or a map in JAX.
+        start: a point of the state space, in the basin of the attractor.
+        duration: length of the run after the transient, in time units or steps; the default is 500, in rescaled
+            time units.
+        count: number of exponents; the default is all.
+        warm_up: transient to discard, in time units or steps; the default is a tenth of the duration.
+        interval: time, or number of steps of a map, between two orthonormalisations. The default is one step, or
+            one rescaled time unit, and at least a millionth of the duration.
+        rtol: relative tolerance of the solver for state and tangent vectors. The absolute tolerance is a hundredth
+            of it, in rescaled units.
+        t0: initial time.
+        integrator: replaces Tsit5 at `rtol` for a flow. For stiff flows use `Diffrax(Kvaerno4(), rtol=1e-8)` with
+            diffrax's `Kvaerno4`. Only its solver and its relative tolerance are used; the vectors follow the
+            derivative of its steps.
 
     Raises:
         ValueError: for bad input.
@@ -163,7 +179,7 @@ def _run(
     t0: float,
     solver: "dfx.AbstractAdaptiveSolver | None",
 ) -> LyapunovSpectrum:
-    """Return the spectrum of a system in its units, from a start, an interval and a time in those of the given one."""
+    """Compute the spectrum of a rescaled system; start, interval and time are in the original units."""
     system, x, every, t0 = units.system, units.rescaled(start), every / units.time, t0 / units.time
     is_map = isinstance(system, AbstractMap)
     flat, _ = ravel_pytree(x)
@@ -173,7 +189,8 @@ def _run(
     if k > dimension:
         raise ArgumentError("count", f"be at most the dimension, {dimension}", f"is {k}")
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(dimension, dimension)))[0]
-    frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)  # an axis may stay one, with an exponent that is not largest
+    # a random frame, since a coordinate axis may be invariant with an exponent that is not the largest
+    frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)
     advance = _advance_map if is_map else _advance_flow
     over = partial(
         advance, Linearised(system, x, solver), jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm))
@@ -204,14 +221,14 @@ def _run(
 
 
 def _resolved(logs: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """Return which exponents do not depend on rounding: whose tiny stretches stay where the state moves by as much."""
+    """Test which exponents keep their tiny stretching factors when the state is perturbed by rounding."""
     with np.errstate(invalid="ignore"):
         apart = np.abs(logs - moved)
     return ~np.any((np.fmin(logs, moved) < TINY) & ~(apart < SAME) & ~(logs == moved), axis=0)
 
 
 def _orthonormal(V: Array) -> tuple[Array, Array]:
-    """Return orthonormal columns and the logarithms of the factors by which they were stretched."""
+    """Orthonormalise columns, and compute the logarithms of their stretching factors."""
     Q, R = jnp.linalg.qr(V)
     stretch = jnp.diagonal(R)
     return Q * jnp.sign(stretch)[None], jnp.log(jnp.abs(stretch))
@@ -221,15 +238,16 @@ def _orthonormal(V: Array) -> tuple[Array, Array]:
 def _advance_flow(
     pair: Linearised, every: Array, rtol: Array, room: int, x: Array, V: Array, t: Array, samples: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Return state, vectors, logarithms of stretches and mean steps in each interval, and whether the solver failed.
+    """Advance state and vectors over intervals: log stretching factors, mean steps, and whether the solver failed.
 
-    There is room for the logarithms of `room` intervals, so that warm-up and run share a program.
+    Arrays have room for `room` intervals, so that transient and run share one compiled program.
     """
 
     def once(k: Array, carry: tuple) -> tuple:
         x, V, step, failed, logs, steps = carry
         begin = t + k.astype(float) * every
-        x, V, step, wrong = pair.over(begin, begin + every, step, x, V, rtol)  # with the mean step of the one before
+        # starts with the mean step of the last interval
+        x, V, step, wrong = pair.over(begin, begin + every, step, x, V, rtol)
         V, found = _orthonormal(V)
         return x, V, step, failed | wrong, logs.at[k].set(found), steps.at[k].set(step)
 
@@ -243,7 +261,7 @@ def _advance_flow(
 def _advance_map(
     pair: Linearised, every: Array, rtol: Array, room: int, x: Array, V: Array, t: Array, samples: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Return state, vectors and logarithms of stretches after each interval of steps of 1; a map does not fail."""
+    """Advance state and vectors of a map over intervals, with the log stretching factors; a map does not fail."""
     del rtol
     steps, begin = every.astype(int), t.astype(int)
 
@@ -259,7 +277,7 @@ def _advance_map(
 
 
 def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovSpectrum:
-    """Return the spectrum from the logarithms of stretches in each interval, (samples, k)."""
+    """Compute the spectrum from the log stretching factors of each interval, (samples, k)."""
     zero = np.any(logs == -np.inf, axis=0) & ~np.any(np.isnan(logs) | (logs == np.inf), axis=0)
     rates = np.where(zero, 0.0, logs) / every
     finite = bool(np.all(np.isfinite(rates)))
@@ -276,7 +294,7 @@ def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovS
     noise = 1e-9 * (1 + np.abs(running[-1]))
     steady = finite and bool(np.all(apart <= DRIFT * 2 * errors + noise))
     why = "the halves of the run differ" if finite else "the trajectory left the finite numbers"
-    # Halves of bounded sums differ by four times their range over the duration at most.
+    # Halves of bounded sums differ at most by four times the range of the sums, divided by the duration.
     if steady and np.max(_trend(blocks, noise + 4 * bounded)) > MONOTONE:
         steady, why = False, "its mean rates keep falling or rising"
     running, errors = np.where(zero, -np.inf, running), np.where(zero, 0.0, errors)
@@ -286,10 +304,10 @@ def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovS
 
 
 def _ripple(rates: np.ndarray) -> np.ndarray:
-    """Return the range, in the middle one of the blocks, of the sums of rates about their line there.
+    """Compute the range of the detrended sums of rates in a block, as the median over the blocks.
 
-    Sums that are bounded, as along a periodic orbit, repeat it. The mean of a run is then within the range over the
-    length, also where blocks of whole periods have equal means.
+    Bounded sums, as along a periodic orbit, keep this range. The mean of a run is then accurate to the range divided by
+    the length, even where blocks of whole periods have equal means.
     """
     ranges = []
     for part in np.array_split(rates, BLOCKS):
@@ -299,9 +317,9 @@ def _ripple(rates: np.ndarray) -> np.ndarray:
 
 
 def _trend(blocks: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return how many standard deviations Kendall's rank correlation of means in succession with time is from zero.
+    """Compute how many standard deviations Kendall's rank correlation of block means with time is away from zero.
 
-    Means that differ by noise are tied.
+    Means that differ by less than the noise count as tied.
     """
     n = len(blocks)
     later, earlier = np.tril_indices(n, -1)
@@ -311,9 +329,13 @@ def _trend(blocks: np.ndarray, noise: np.ndarray) -> np.ndarray:
 
 
 def kaplan_yorke_dimension(exponents: Any) -> float:
-    r"""Return $j + \sum_{i \le j} \lambda_i / |\lambda_{j+1}|$ with the largest j whose sum is not negative.
+    r"""Compute the Kaplan-Yorke dimension $j + \sum_{i \le j} \lambda_i / |\lambda_{j+1}|$ of Lyapunov exponents.
 
-    0 if the largest exponent is negative, and the number of exponents if their sum is not.
+    Here j is the largest number of leading exponents with a nonnegative sum. The dimension is 0 if the largest exponent
+    is negative, and the number of exponents if their total sum is not negative.
+
+    >>> round(kaplan_yorke_dimension([0.9056, 0.0, -14.5723]), 4)
+    2.0621
 
     Source: J. L. Kaplan and J. A. Yorke, Chaotic behavior of multidimensional difference equations (1979).
     """

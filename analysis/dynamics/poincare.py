@@ -1,4 +1,4 @@
-"""Poincare sections and return maps of flows, and orbit diagrams of maps and sections against a parameter."""
+"""Compute Poincare sections and return maps of flows, and orbit diagrams of maps along a parameter."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -28,17 +28,21 @@ from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 
-SAMPLES = 2000  # of a piece of the trajectory
-LONGER = 16  # pieces of a path that does not come from diffrax, which keeps as many steps as a piece has
-HALVINGS = 60  # of a bracket between two samples: to neighbouring floats
-SETTLED = 1e-5  # of the size of the states: crossings within it are one, up to rounding and the solver's error
+# Number of samples in a piece of the trajectory.
+SAMPLES = 2000
+# Number of pieces of a path that does not come from diffrax, whose stored steps fill one piece.
+LONGER = 16
+# Number of bisections of a bracket between two samples, enough to reach neighbouring floating-point numbers.
+HALVINGS = 60
+# Distance, relative to the size of the states, within which crossings count as the same.
+SETTLED = 1e-5
 
 
 class Section(NamedTuple):
-    """Crossings of a surface: times, states on the first axis, the direction of each, and the sampling distance.
+    """Crossings of a surface: times, states on the first axis, and directions.
 
-    `complete` is false if the run ended before as many crossings were found as were asked for. Two crossings between
-    two samples are missed.
+    `spacing` is the time between samples; two crossings between successive samples are missed. `complete` is false if
+    the run ended before the requested number of crossings.
     """
 
     times: Float[np.ndarray, " crossings"]
@@ -53,13 +57,13 @@ class Section(NamedTuple):
         return picture(self)
 
     def __str__(self) -> str:
-        """Return the section in a line: how many crossings, and from when to when."""
+        """Describe the number of crossings and their times in one line."""
         short = "" if self.complete else "; the run ended before all were found"
         when = f" from t = {self.times[0]:.6g} to {self.times[-1]:.6g}" if len(self.times) else ""
         return f"{counted(len(self.times), 'crossing')}{when}{short}"
 
     def return_map(self, coordinate: Callable[[State], Scalar]) -> Float[np.ndarray, "returns 2"]:
-        """Return a coordinate at each crossing and at the next one in the same direction."""
+        """Compute the return map of a coordinate: its values at each crossing and at the next in the same direction."""
         states = jax.tree.map(jnp.asarray, self.states)
         if len(self.times):
             _check_number("coordinate", coordinate, jax.tree.map(lambda y: y[0], states))
@@ -68,13 +72,13 @@ class Section(NamedTuple):
         return np.concatenate(pairs)
 
     def period(self) -> int:
-        """Return after how many crossings the state comes back up to errors, the least number; 0 if it does not."""
+        """Find the smallest number of crossings after which the state returns, up to errors; 0 if it does not."""
         states = flat_states(self.states) if len(self.times) else np.empty((0, 0))
         return least_period(states, SETTLED * float(np.max(np.abs(states), initial=0.0)))
 
 
 def _check_number(name: str, fn: Callable, *at: Any) -> None:
-    """Raise `ValueError` unless a function returns one real number, which is no truth value."""
+    """Raise `ValueError` unless a function returns one real number that is no truth value."""
     found: Any = jax.eval_shape(fn, *at)
     shape = getattr(found, "shape", None)
     if shape != () or not jnp.isdtype(found.dtype, ("real floating", "integral")):
@@ -83,9 +87,10 @@ def _check_number(name: str, fn: Callable, *at: Any) -> None:
 
 
 def least_period(values: Float[np.ndarray, "steps n"], tolerance: float) -> int:
-    """Return the least number of steps, up to half of them, after which all values return to the last ones, or 0.
+    """Find the least period of a sequence, from its last values backwards; 0 if it has none.
 
-    A value that leaves its place slowly, by less than the tolerance in a step, does not return.
+    Periods up to half of the length are tested. A slow drift, of less than the tolerance in a step, does not count as
+    periodic.
     """
     back = values[::-1]
     places, shifts = np.arange(len(back)), range(1, len(back) // 2 + 1)
@@ -104,23 +109,23 @@ def poincare_section(
     longest: float = 10_000.0,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> Section:
-    """Return the crossings of a surface by one trajectory, located on its dense output.
+    """Compute the crossings of a surface by a trajectory, located on its dense output.
 
     Args:
-        flow: the system, on any space.
-        start: the state at time 0.
-        surface: a function of time and state in JAX whose zeros are the surface, such as `lambda t, x: x[2] - 27`; for
-            a forced flow `lambda t, x: jnp.sin(omega * t / 2)` gives the strobe at multiples of the period 2 pi / omega
-            with both directions.
-        count: how many crossings.
-        direction: 1 counts those upwards, -1 those downwards, 0 both.
-        spacing: the distance of the samples between which a change of sign is looked for, in time units.
-        warm_up: the time before the first crossing that counts.
-        longest: the time after which the search ends; the section then says that it is not complete.
-        integrator: solves the flow, in pieces of 2,000 samples.
+        flow: the system, on any state space.
+        start: state at time 0.
+        surface: a function of time and state in JAX, zero on the surface, such as `lambda t, x: x[2] - 27`. For a
+            forced flow, `lambda t, x: jnp.sin(omega * t / 2)` with both directions samples at multiples of the period 2
+            pi / omega.
+        count: number of crossings.
+        direction: 1 for upward crossings, -1 for downward ones, 0 for both.
+        spacing: time between the samples among which sign changes are searched.
+        warm_up: transient to discard, in time units.
+        longest: time at which the search ends; the section is then not `complete`.
+        integrator: integrates the flow, in pieces of 2,000 samples.
 
     Raises:
-        ValueError: for bad input, or if the surface is not crossed at all.
+        ValueError: for bad input, or if the trajectory never crosses the surface.
         IntegrationError: if the integration fails.
     """
     check_flow(flow)
@@ -184,9 +189,9 @@ def _begun(flow: AbstractFlow, x: State, t: float, end: float, integrator: Abstr
 def _crossings(
     path: DensePath | Path, surface: Callable, ts: np.ndarray, direction: int
 ) -> tuple[np.ndarray, State, np.ndarray]:
-    """Return the times, states and directions of the crossings between samples, by halving their brackets."""
+    """Bisect between samples for the crossings; give their times, states and directions."""
     values = np.sign(_values(path, surface, ts))
-    for k in range(1, len(values)):  # a sample on the surface belongs to the side that it comes from
+    for k in range(1, len(values)):  # a sample on the surface counts to the side from which the trajectory comes
         if values[k] == 0:
             values[k] = values[k - 1]
     change = np.diff(values) / 2
@@ -200,7 +205,7 @@ def _crossings(
 
 
 def _values(path: DensePath | Path, surface: Callable, ts: np.ndarray) -> np.ndarray:
-    """Return the surface's function along a path; times are filled up, so that few programs are made."""
+    """Evaluate the surface function along a path; times are padded, so that few programs are compiled."""
     if not len(ts):
         return np.empty(0)
     if isinstance(path, Path):
@@ -221,7 +226,7 @@ def _surface(surface: Callable, ts: Array, xs: State) -> Array:
 
 
 class OrbitDiagram(NamedTuple):
-    """What orbits visit in the long run: `values` (parameters, kept), for each of `parameters`; NaN for escape."""
+    """Long-term orbits along a parameter: `values` (parameters, kept) for each of `parameters`; NaN after escape."""
 
     parameters: Float[np.ndarray, " parameters"]
     values: Float[np.ndarray, "parameters kept"]
@@ -232,12 +237,12 @@ class OrbitDiagram(NamedTuple):
         return picture(self)
 
     def __str__(self) -> str:
-        """Return the diagram in a line: how many values of the parameter, and how many orbits escape."""
+        """Describe the numbers of parameter values and of escaping orbits in one line."""
         escaped = int(np.sum(~np.all(np.isfinite(self.values), axis=1)))
         return f"orbits of {self.values.shape[1]} steps for {len(self.parameters)} parameters, {escaped} escape"
 
     def periods(self, tolerance: float = 1e-6) -> np.ndarray:
-        """Return the period of each orbit, the least one up to half of what was kept; 0 for none and for escape."""
+        """Find the least period of each orbit, up to half of the kept steps; 0 for aperiodic orbits and for escape."""
         return np.array([least_period(values[:, None], tolerance) for values in self.values], int)
 
 
@@ -251,16 +256,16 @@ def orbit_diagram(
     warm_up: int = 1000,
     kept: int = 200,
 ) -> OrbitDiagram:
-    """Return a coordinate of the orbits of a map after a warm-up, for each value of a parameter.
+    """Compute a coordinate along orbits of a map after a transient, for each value of a parameter.
 
     Args:
         system: a map in JAX.
-        where: which leaf of it is the parameter, such as `lambda system: system.r`.
-        parameters: the values.
-        start: the initial state, the same for every value.
-        coordinate: a function of the state; the first entry by default.
-        warm_up: the steps before.
-        kept: the steps of which the coordinate is kept.
+        where: selects the parameter among the leaves of the system, such as `lambda system: system.r`.
+        parameters: parameter values.
+        start: initial state, the same for each value.
+        coordinate: a function of the state; the default is the first entry.
+        warm_up: transient to discard, in steps.
+        kept: number of steps to keep.
 
     Raises:
         ValueError: for bad input.

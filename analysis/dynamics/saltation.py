@@ -1,4 +1,4 @@
-"""Derivatives of hybrid runs: saltation matrices of transitions, and final states that JAX can differentiate."""
+"""Differentiate hybrid runs: saltation matrices of transitions, and final states that JAX can differentiate."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,7 +21,8 @@ from dynsim.simulation.hybrid import HybridRecipe, Transition
 from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory
 from dynsim.systems.base import AbstractFlow
 
-TOUCHES = 1e-6  # of the norms of gradient and velocity: a guard that is crossed at a lower rate is only touched
+# Smallest crossing rate of a guard, relative to the norms of gradient and velocity; slower crossings only touch it.
+TOUCHES = 1e-6
 
 Rules = Sequence[Transition] | Callable[[AbstractFlow], Sequence[Transition]]
 
@@ -32,25 +33,26 @@ def saltation_matrix(
     t: Time,
     x: State,
 ) -> Float[Array, "after before"]:
-    r"""Return what a transition makes of small differences between states at one time before it, flat and ambient.
+    r"""Compute the saltation matrix, which maps perturbations before a transition to perturbations after it.
 
     $$
         S = DR + \frac{(f^+ - DR\, f^- - \partial_t R) \otimes \nabla g}{\langle \nabla g, f^- \rangle + \partial_t g}
     $$
 
-    with the guard g, the reset R, the velocities f^- before and f^+ after it. The differences after it are those at one
-    time again: states that arrive earlier have moved on with f^+ meanwhile.
+    Here g is the guard, R the reset, and f^- and f^+ are the velocities before and after the transition. Perturbations
+    are compared at one time, flattened and in ambient coordinates. States that arrive earlier have moved on with f^+
+    meanwhile.
 
     Source: M. di Bernardo, C. Budd, A. Champneys and P. Kowalczyk, Piecewise-smooth Dynamical Systems (2008), ch. 2.
 
     Args:
         flow: the flow before the transition.
-        transition: its guard, which is crossed transversally, and its reset, both in JAX.
-        t: the time of the transition.
-        x: the state before it.
+        transition: the transition, with its reset and its guard in JAX; the guard must be crossed transversally.
+        t: time of the transition.
+        x: state before the transition.
 
     Raises:
-        ValueError: for bad input, or a guard that is only touched.
+        ValueError: for bad input, or if the guard is only touched.
     """
     check_flow(flow)
     if not isinstance(transition, Transition):
@@ -70,10 +72,10 @@ def saltation_matrix(
 
 
 def fundamental_matrix(run: HybridTrajectory, *, rtol: float = 1e-9) -> Float[np.ndarray, "final initial"]:
-    """Return the derivative of the final state of a hybrid run by its initial one, flat and ambient.
+    """Compute the derivative of the final state of a hybrid run by its initial state, flattened and ambient.
 
-    On a space that is not flat it is that along tangent vectors, and zero on normal ones. See `final_state` for the
-    rest, and for the errors.
+    On a curved space it acts on tangent vectors and is zero on normal ones. For the assumptions and errors see
+    `final_state`.
     """
     recipe = _recipe(run)
     flat, restored = ravel_pytree(recipe.start)
@@ -85,21 +87,22 @@ def fundamental_matrix(run: HybridTrajectory, *, rtol: float = 1e-9) -> Float[np
 def final_state(
     run: HybridTrajectory, flow: AbstractFlow, y0: State, transitions: Rules, *, rtol: float = 1e-9
 ) -> State:
-    """Return the final state of a hybrid run as a function of flow, start and transitions that `jax.grad` takes.
+    """Compute the final state of a hybrid run as a function that `jax.grad` can differentiate.
 
-    The derivatives hold for the run's own transitions in their order: their times and states move with what is varied
-    (reverse mode only). A run that was ended by a transition ends at that, at a time that moves. At arguments other
-    than the run's own the value is that of a linear approximation of the times. It is NaN if the solver fails.
+    The transitions of the run are kept in their order, while their times and states depend on flow, start and
+    transitions (reverse mode only). A run that was ended by a transition ends at that transition, at a time that
+    varies. For arguments other than the run's own, the times are linear approximations. The state is NaN if the solver
+    fails.
 
     Args:
-        run: a run of `simulate_hybrid` or `crossings`, which says what happens when.
-        flow: its first flow, with parameters that may vary.
-        y0: its start, which may vary.
-        transitions: its transitions, with resets and guards in JAX whose parameters may vary.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it.
+        run: a run of `simulate_hybrid` or `crossings`, which fixes the order of events.
+        flow: the first flow of the run, with parameters that may vary.
+        y0: the start of the run, which may vary.
+        transitions: the transitions of the run, with resets and guards in JAX whose parameters may vary.
+        rtol: relative tolerance of the solver; the absolute one is a hundredth of it.
 
     Raises:
-        ValueError: for a run that was put together by hand, that touches a guard, or with a transition at its end.
+        ValueError: for a run that was built by hand, that touches a guard, or that has a transition at its last time.
     """
     tolerance, recipe = jnp.asarray(number("rtol", rtol)), _recipe(run)
     _check_run(run, recipe)
@@ -126,7 +129,7 @@ def _recipe(run: HybridTrajectory) -> HybridRecipe:
 
 
 def _check_run(run: HybridTrajectory, recipe: HybridRecipe) -> None:
-    """Raise `ValueError` unless the run has derivatives."""
+    """Check that a run has derivatives; raise `ValueError` if it has none."""
     if run.ending is Ending.FINISHED and run.jumps and run.jumps[-1].time >= float(recipe.ts[-1]):
         raise ArgumentError("run", "end between two transitions", "has one at its last time")
     known: Any = recipe.transitions if callable(recipe.transitions) else lambda flow: recipe.transitions
@@ -139,7 +142,7 @@ def _check_run(run: HybridTrajectory, recipe: HybridRecipe) -> None:
 
 
 def _check_crossed(name: str, flow: AbstractFlow, rule: Transition, t: Time, x: State) -> None:
-    """Raise `ValueError` if a guard is only touched: then neighbouring states do not all reach it."""
+    """Raise `ValueError` if a guard is only touched, since neighbouring states may then miss it."""
     time = jnp.asarray(t, float)
     slope = jax.grad(lambda s, y: jnp.asarray(rule.guard.fn(s, y), float), argnums=(0, 1))(time, x)
     velocity = (jnp.ones(()), flow.vector_field(time, x))
@@ -149,33 +152,33 @@ def _check_crossed(name: str, flow: AbstractFlow, rule: Transition, t: Time, x: 
 
 
 def _at_once(rule: Transition, recipe: HybridRecipe, begin: float, time: float, *, first: bool) -> bool:
-    """Return whether a transition occurred because its condition held, at a time that the one before decides."""
+    """Test whether a transition occurred because its condition held already, at a time fixed by the previous one."""
     return rule.immediate and time == begin + (0.0 if first else recipe.dwell)
 
 
 def _rate(flow: AbstractFlow, rule: Transition, t: Array, x: State) -> Scalar:
-    """Return the rate at which the guard's function changes along the flow."""
+    """Compute the rate at which the guard function changes along the flow."""
     return jax.jvp(rule.guard.fn, (t, x), (jnp.ones_like(t), flow.vector_field(t, x)))[1]
 
 
 def _lateness(flow: AbstractFlow, rule: Transition, t: Array, x: State) -> Scalar:
-    """Return by how much the guard is crossed after `t`: zero up to rounding, with its derivative."""
+    """Compute the delay after `t` of crossing the guard, which is zero up to rounding, with its derivative."""
     return -rule.guard.fn(t, x) / jax.lax.stop_gradient(_rate(flow, rule, t, x))
 
 
 def _reset(flow: AbstractFlow, rule: Transition, t: Array, x: State, late: Scalar) -> tuple[AbstractFlow, State]:
-    """Return flow and state after a transition that occurs a little later than `t`."""
+    """Compute the flow and the state after a transition that occurs `late` after `t`."""
     reset: Any = rule.reset
     return reset(flow, t + late, _shifted(flow, t, x, late))
 
 
 def _shifted(flow: AbstractFlow, t: Array, x: State, late: Scalar) -> State:
-    """Return a state moved on by a short time."""
+    """Move a state along the flow for a short time, to first order."""
     return jax.tree.map(lambda y, v: y + late * v, x, flow.vector_field(t, x))
 
 
 def _moved(flow: AbstractFlow, own: Any, x: State, begin: float, end: float, rtol: Array) -> State:
-    """Return the state at the end of a phase; `own` is the flow of the run, which knows its times and steps."""
+    """Integrate to the end of a phase; `own` is the flow of the run, which supplies breakpoints and step limits."""
     jumps, longest = own.breakpoints(begin, end), own.step_limit()
     limit = None if np.isinf(longest) else jnp.asarray(longest)
     return _solved(flow, x, jnp.asarray(begin), jnp.asarray(end), jnp.asarray(jumps, float), limit, rtol)

@@ -1,4 +1,4 @@
-"""Experiments of the papers, each in two sizes; a run saves one record, which claims, figures and commands read."""
+"""Run experiments of the papers in two sizes; a run saves one record, which claims, figures and commands read."""
 
 import contextlib
 import importlib
@@ -46,13 +46,13 @@ class Experiment:
     summary: Callable[[Arrays], str]
 
     def config(self, size: Size) -> Any:
-        """Return the configuration for a size."""
+        """Select the configuration for a size."""
         return self.quick if size == "quick" else self.paper
 
 
 @dataclass(frozen=True)
 class Record:
-    """The result of a run: its arrays, with the name of the experiment, size, seed and configuration."""
+    """Result of a run: its arrays, with the name of the experiment, size, seed and configuration."""
 
     name: str
     size: Size
@@ -62,14 +62,14 @@ class Record:
 
 
 def experiments() -> tuple[Experiment, ...]:
-    """Return the experiments of all papers."""
+    """Collect the experiments of all papers."""
     found = [module.name for module in pkgutil.walk_packages(__path__, f"{__name__}.") if not module.ispkg]
     modules = [importlib.import_module(name) for name in found]
     return tuple(experiment for module in modules for experiment in getattr(module, "EXPERIMENTS", ()))
 
 
 def results_folder() -> Path:
-    """Return the folder of records: the environment variable `DYNSIM_RESULTS`, else `results/experiments`."""
+    """Find the folder of records: the environment variable `DYNSIM_RESULTS`, else `results/experiments`."""
     return Path(os.environ.get(RESULTS, "results/experiments"))
 
 
@@ -87,7 +87,7 @@ def use_results(folder: Path | None) -> None:
 
 
 def record(experiment: Experiment, size: Size, seed: int = 0, results: Path | None = None) -> Record:
-    """Return the record of a run, running the experiment if there is none; an interrupted run is resumed.
+    """Load the record of a run, or run the experiment if there is none; an interrupted run is resumed.
 
     Raises:
         ValueError: if the folder cannot be written, the disk is full, or the record is of another configuration.
@@ -142,7 +142,7 @@ def records(
 
 
 def _run_elsewhere(experiment: Experiment, size: Size, seed: int, parts: Path, data: str) -> dict[str, np.ndarray]:
-    """Run an experiment in a process of an executor, and return its arrays."""
+    """Run an experiment in a process of an executor, and collect its arrays."""
     if data and Path(data).is_dir():
         os.environ[VARIABLE] = data
     arrays = experiment.run(experiment.config(size), random_key(seed, experiment.name), parts)
@@ -150,7 +150,7 @@ def _run_elsewhere(experiment: Experiment, size: Size, seed: int, parts: Path, d
 
 
 def _held(place: Path) -> contextlib.AbstractContextManager[None]:
-    """Hold a record that is being made; its parts are held by what makes them."""
+    """Lock a record that is being made; its parts are locked by what makes them."""
     return held("results", writable_folder("results", place.parent), f".{place.stem}.running")
 
 
@@ -159,7 +159,7 @@ def _config(experiment: Experiment, size: Size) -> dict[str, Any]:
 
 
 def _written(place: Path, experiment: Experiment, size: Size, seed: int, arrays: Arrays) -> Record:
-    """Write a record, and return it."""
+    """Write a record."""
     config = _config(experiment, size)
     header = {"name": experiment.name, "size": size, "seed": seed, "config": config, "source": str(experiment.source)}
     write_arrays(place, {"header": np.array(json.dumps(header)), **arrays})
@@ -167,7 +167,7 @@ def _written(place: Path, experiment: Experiment, size: Size, seed: int, arrays:
 
 
 def paper_record(experiment: Experiment, seed: int = 0, results: Path | None = None) -> Record | None:
-    """Return the record of size `paper`, None if there is none; nothing is run.
+    """Load the record of size `paper`; None if there is none. Nothing is run.
 
     Raises:
         UnavailableError: if it is of another configuration.
@@ -176,7 +176,7 @@ def paper_record(experiment: Experiment, seed: int = 0, results: Path | None = N
 
 
 def best_record(experiment: Experiment, seed: int = 0, results: Path | None = None) -> Record:
-    """Return the record of size `paper` if there is one, else that of size `quick`, running it if there is none.
+    """Load the record of size `paper` if there is one, else that of size `quick`, which is run if it is missing.
 
     Raises:
         UnavailableError: if there is no such record and it cannot be made, for want of data or of a place to write.

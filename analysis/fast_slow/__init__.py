@@ -1,4 +1,4 @@
-"""Measures of fast-slow systems: critical manifold, its stability and folds, and the error of the reduced flow."""
+"""Measures of fast-slow systems: critical manifold, its stability and folds, and errors of the reduced flow."""
 
 import lazy_loader as _lazy
 

@@ -1,4 +1,4 @@
-"""Branches of the critical manifold {f = 0}, continued in the slow variable, with their normal hyperbolicity."""
+"""Continue branches of the critical manifold {f = 0} in the slow variable, with their normal hyperbolicity."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -28,32 +28,39 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 from dynsim.systems.fast_slow.reduced import RightHandSide
 
-LENGTH = 0.5  # of a stretch as the parameter, and
+# Length of a stretch of the path in the continuation parameter.
+LENGTH = 0.5
 
 
-STEP = 0.1  # the steps along the curve, both in units of 1 + max |x|
+# Step along the curve; like `LENGTH`, it is in units of 1 + max |x|.
+STEP = 0.1
 
 
-POINTS, ROUNDS = 20, 50  # points between two choices of the step, and how often it is chosen
+# Number of points between two choices of the step, and largest number of such choices.
+POINTS, ROUNDS = 20, 50
 
 
-MARGIN = 1e-2  # of the stretch: the curve is followed so far beyond, to pass folds near its ends
+# Share of a stretch by which the curve is continued beyond its end, to pass folds near the ends.
+MARGIN = 1e-2
 
 
-NEAR = 1e-6  # of the stretch: a branch that stops nearer to its end has reached it
+# Distance to the end, relative to the stretch, at which a branch counts as having reached it.
+NEAR = 1e-6
 
 
-VERTICAL = 1e-4  # the component of the tangent along the path at which a branch stops that turns at no fold
+# Component of the tangent along the path below which a branch stops without turning at a fold.
+VERTICAL = 1e-4
 
 
-LOCAL = 1e-5  # in units of 1 + max |x|: what is found nearer to a turn of the curve is the turn
+# Distance from a turn of the curve, in units of 1 + max |x|, within which a bifurcation is the turn itself.
+LOCAL = 1e-5
 
 
 NAMES = {"branch point": "crossing", "Hopf point": "pair"}
 
 
 class Curve(NamedTuple):
-    """Points of a branch in order, its bifurcations, and how it ends: `path`, `fold`, `lost`, or "" if it goes on."""
+    """Points of a branch in order, its bifurcations, and how it ends: `path`, `fold`, `lost`, or "" if it continues."""
 
     points: list[FastSlow]
     bifurcations: list[LossOfHyperbolicity]
@@ -61,7 +68,7 @@ class Curve(NamedTuple):
 
 
 def curves(flow: FastSlowFlow, x: Values, path: np.ndarray) -> Iterator[Curve]:
-    """Yield the consecutive branches, joined by folds, from a quasi-steady state over the first point of a path."""
+    """Yield successive branches, joined by folds, from a quasi-steady state over the first point of a path."""
     steps = np.diff(path.reshape(len(path), -1), axis=0)
     units = steps / np.maximum(np.linalg.norm(steps, axis=1, keepdims=True), np.finfo(float).tiny)
     corners = np.flatnonzero(np.max(np.abs(np.diff(units, axis=0)), axis=1) > 1e-9) + 1
@@ -80,7 +87,7 @@ def curves(flow: FastSlowFlow, x: Values, path: np.ndarray) -> Iterator[Curve]:
 
 
 class _Line(AbstractFlow):
-    """The fast subsystem with y on a straight line, at a distance from its beginning."""
+    """Fast subsystem with y on a straight line, at a distance from the beginning of the line."""
 
     fast: RightHandSide
     space: AbstractSpace
@@ -89,27 +96,27 @@ class _Line(AbstractFlow):
     distance: Array
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return f at this distance."""
+        """Evaluate f at this distance."""
         del t
         return self.fast(x, self.begin + self.distance * self.rate)
 
 
 class _Manifold(EquilibriumCurve):
-    """The curve of quasi-steady states over a line, to a tolerance that rounding near poles allows; see `root_near`."""
+    """Curve of quasi-steady states over a line, to a tolerance that rounding near poles allows; see `root_near`."""
 
     tolerances = (1e-9, 1e-9)
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Return NaN: normal forms are not asked for."""
+        """Give NaN, because normal form coefficients are not needed."""
         del name, point, frequency
         return UNKNOWN
 
 
-_distance = attrgetter("distance")  # one function, so that one program serves all stretches
+_distance = attrgetter("distance")  # one function object, so that one compiled program serves all stretches
 
 
 class _Stretch:
-    """A straight stretch of a path between two of its points, and the curve through the quasi-steady state x there."""
+    """Straight stretch of a path between two of its points, and the curve through the quasi-steady state x there."""
 
     def __init__(self, flow: FastSlowFlow, path: np.ndarray, low: int, high: int, x: Values):
         nodes, self.flow, self.path, self.x = path[low : high + 1], flow, path, x
@@ -123,7 +130,7 @@ class _Stretch:
         self.curve = _Manifold(line, _distance)
 
     def parts(self, ahead: int) -> Iterator[Curve]:
-        """Yield what follows x forwards or backwards: up to a fold, between folds, and to an end of the stretch."""
+        """Yield parts of the curve from x, forwards or backwards: to a fold, between folds, and to the end."""
         first = self.curve.measured(jnp.asarray(self.x), float(self.distances[0 if ahead > 0 else -1]))
         rest, end = [first._replace(tangent=ahead * first.tangent)], "steps"
         for _ in range(ROUNDS):
@@ -151,32 +158,32 @@ class _Stretch:
         yield self._part(self._before(rest, known[-1] + 1 if known else 1, least), ahead, "lost")
 
     def _before(self, points: list[CurvePoint], k: int, slope: float) -> list[CurvePoint]:
-        """Return the points before that of index `k`, and one between them where the tangent has a slope."""
+        """Select the points before index `k`, and one between them where the tangent has a given slope."""
         last = self._between(points, k, lambda point: point.tangent[-1] - slope) if k < len(points) else None
         return [*points[:k], last] if last else points[:k]
 
     def _passed(self, points: list[CurvePoint], ahead: int) -> bool:
-        """Whether points lead to the end of the stretch."""
+        """Test whether points reach the end of the stretch."""
         goal = self.distances[-1] if ahead > 0 else 0.0
         return bool(ahead * (points[-1].parameter - goal) >= -NEAR * self.length)
 
     def _between(self, points: list[CurvePoint], k: int, test: Callable[[CurvePoint], float]) -> CurvePoint | None:
-        """Return the point before that of index `k` at which a test function changes its sign, None if it does not."""
+        """Locate the point before index `k` at which a test function changes sign; None if it does not."""
         begin, end = points[k - 1], points[k]
         return located(self.curve, begin, end, test)[0] if test(begin) * test(end) < 0 else None
 
     def _place(self, distance: float) -> tuple[np.ndarray, float]:
-        """Return the slow variable at a distance, and the position on the path."""
+        """Compute the slow variable at a distance, and the position on the path."""
         place = float(np.interp(distance, self.distances, self.indices))
         return np.asarray(self.path[self.indices[0]] + distance * self.rate), place
 
     def _fold(self, at: CurvePoint, ahead: int) -> LossOfHyperbolicity | None:
-        """Return the fold at a point where the curve turns, None if there is none, as where two branches cross."""
+        """Locate the fold where the curve turns; None if there is none, as where two branches cross."""
         place, near = self._place(at.parameter)[1], ahead * NEAR * (len(self.indices) - 1)
         return fold_near(self.flow, np.asarray(at.state), self.path, place - near, place + near)
 
     def _part(self, points: list[CurvePoint], ahead: int, end: str) -> Curve:
-        """Return the points of the path on a part of the curve, the last one if it is lost there, and bifurcations."""
+        """Sample a part of the curve at the points of the path, with bifurcations, and the last point if it is lost."""
         known, near, tiny = branch(self.curve, points, ("", "")), LOCAL * _scale(points[0].state), 1e-9 * self.length
         start, stop = points[0].parameter, points[-1].parameter
         stop = stop if end else (self.length if ahead > 0 else 0.0) + 2 * ahead * tiny
@@ -193,7 +200,7 @@ class _Stretch:
         return Curve([FastSlow(self._at(points, ahead, *node), node[1]) for node in chosen], found, end)
 
     def _at(self, points: list[CurvePoint], ahead: int, distance: float, slow: Values) -> Values:
-        """Return the quasi-steady state at a distance, by bisection where roots meet and Newton's method fails."""
+        """Compute the quasi-steady state at a distance, by bisection where roots meet and Newton's method fails."""
         k = min(max(int(np.searchsorted([ahead * p.parameter for p in points], ahead * distance)), 1), len(points) - 1)
         x, y = (np.asarray(point.state) for point in points[k - 1 : k + 1])
         begin, end = (point.parameter for point in points[k - 1 : k + 1])
@@ -206,7 +213,7 @@ class _Stretch:
 
 
 def _turn(points: list[CurvePoint], ahead: int) -> int:
-    """Return the first point after which the curve no longer leads ahead along the path, 0 if there is none."""
+    """Find the first point after which the curve no longer advances along the path; 0 if there is none."""
     return next((k for k in range(1, len(points)) if ahead * points[k].tangent[-1] < 0), 0)
 
 
@@ -218,14 +225,17 @@ KINDS = {"stable": "attracting", "unstable": "repelling", "saddle": "saddle", "u
 
 
 class ManifoldBranch(NamedTuple):
-    """A branch of the critical manifold over a path of slow variables, and its stability in the fast directions.
+    """Branch of the critical manifold over a path of slow variables, with its stability in the fast directions.
 
-    `fast` and `slow`, shape (points, ...), are the points of the path that were reached, a fold at either end, and the
-    last point reached if the continuation failed. `spectra`, shape (points, modes), are the eigenvalues of D_x f in
-    the tangent space of x, per fast time unit, largest real part first. `kinds` holds for each point `attracting`,
-    `repelling`, `saddle`, or `undecided` (a real part within rounding of zero). `bifurcations` are the points where
-    normal hyperbolicity is lost. `end` is `path` (the whole path was covered), `fold`, or `lost` (the continuation
-    failed).
+    Attributes:
+        fast: x at the points that were reached, shape (points, ...), including a fold at either end, or the last point
+            if the continuation failed.
+        slow: y at these points.
+        spectra: eigenvalues of D_x f in the tangent space of x, (points, modes), per fast time unit, largest real part
+            first.
+        kinds: `attracting`, `repelling`, `saddle`, or `undecided` (a real part is zero up to rounding) for each point.
+        bifurcations: points where normal hyperbolicity is lost.
+        end: `path` (the whole path was covered), `fold`, or `lost` (the continuation failed).
     """
 
     fast: np.ndarray
@@ -239,11 +249,11 @@ class ManifoldBranch(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The most frequent of `kinds`."""
+        """Most frequent of `kinds`."""
         return max(sorted(set(self.kinds)), key=self.kinds.count)
 
     def __str__(self) -> str:
-        """Return the stability of the branch, its bifurcations and its end in sentences."""
+        """Describe the stability of the branch, its bifurcations and its end in sentences."""
         first, last = (_numbers(self.slow[k]) for k in (0, -1))
         counts = {word: self.kinds.count(word) for word in dict.fromkeys(self.kinds)}
         hyperbolic = ", ".join(f"{word} at {count} of {len(self.kinds)} points" for word, count in counts.items())
@@ -267,15 +277,15 @@ def _numbers(values: Values) -> str:
 
 
 def manifold_branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> ManifoldBranch:
-    """Return the branch of the critical manifold through a point, continued along a path of y to a fold or the end.
+    """Continue the branch of the critical manifold through a point along a path of y, to a fold or the end.
 
-    By pseudo-arclength continuation in x and the length along the path, see
+    The method is pseudo-arclength continuation in x and the length along the path, see
     `analysis.dynamics.continuation.stepping.follow`.
 
     Args:
         flow: the system.
         start: a guess of a point of the critical manifold at the first slow variable of the path.
-        path: slow variables, shape (points, ...), interpolated linearly; the branch is returned at these points.
+        path: slow variables, shape (points, ...), interpolated linearly; the branch is sampled at these points.
 
     Raises:
         ValueError: for a path of fewer than two points, or if no quasi-steady state is found from `start`.
@@ -286,10 +296,10 @@ def manifold_branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> Man
 def connected_branches(
     flow: FastSlowFlow, start: FastSlow, path: ArrayLike, *, max_branches: int = 8
 ) -> tuple[ManifoldBranch, ...]:
-    """Return consecutive branches of the critical manifold that are joined by folds, beginning with `branch`.
+    """Continue successive branches of the critical manifold that are joined by folds, starting with `manifold_branch`.
 
-    At each fold the other branch is continued in the opposite direction along the path, until an end of the path is
-    reached or `max_branches` have been found. The other arguments, and the errors, are those of `branch`.
+    At each fold the other branch is continued in the opposite direction along the path, until it reaches an end of the
+    path or `max_branches` have been found. The other arguments and the errors are the same as for `manifold_branch`.
     """
     path = _path(path)
     x = np.asarray(quasi_steady_state(flow, path[0], start.fast).fast)
@@ -302,7 +312,7 @@ def connected_branches(
 
 
 def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return one sheet of the critical manifold, x as a function of y, over a grid of slow variables.
+    """Compute one sheet of the critical manifold, x as a function of y, over a grid of slow variables.
 
     The slow variable is a vector with one of `axes` for each entry. Starting from the grid point nearest to `start`,
     lines of points are continued along the axes; if several branches lie over a point, the one found first is taken.
@@ -340,7 +350,7 @@ def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.nda
 
 
 def _kind(flow: FastSlowFlow, x: Values, slow: Values) -> tuple[np.ndarray, str]:
-    """Return the fast eigenvalues at a point of the critical manifold, and its kind."""
+    """Compute the fast eigenvalues at a point of the critical manifold, and classify it."""
     values = fast_eigenvalues(flow, x, slow)
     return values, KINDS[kind(values, NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0))))]
 

@@ -1,4 +1,4 @@
-"""Points where the critical manifold is not normally hyperbolic: folds, crossings of branches, imaginary pairs."""
+"""Locate points where the critical manifold is not normally hyperbolic: folds, crossings, imaginary pairs."""
 
 from typing import NamedTuple
 
@@ -15,13 +15,15 @@ from dynsim._core.printing import one_line, report
 from dynsim.systems.fast_slow.flow import FastSlowFlow, FastSubsystem
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual, unit_above
 
-TRANSVERSE = 1e-6  # f_y relative to f_xx and f_xy along the null vector: if smaller, branches cross: it is no fold
+# Size of f_y, relative to f_xx and f_xy along the null vector, below which branches cross instead of folding.
+TRANSVERSE = 1e-6
 
-Values = np.ndarray | np.floating  # a NumPy scalar for variables without axes
+# Includes NumPy scalars, for variables without axes.
+Values = np.ndarray | np.floating
 
 
 class LossOfHyperbolicity(NamedTuple):
-    """A point of the critical manifold at which a fast eigenvalue has zero real part: normal hyperbolicity is lost.
+    """Point of the critical manifold where a fast eigenvalue has zero real part, so that normal hyperbolicity is lost.
 
     `kind` is `fold` (two branches meet and end), `crossing` (a zero eigenvalue at which the branch continues) or `pair`
     (a pair of imaginary eigenvalues, as at a Hopf bifurcation). `fast` and `slow` are x and y; `place` is the position
@@ -40,10 +42,10 @@ class LossOfHyperbolicity(NamedTuple):
 def fold_near(
     flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, towards: float
 ) -> LossOfHyperbolicity | None:
-    r"""Return the fold near a point of a branch, or None if there is none.
+    r"""Locate the fold near a point of a branch; None if there is none.
 
-    By Newton's method for $f = 0$, $D_x f v = 0$, $\langle c, v \rangle = 1$ in x, v and the position on the path, an
-    extended system that is regular at a fold. Values of f are judged in a unit of their own, as in `nearby_root`.
+    Newton's method solves $f = 0$, $D_x f v = 0$, $\langle c, v \rangle = 1$ in x, v and the position on the path; this
+    extended system is regular at a fold. Values of f are compared in a unit of their own, as in `nearby_root`.
 
     Args:
         flow: the system.
@@ -65,7 +67,7 @@ def fold_near(
 
 @eqx.filter_jit
 def _fold(flow: FastSlowFlow, x: Array, a: Array, b: Array, offset: Array) -> tuple[Array, Array, Array]:
-    """Return x and the offset between a and b at a fold, NaN if there is none, and the relative size of f_y there."""
+    """Solve for x and the offset between a and b at a fold, NaN if none; give the relative size of f_y, too."""
     fast, space = flow.fast, flow.space.parts.fast
     slow = lambda s: a + s * (b - a)
     jacobian = lambda z, s: fast_jacobian(fast, space, z, slow(s))
@@ -91,12 +93,12 @@ def _fold(flow: FastSlowFlow, x: Array, a: Array, b: Array, offset: Array) -> tu
 
 
 def fast_eigenvalues(flow: FastSlowFlow, x: Values, slow: Values) -> np.ndarray:
-    """Return the eigenvalues of D_x f in the tangent space of x, per fast time unit, largest real part first."""
+    """Compute the eigenvalues of D_x f in the tangent space of x, per fast time unit, largest real part first."""
     return eigenvalues(tangent_jacobian(FastSubsystem(flow, slow), jnp.asarray(x)))
 
 
 def root_near(flow: FastSlowFlow, guess: Values, slow: Values) -> np.ndarray:
-    """Return the quasi-steady state to which Newton's method converges from a guess; NaN if it does not converge."""
+    """Find the quasi-steady state near a guess by Newton's method; NaN if it does not converge."""
     return np.asarray(_root(flow, jnp.asarray(guess), jnp.asarray(slow)))
 
 

@@ -1,4 +1,4 @@
-"""Quasi-steady states, the points of the critical manifold {f = 0}: from a guess, or as fast limits."""
+"""Find quasi-steady states, the points of the critical manifold {f = 0}, from a guess or as fast limits."""
 
 import equinox as eqx
 import jax
@@ -16,14 +16,15 @@ from dynsim.simulation.checks import check_start
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, FastSubsystem, rates
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual
 
-FLAT = 1e-9  # times the norm of D_x f: a smaller singular value is zero up to rounding
+# Singular values below this share of the norm of D_x f are zero up to rounding.
+FLAT = 1e-9
 
 
 def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) -> FastSlow:
-    """Return a quasi-steady state, f(x, y) = 0, at the slow variable `slow`, from the guess `guess` of x.
+    """Find a quasi-steady state, f(x, y) = 0, at the slow variable `slow` from the guess `guess` of x.
 
-    By Powell's dogleg method followed by Newton's, in the space of x. Which of several roots is found depends on the
-    guess; `fast_limit` returns the one to which the fast subsystem converges, and `equilibria` of a `FastSubsystem`
+    Powell's dogleg method is followed by Newton's method, in the space of x. Which of several roots is found depends on
+    the guess. `fast_limit` finds the root to which the fast subsystem converges, and `equilibria` of a `FastSubsystem`
     searches for all.
 
     Raises:
@@ -43,7 +44,7 @@ def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) ->
 
 
 def fast_limit(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
-    """Return the quasi-steady state to which the fast subsystem converges from `start`, with y fixed.
+    """Find the quasi-steady state to which the fast subsystem converges from `start`, with y fixed.
 
     Raises:
         ValueError: if it does not converge to a stable equilibrium of the fast subsystem.
@@ -57,7 +58,7 @@ def fast_limit(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
 
 
 def _point(name: str, flow: FastSlowFlow, fast: ArrayLike, slow: ArrayLike) -> FastSlow:
-    """Return a state as arrays; raise `ValueError` unless it is finite, in the space, and f and g have its shape."""
+    """Convert a state to arrays; raise `ValueError` unless it is finite, in the space, and f and g have its shape."""
     state = FastSlow(jnp.asarray(fast, float), jnp.asarray(slow, float))
     state = check_start(name, flow, state)
     jax.eval_shape(lambda x: rates(flow, x), state)
@@ -66,7 +67,7 @@ def _point(name: str, flow: FastSlowFlow, fast: ArrayLike, slow: ArrayLike) -> F
 
 @eqx.filter_jit
 def _solved(flow: FastSlowFlow, x: Array, slow: Array) -> tuple[Array, Array]:
-    """Return the root found from x, NaN if none is found, and the smallest |f| found."""
+    """Find a root from x, NaN if none is found, and the smallest |f| on the way."""
     fast, space = flow.fast, flow.space.parts.fast
     solver = optx.Dogleg(1e-8, 1e-10)
     near = optx.root_find(lambda z, _: residual(fast, space, z, slow), solver, x, max_steps=200, throw=False).value
@@ -93,7 +94,7 @@ def _check_isolated(flow: FastSlowFlow, state: FastSlow) -> None:
 
 
 def _left_null(basis: np.ndarray, jacobian: Array) -> np.ndarray:
-    """Return a basis of the subspace of the span of `basis`, shape (n, k), orthogonal to all columns of a matrix."""
+    """Compute a basis of the subspace of the span of `basis`, (n, k), orthogonal to all columns of a matrix."""
     J = np.asarray(jacobian)
     left, sizes, _ = np.linalg.svd(basis.T @ J)
     full = np.append(sizes, np.zeros(len(left) - len(sizes)))

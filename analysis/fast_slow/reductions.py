@@ -1,4 +1,4 @@
-"""Errors of the reduced flow of a fast-slow system as functions of epsilon, after the initial boundary layer."""
+"""Measure errors of the reduced flow of a fast-slow system against epsilon, after the initial boundary layer."""
 
 import math
 from collections.abc import Sequence
@@ -24,17 +24,19 @@ from dynsim.systems.fast_slow.reduced import CriticalManifold, ReducedFlow, fast
 
 EPSILONS = (3e-3, 1e-3, 3e-4, 1e-4)
 FRAMES = 101
-FLOOR = 1e-9  # errors below it are dominated by the solver
-LAYERS = 3.0  # the layer ends where exp(-gap t / epsilon) = epsilon^3, below errors of first and second order
+# Errors below this are dominated by the solver.
+FLOOR = 1e-9
+# The boundary layer ends where exp(-gap t / epsilon) = epsilon^3, below errors of first and second order.
+LAYERS = 3.0
 
 
 class ReductionErrors(NamedTuple):
-    """The largest errors of the reduced flow after the boundary layer, one for each of `epsilons`.
+    """Largest errors of the reduced flow after the boundary layer, one for each of `epsilons`.
 
-    `fast_errors` and `slow_errors` are those of x and y, against the full system with the same initial y.
-    `distances` are the distances of the full trajectory, at its own y, from the critical manifold, and
-    `corrected_distances` those from its first-order correction. `layer_ends` are the ends of the boundary layer, in
-    slow time, and `gap` is the least rate of attraction along the reduced trajectory, per fast time unit.
+    `fast_errors` and `slow_errors` are the errors of x and y against the full system with the same initial y.
+    `distances` are those of the full trajectory, at its own y, from the critical manifold, and `corrected_distances`
+    from its first-order correction. `layer_ends` are the ends of the boundary layer, in slow time. `gap` is the
+    smallest rate of attraction along the reduced trajectory, per fast time unit.
     """
 
     epsilons: np.ndarray
@@ -48,11 +50,11 @@ class ReductionErrors(NamedTuple):
     __repr__ = one_line
 
     def order(self, errors: np.ndarray) -> Fit:
-        """Return the observed order in epsilon of `errors`, one of the fields, with its standard error."""
+        """Fit the observed order in epsilon of `errors`, one of the fields, with its standard error."""
         return observed_order(self.epsilons, errors)
 
     def __str__(self) -> str:
-        """Return the fitted orders, one sentence each; there is none for fewer than three epsilons or solver errors."""
+        """Describe the fitted orders, one sentence each; none for fewer than three epsilons or errors of the solver."""
         named = {
             "x": self.fast_errors,
             "y": self.slow_errors,
@@ -78,10 +80,10 @@ def reduction_error(
     layers: float = LAYERS,
     integrator: AbstractIntegrator = stiff(1e-10),
 ) -> ReductionErrors:
-    r"""Return the errors of the reduced flow on [0, end] for several epsilons.
+    r"""Compute the errors of the reduced flow on [0, end] for several epsilons.
 
     Full and reduced flow start at the same y, the reduced flow at the limit of the fast subsystem. They are compared
-    from the end $t_0 = C \varepsilon \ln(1 / \varepsilon)$ of the boundary layer on, with $C$ = `layers` / gap.
+    after the boundary layer, which ends at $t_0 = C \varepsilon \ln(1 / \varepsilon)$ with $C$ = `layers` / gap.
 
     Args:
         flow: the system; its own epsilon is not used.
@@ -114,7 +116,7 @@ def reduction_error(
 
 
 def first_order_correction(flow: FastSlowFlow, state: FastSlow) -> Array:
-    r"""Return the first-order term $h_1(y)$ of the slow manifold at a point of the critical manifold $x = \varphi(y)$.
+    r"""Compute the first-order term $h_1(y)$ of the slow manifold at a point of the critical manifold $x = \varphi(y)$.
 
     The slow manifold is $x = \varphi(y) + \varepsilon h_1(y) + O(\varepsilon^2)$; its invariance gives
     $h_1 = (D_x f)^{-1} D\varphi\, g$. Shape of x.
@@ -130,7 +132,7 @@ def first_order_correction(flow: FastSlowFlow, state: FastSlow) -> Array:
 
 @eqx.filter_jit
 def _errors(flow: FastSlowFlow, full: State, reduced: State, ratio: Array) -> tuple[Array, ...]:
-    """Return the four largest errors, the first time (before the end of the layer) excluded."""
+    """Compute the four largest errors, excluding the first time, which lies before the end of the layer."""
     lift = CriticalManifold(flow)
     critical = jax.vmap(lift.project)(full)
     shift = ratio * jax.vmap(lambda state: first_order_correction(flow, state))(critical)
@@ -140,7 +142,7 @@ def _errors(flow: FastSlowFlow, full: State, reduced: State, ratio: Array) -> tu
 
 
 def _reduced(flow: ReducedFlow, base: FastSlow, end: float) -> Trajectory:
-    """Return the reduced trajectory; raise `ValueError` if the branch ends before `end`."""
+    """Integrate the reduced flow; raise `ValueError` if the branch ends before `end`."""
     path = simulate(flow, base, np.linspace(0.0, end, 21), integrator=Scipy(), throw=False)
     if not bool(path.stats.succeeded):
         stop = float(path.stats.last_time)
@@ -150,7 +152,7 @@ def _reduced(flow: ReducedFlow, base: FastSlow, end: float) -> Trajectory:
 
 
 def _attraction(flow: FastSlowFlow, path: Trajectory) -> float:
-    """Return the least rate of attraction along a reduced trajectory; raise `ValueError` where it is not positive."""
+    """Compute the smallest rate of attraction along a reduced trajectory; raise `ValueError` unless it is positive."""
     states = [FastSlow(*(np.asarray(part)[k] for part in path.ys)) for k in range(len(path.ts))]
     rates = np.array([-np.max(np.real(fast_eigenvalues(flow, *state))) for state in states])
     if not np.all(rates > 0):

@@ -1,4 +1,4 @@
-r"""The coupling condition of the three time scales, (55) and (60), with the derivatives of a growing flow at a state.
+r"""Evaluate the coupling condition of the three time scales, (55) and (60), from the derivatives of a growing flow.
 
 $C_1 \varepsilon_1 + C_2 \varepsilon_2 + C_3 \varepsilon_3 < c_0 = \min(\eta_\theta \mu_\theta, \eta_P \mu_P / 2)$, with
 $C_3 \varepsilon_3 = \eta_\theta |H_{\theta P}| / L_\theta$: the third part does not depend on the ratio of the rates.
@@ -16,7 +16,8 @@ from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 
-NEUTRAL = 1e-8  # curvatures below it, relative to the largest, belong to symmetries
+# Curvatures below this share of the largest belong to symmetries.
+NEUTRAL = 1e-8
 
 
 class Curvatures(NamedTuple):
@@ -52,7 +53,7 @@ class Rates(NamedTuple):
 
 
 def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
-    """Return the curvatures of the loss that the flow descends, of all heads, at a state.
+    """Compute the curvatures of the loss of all heads, which the flow descends, at a state.
 
     Raises:
         ValueError: for an encoder without parameters.
@@ -68,7 +69,7 @@ def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
 
 
 def couplings(found: Curvatures, rates: Rates, gate: float, temperature: float) -> tuple[float, float, float, float]:
-    r"""Return $C_1 \varepsilon_1$, $C_2 \varepsilon_2$, $C_3 \varepsilon_3$ and $c_0$.
+    r"""Compute $C_1 \varepsilon_1$, $C_2 \varepsilon_2$, $C_3 \varepsilon_3$ and $c_0$.
 
     Args:
         found: the curvatures at an equilibrium.
@@ -93,7 +94,7 @@ def _hessian(flow: GrowingFlow, x: Growing) -> Float[Array, "unknowns unknowns"]
 
 
 def _range(block: np.ndarray) -> tuple[float, float]:
-    """Return the least and the largest eigenvalue of a symmetric matrix that are not zero."""
+    """Compute the smallest and largest nonzero eigenvalue of a symmetric matrix."""
     values = np.linalg.eigvalsh(block)
     kept = values[np.abs(values) > NEUTRAL * np.max(np.abs(values))]
     return float(kept[0]), float(kept[-1])

@@ -1,4 +1,4 @@
-"""Cycles of growth and pruning in runs of the growing system: the same events over and over, with the same heads."""
+"""Find cycles of growth and pruning in runs of the growing system: the same events repeated with the same heads."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 
 
 class GrowthHistory(NamedTuple):
-    """What the phases of a run have: the time at which each begins, its number of heads, and the residual |A_res|_2."""
+    """Phases of a run: the time at which each begins, its number of heads, and the residual |A_res|_2."""
 
     times: Float[np.ndarray, " phases"]
     heads: Int[np.ndarray, " phases"]
@@ -22,10 +22,10 @@ class GrowthHistory(NamedTuple):
 
 
 class Cycle(NamedTuple):
-    """A word of events that ends a run, repeated: its events in order, and the mean time that one repeat takes.
+    """Word of events that repeats at the end of a run, and the mean time of one repeat.
 
-    `repeats` counts complete repeats, 0 if the run ends in no cycle. `drift` is the largest difference, between the
-    repeats, of the residual |A_res|_2 before the first event of the word: 0 where pruning gives back what growth took.
+    `repeats` counts complete repeats, 0 if the run ends in no cycle. `drift` is the largest difference between the
+    repeats of the residual |A_res|_2 before the first event; it is 0 if pruning restores what growth captured.
     """
 
     word: tuple[str, ...]
@@ -41,7 +41,7 @@ class Cycle(NamedTuple):
         return self.repeats > 0
 
     def __str__(self) -> str:
-        """Return one sentence on the cycle."""
+        """Describe the cycle in one sentence."""
         if not self.found:
             return "The run does not end in a cycle of growth and pruning."
         times = f"{self.repeats} times, {self.period:.3g} apart"
@@ -49,7 +49,7 @@ class Cycle(NamedTuple):
 
 
 def growth_history(path: HybridTrajectory) -> GrowthHistory:
-    """Return times, numbers of heads and residuals of the phases of a run of a `GrowingFlow`."""
+    """List times, numbers of heads and residuals of the phases of a run of a `GrowingFlow`."""
     flows = [flow_of(phase) for phase in path.phases]
     return GrowthHistory(
         np.array([float(phase.ts[0]) for phase in path.phases]),
@@ -59,7 +59,7 @@ def growth_history(path: HybridTrajectory) -> GrowthHistory:
 
 
 def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: float = 1e-6) -> Cycle:
-    """Return the cycle of growth and pruning in which a run ends: the shortest word that repeats, if one does.
+    """Find the cycle of growth and pruning in which a run ends: the shortest word of events that repeats, if any.
 
     A word counts if it has as many growth as pruning events, at least one of each, if it occurs at least
     `least_repeats` times in a row at the end, and if the residual before it is the same each time up to `tolerance`.
@@ -76,7 +76,7 @@ def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: f
 
 
 def _repeats(names: list[str], word: tuple[str, ...]) -> int:
-    """Return how often a word occurs in a row at the end."""
+    """Count how often a word occurs in a row at the end."""
     count, length = 0, len(word)
     while tuple(names[len(names) - (count + 1) * length : len(names) - count * length]) == word:
         count += 1

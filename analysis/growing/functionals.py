@@ -1,4 +1,4 @@
-r"""The piecewise free energy of a growing system and its rate of change on a dwell interval.
+r"""Compute the piecewise free energy of a growing system and its rate of change on a dwell interval.
 
 $\mathcal W_j = \sum_h (L_q^{(h)} + \text{penalty}^{(h)}) + \lambda_\theta R(\theta) + \sum_h \Phi(T^{(h)})$ over the
 active heads. As printed $\Phi = (T_{init}^3 - T^3) / (3 \eta_T)$, whose derivative along the temperatures is $+\sigma$;
@@ -29,7 +29,7 @@ Heads = Float[Array, " heads"]
 
 
 class Terms(NamedTuple):
-    """The terms of the functional: of each head, zero where it is not active, and of the encoder."""
+    """Terms of the functional: those of each head, zero where it is inactive, and that of the encoder."""
 
     losses: Heads
     penalties: Heads
@@ -41,7 +41,7 @@ class Terms(NamedTuple):
 
     @property
     def heads(self) -> Heads:
-        """The sum of the terms of each head."""
+        """Sum of the terms of each head."""
         return self.losses + self.penalties + self.potentials
 
     @property
@@ -51,7 +51,7 @@ class Terms(NamedTuple):
 
 
 class Rates(NamedTuple):
-    r"""The derivative of the functional along a flow, in the three terms of the proof, and what it consists of.
+    r"""Derivative of the functional along a flow, in the three terms of the proof, with its parts.
 
     `state` is (I), the part due to encoder and prototypes; `temperatures` is (II), by the dependence of the losses on
     the temperatures; `potentials` is (III). `encoder` and `prototypes` are the squared derivatives of the functional
@@ -70,7 +70,7 @@ class Rates(NamedTuple):
 
     @property
     def total(self) -> Scalar:
-        """The derivative of the functional."""
+        """Derivative of the functional."""
         return self.state + self.temperatures + self.potentials
 
     @property
@@ -80,7 +80,7 @@ class Rates(NamedTuple):
 
 
 def temperature_potential(flow: GrowingFlow, x: Growing, potential: str) -> Heads:
-    r"""Return $\Phi(T^{(h)})$ of each head: `printed`, `repaired`, or `none`, which is zero.
+    r"""Compute $\Phi(T^{(h)})$ of each head: `printed`, `repaired`, or `none`, which is zero.
 
     Source: GROWING, eq. (43).
     """
@@ -97,7 +97,7 @@ def temperature_potential(flow: GrowingFlow, x: Growing, potential: str) -> Head
 def free_energy_terms(
     flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
 ) -> Terms:
-    """Return the terms of the functional at a state.
+    """Compute the terms of the functional at a state.
 
     `loss` has the barrier, ridge and reduction of the functional; by default it is that of the flow, which then
     descends the sum of the terms other than the potentials in the mode `full`.
@@ -115,7 +115,7 @@ def free_energy_terms(
 def piecewise_free_energy(
     flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
 ) -> Scalar:
-    """Return the functional W_j at a state of a dwell interval.
+    """Compute the functional W_j at a state of a dwell interval.
 
     Source: GROWING, eq. (42).
     """
@@ -126,7 +126,7 @@ def piecewise_free_energy(
 def rate_of_change(
     flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
 ) -> Rates:
-    """Return the derivative of the functional along the flow, term by term.
+    """Compute the derivative of the functional along the flow, term by term.
 
     Source: GROWING, Lemma 20 (proof).
     """
@@ -153,10 +153,10 @@ def rate_of_change(
 
 
 class EnergyPath(NamedTuple):
-    """The functional along a hybrid trajectory: at every time of every phase, and its jumps between phases.
+    """Functional along a hybrid trajectory: at every time of every phase, with its jumps between phases.
 
-    At a transition both sides are there, in this order. `names` has the transitions at the time of each jump, several
-    if they occur at one time; `rises` has the largest increase between successive times of each phase.
+    Transition times occur twice, before and after the transition. `names` lists the transitions at the time of each
+    jump. `rises` is the largest increase between successive times of each phase.
     """
 
     times: Float[np.ndarray, " times"]
@@ -173,7 +173,7 @@ class EnergyPath(NamedTuple):
 def energy_along(
     path: HybridTrajectory, *, potential: str = "printed", loss: PrototypeLoss | None = None
 ) -> EnergyPath:
-    """Return the functional along a run of the growing system, each phase with its own heads.
+    """Evaluate the functional along a run of the growing system, each phase with its own heads.
 
     Source: GROWING, Theorem 8.
     """
@@ -187,7 +187,7 @@ def energy_along(
 
 
 def _values(phase: Trajectory, potential: str, loss: PrototypeLoss | None) -> Float[np.ndarray, " times"]:
-    """Return the functional at the times of a phase, by one program for phases of all lengths."""
+    """Evaluate the functional at the times of a phase, by one program for phases of all lengths."""
     states = [jax.tree.map(lambda y, k=k: y[k], phase.ys) for k in range(len(phase.ts))]
     flow: GrowingFlow = phase.system  # pyright: ignore[reportAssignmentType]
     return np.array([float(_value(flow, x, potential, loss)) for x in states])

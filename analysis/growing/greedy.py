@@ -1,4 +1,4 @@
-r"""Greedy growth: the planes of an antisymmetric matrix in the order of their singular values, and how good it is.
+r"""Grow heads greedily: the planes of an antisymmetric matrix by singular value, and how good this order is.
 
 The residual energy of frames is $\|P M_a P\|_F^2$, P projecting onto what is orthogonal to them. Its least value over k
 directions is $2 \sum_{j > k} s_j^2$ by Cauchy's interlacing of the eigenvalues $\pm s_j$ of $i M_a$: one direction
@@ -17,18 +17,18 @@ Frames = Float[np.ndarray, "h d"]
 
 
 def residual_energy(interaction: ArrayLike, frames: ArrayLike) -> float:
-    r"""Return $\|A_{res}\|_F^2$ after removing the directions of `frames`, orthonormal rows."""
+    r"""Compute $\|A_{res}\|_F^2$ after removing the directions of `frames`, orthonormal rows."""
     return squared_norm(residual_matrix(interaction, frames))
 
 
 def least_residual_energy(interaction: ArrayLike, count: int) -> float:
-    r"""Return the least residual energy that `count` directions leave, $2 \sum_{j > k} s_j^2$."""
+    r"""Compute the smallest residual energy after removing `count` directions, $2 \sum_{j > k} s_j^2$."""
     values = paired_spectrum(antisymmetric_part(interaction)).values
     return 2 * float(np.sum(values[integer("count", count, least=0) :] ** 2))
 
 
 def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.ndarray, " heads"], Frames]:
-    r"""Return the values $\lambda^{(h)}$ at which heads are added one by one, and their directions, as rows.
+    r"""Add heads one by one, and list the values $\lambda^{(h)}$ and the directions, as rows, at which they are added.
 
     Each direction is a unit vector of the top plane of the residual matrix, as long as its top singular value exceeds
     the threshold.
@@ -52,7 +52,7 @@ def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.nd
 
 
 def coverage(interaction: ArrayLike, values: ArrayLike) -> float:
-    r"""Return the printed coverage $\sum_h \lambda^{(h)} / \|M_a\|_F^2$, which changes with the unit of M_a.
+    r"""Compute the printed coverage $\sum_h \lambda^{(h)} / \|M_a\|_F^2$, which depends on the unit of M_a.
 
     Source: GROWING, eq. (64).
     """
@@ -60,5 +60,5 @@ def coverage(interaction: ArrayLike, values: ArrayLike) -> float:
 
 
 def energy_coverage(interaction: ArrayLike, values: ArrayLike) -> float:
-    r"""Return the share of the energy that the planes of the heads hold, $2 \sum_h (\lambda^{(h)})^2 / \|M_a\|_F^2$."""
+    r"""Compute the share of the energy in the planes of the heads, $2 \sum_h (\lambda^{(h)})^2 / \|M_a\|_F^2$."""
     return float(2 * np.sum(np.asarray(values) ** 2) / squared_norm(antisymmetric_part(interaction)))

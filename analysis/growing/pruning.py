@@ -47,13 +47,13 @@ class Heads(NamedTuple):
 
     @property
     def shares(self) -> PerHead:
-        """The share of each head in the sum of the norms of the gradients: its relative weight on the backbone."""
+        """Share of each head in the sum of the gradient norms, its relative weight on the backbone."""
         return self.gradients / jnp.sum(self.gradients)
 
 
 @eqx.filter_jit
 def heads_at(flow: GrowingFlow, x: State) -> Heads:
-    """Return the measures of the heads of a flow at a state."""
+    """Measure the heads of a flow at a state."""
     z, p, T = flow.head_inputs(x), x.prototypes, flow.temperatures(x)
     only = lambda values: jnp.where(flow.active, values, 0.0)
     covariances = jax.vmap(lambda z, p, T: assignment_covariance(assignments(z, p, T)))(z, p, T)
@@ -69,7 +69,7 @@ def heads_at(flow: GrowingFlow, x: State) -> Heads:
 
 
 class Pruning(NamedTuple):
-    """A head that is removed, the slots of those that remain, and the measures of all before and after."""
+    """Removed head, the slots of the remaining ones, and the measures of all heads before and after."""
 
     head: int
     survivors: Int[np.ndarray, " survivors"]
@@ -81,18 +81,18 @@ class Pruning(NamedTuple):
 
     @property
     def drop(self) -> float:
-        """The fall of the sum of the separation forces of all heads."""
+        """Decrease of the summed separation forces of all heads."""
         return float(jnp.sum(self.before.forces) - jnp.sum(self.after.forces))
 
     @property
     def gains(self) -> Float[np.ndarray, " survivors"]:
-        """The factors by which the survivors' shares of the gradient grow."""
+        """Factors by which the survivors' shares of the gradient grow."""
         after, before = np.asarray(self.after.shares), np.asarray(self.before.shares)
         return after[self.survivors] / before[self.survivors]
 
 
 def pruned(flow: GrowingFlow, x: State, head: int) -> Pruning:
-    """Return the measures of all heads before and after the removal of that in a slot.
+    """Measure all heads before and after the removal of the head in a slot.
 
     Raises:
         ValueError: if there is no such head, or no other one.
@@ -105,7 +105,7 @@ def pruned(flow: GrowingFlow, x: State, head: int) -> Pruning:
 
 
 def _backbone_gradients(flow: GrowingFlow, x: State) -> PerHead:
-    """Return the norm of the derivative of each head's loss by the encoder's parameters, or by the embeddings."""
+    """Compute the norm of the derivative of each head's loss by the encoder's parameters, or by the embeddings."""
     by_inputs, _ = jax.vmap(flow.loss.gradients)(flow.head_inputs(x), x.prototypes, flow.temperatures(x))
     if any(leaf.size for leaf in jax.tree.leaves(x.encoder)):
         _, back = jax.vjp(lambda theta: flow.head_inputs(x._replace(encoder=theta)), x.encoder)

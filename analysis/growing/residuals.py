@@ -1,6 +1,6 @@
-"""Spectra, energy and directional loss of residual matrices, and the alignment of random rows. NumPy.
+"""Compute spectra, energy and directional loss of residual matrices, and the alignment of random rows. NumPy.
 
-Directions are orthonormal rows (h, d); "captured" ones are those on whose complement the residual is projected.
+Directions are orthonormal rows (h, d). The residual is projected to the complement of the "captured" directions.
 """
 
 from typing import Any, NamedTuple
@@ -18,11 +18,12 @@ from dynsim.systems.growing.residual import antisymmetric_part, residual_matrix
 
 Rows = Float[np.ndarray, "h d"]
 
-ZERO = 1e-13  # relative; values below it are rounding errors of zero
+# Values below this share of the largest are rounding errors of zero.
+ZERO = 1e-13
 
 
 class PairedSpectrum(NamedTuple):
-    """The singular values of an antisymmetric matrix, one for each pair, and orthonormal rows that span their planes.
+    """Singular values of an antisymmetric matrix, one for each pair, and orthonormal rows that span their planes.
 
     The values decrease; in odd dimension the single value zero is left out. The matrix maps the second row of a plane
     to its value times the first one. Of equal values, zeros among them, the planes are some choice.
@@ -35,12 +36,12 @@ class PairedSpectrum(NamedTuple):
     __str__ = report
 
     def above(self, threshold: float) -> int:
-        """Return the number of pairs whose value exceeds a threshold."""
+        """Count the pairs whose value exceeds a threshold."""
         return int(np.sum(self.values > threshold))
 
 
 def paired_spectrum(matrix: ArrayLike) -> PairedSpectrum:
-    """Return the singular values of an antisymmetric matrix (d, d) in pairs, with their planes.
+    """Compute the singular values of an antisymmetric matrix (d, d) in pairs, with their planes.
 
     They are the positive eigenvalues s of the Hermitian matrix -i A: if A (v + i w) = i s (v + i w), then A w = s v.
     Values below 1e-13 of the largest count as zero.
@@ -60,7 +61,7 @@ def paired_spectrum(matrix: ArrayLike) -> PairedSpectrum:
 
 
 def captured_basis(rows: ArrayLike, *, tolerance: float = 1e-10) -> Rows:
-    """Return orthonormal rows that span given rows (h, d), fewer of them if the rows are dependent.
+    """Compute orthonormal rows that span given rows (h, d); there are fewer if the rows are dependent.
 
     Raises:
         ValueError: for anything else than an array of rows.
@@ -73,7 +74,7 @@ def captured_basis(rows: ArrayLike, *, tolerance: float = 1e-10) -> Rows:
 
 
 def squared_norm(matrix: ArrayLike) -> float:
-    """Return |A|_F^2, twice the sum of the squares of the values of the pairs for an antisymmetric matrix."""
+    """Compute |A|_F^2; for an antisymmetric matrix it is twice the sum of the squared pair values."""
     return float(np.sum(np.asarray(reals("matrix", matrix), float) ** 2))
 
 
@@ -84,7 +85,7 @@ def directional_loss(
     tokens: ArrayLike | None = None,
     reading: str = "features",
 ) -> float:
-    r"""Return $|A_{res}|_F / |A|_F$: the part of the directed attention that the captured directions leave.
+    r"""Compute $|A_{res}|_F / |A|_F$, the part of the directed attention outside the captured directions.
 
     Numerator and denominator are in one of the readings of eq. (3), the denominator with nothing captured. In the
     readings `features` and `data` it lies in [0, 1].
@@ -101,7 +102,7 @@ def directional_loss(
 
 
 def expected_best_alignment(dimension: int, rows: int, scale: Any = 1.0) -> float:
-    r"""Return $E \max_i \langle v, w_i \rangle^2$ over rows $w_i \sim N(0, \sigma^2 I / d)$, v a unit vector.
+    r"""Compute $E \max_i \langle v, w_i \rangle^2$ over rows $w_i \sim N(0, \sigma^2 I / d)$ for a unit vector v.
 
     It is $\frac{\sigma^2}{d} \int_0^\infty 1 - \mathrm{erf}(\sqrt{x / 2})^{rows} dx$, by quadrature; dimensionless.
 

@@ -1,4 +1,4 @@
-r"""The separation force of prototypes, and how it changes when embeddings move out along a direction.
+r"""Compute the separation force of prototypes, and its change when embeddings move out along a direction.
 
 Embeddings move as $z_n(\epsilon) = z_n + \epsilon \alpha_n u$. By default $\alpha_n = \langle z_n, u \rangle$, so that
 at $\epsilon = 1$ their component along a unit vector u has doubled; with other projections $\alpha_n$ the embeddings
@@ -22,7 +22,7 @@ Away = Float[Array, "n k m"]
 
 
 def residual_forces(p: Prototypes, z: Embeddings, temperature: Scalar) -> Prototypes:
-    r"""Return $r_k = \sum_n q_{nk} (p_k - \mu_n)$; $2 r$ is the gradient of V by the prototypes at fixed assignments.
+    r"""Compute $r_k = \sum_n q_{nk} (p_k - \mu_n)$; $2 r$ is the gradient of V by the prototypes at fixed assignments.
 
     Source: GROWING, Lemma 4 (proof).
     """
@@ -31,7 +31,7 @@ def residual_forces(p: Prototypes, z: Embeddings, temperature: Scalar) -> Protot
 
 
 def separation_force(p: Prototypes, z: Embeddings, temperature: Scalar) -> Scalar:
-    r"""Return $F_{sep} = 4 \sum_k |\sum_n q_{nk} (p_k - \mu_n)|^2$, the squared norm of that gradient.
+    r"""Compute the separation force $F_{sep} = 4 \sum_k |\sum_n q_{nk} (p_k - \mu_n)|^2$, a squared gradient norm.
 
     Source: GROWING, eq. (4).
     """
@@ -39,7 +39,7 @@ def separation_force(p: Prototypes, z: Embeddings, temperature: Scalar) -> Scala
 
 
 def expanded(z: Embeddings, u: Direction, step: Scalar, projections: Projections | None = None) -> Embeddings:
-    r"""Return the embeddings $z_n + \epsilon \alpha_n u$.
+    r"""Move the embeddings to $z_n + \epsilon \alpha_n u$.
 
     Source: GROWING, Theorem 1.
     """
@@ -54,7 +54,7 @@ def expansion(
     step: Scalar,
     projections: Projections | None = None,
 ) -> Scalar:
-    r"""Return $\phi(\epsilon) = F_{sep}(P, Z(\epsilon))$.
+    r"""Compute $\phi(\epsilon) = F_{sep}(P, Z(\epsilon))$, the separation force of moved embeddings.
 
     Source: GROWING, Theorem 1.
     """
@@ -75,7 +75,7 @@ class AssignmentDerivatives(NamedTuple):
 def assignment_derivatives(
     p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
 ) -> AssignmentDerivatives:
-    r"""Return $q$, $\dot q = \frac{2 \alpha_n}{T} q \delta$, $\ddot q = \frac{4 \alpha_n^2}{T^2} q (\delta^2 - v_n)$.
+    r"""Compute $q$, $\dot q = \frac{2 \alpha_n}{T} q \delta$, $\ddot q = \frac{4 \alpha_n^2}{T^2} q (\delta^2 - v_n)$.
 
     Here $\delta_{nk} = \langle p_k - \mu_n, u \rangle$, and $v_n$ is its variance under $q_n$.
 
@@ -91,7 +91,7 @@ def assignment_derivatives(
 def trace_derivative(
     p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
 ) -> Scalar:
-    r"""Return $\frac{d}{d\epsilon} \mathrm{tr}\, \Sigma_q = \sum_{nk} (1 - 2 q_{nk}) \dot q_{nk}$.
+    r"""Compute $\frac{d}{d\epsilon} \mathrm{tr}\, \Sigma_q = \sum_{nk} (1 - 2 q_{nk}) \dot q_{nk}$.
 
     Source: GROWING, Lemma 2, with the sign of eq. (6).
     """
@@ -113,7 +113,7 @@ class ForceDerivatives(NamedTuple):
 def force_derivatives(
     p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
 ) -> ForceDerivatives:
-    r"""Return $r_k$ and its derivatives, with $\dot\mu_n = \sum_k \dot q_{nk} p_k$ and $\ddot\mu_n$ alike.
+    r"""Compute $r_k$ and its derivatives, with $\dot\mu_n = \sum_k \dot q_{nk} p_k$ and $\ddot\mu_n$ likewise.
 
     Source: GROWING, eq. (10).
     """
@@ -132,7 +132,7 @@ def force_derivatives(
 def expansion_derivatives(
     p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
 ) -> tuple[Scalar, Scalar]:
-    r"""Return $\phi'(0) = 8 \sum_k \langle r_k, \dot r_k \rangle$ and $\phi''(0)$, the derivative of that.
+    r"""Compute $\phi'(0) = 8 \sum_k \langle r_k, \dot r_k \rangle$ and its derivative $\phi''(0)$.
 
     Source: GROWING, eq. (11), Proposition 1 (proof).
     """
@@ -143,7 +143,7 @@ def expansion_derivatives(
 def residual_covariances(
     p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
 ) -> Float[Array, " k"]:
-    r"""Return $C_k = \sum_n \alpha_n (p_k^* - \bar p_n^*)$ with $p_k^* = \langle p_k, u \rangle$.
+    r"""Compute $C_k = \sum_n \alpha_n (p_k^* - \bar p_n^*)$ with $p_k^* = \langle p_k, u \rangle$.
 
     Source: GROWING, eq. (7).
     """
@@ -155,7 +155,7 @@ def residual_covariances(
 def expansion_at_high_temperature(
     p: Prototypes, z: Embeddings, u: Direction, projections: Projections | None = None
 ) -> Scalar:
-    r"""Return $\lim_{T \to \infty} T (\phi(1) - \phi(0))$, the sum of the projections times a third moment.
+    r"""Compute $\lim_{T \to \infty} T (\phi(1) - \phi(0))$, the sum of the projections times a third moment.
 
     It is $\frac{16 N}{K^2} \sum_n \alpha_n \sum_k \langle p_k - \bar p, u \rangle |p_k - \bar p|^2$ with the mean
     $\bar p$ of the prototypes, and vanishes for two prototypes and for centred embeddings.
@@ -181,12 +181,12 @@ class ExpansionBound(NamedTuple):
     __str__ = report
 
     def value(self, separation: Scalar, dominant: Scalar) -> Scalar:
-        r"""Return $\frac{32}{T^2} (\frac{s_0^2}{K^2} \lambda_{max} \bar v - C_0)$."""
+        r"""Compute $\frac{32}{T^2} (\frac{s_0^2}{K^2} \lambda_{max} \bar v - C_0)$."""
         gain = separation**2 / self.count**2 * dominant * self.variance
         return 32 / self.temperature**2 * (gain - self.correction)
 
     def threshold(self, separation: Scalar) -> Scalar:
-        r"""Return $K^2 C_0 / (s_0^2 \bar v)$, the value above which $\lambda_{max}$ makes that bound positive.
+        r"""Compute $K^2 C_0 / (s_0^2 \bar v)$, above which $\lambda_{max}$ makes that bound positive.
 
         Source: GROWING, eq. (19).
         """
@@ -196,7 +196,7 @@ class ExpansionBound(NamedTuple):
 def expansion_bound(
     p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
 ) -> ExpansionBound:
-    r"""Return the parts of eq. (15), with $C_0 = |\alpha|_\infty^2 \max_n v_n N \max_{nk} |p_k - \mu_n|^2$.
+    r"""Compute the parts of eq. (15), with $C_0 = |\alpha|_\infty^2 \max_n v_n N \max_{nk} |p_k - \mu_n|^2$.
 
     Source: GROWING, Proposition 1.
     """
@@ -210,7 +210,7 @@ def expansion_bound(
 
 
 def splitting_form(p: Prototypes, z: Embeddings, temperature: Scalar, k: int, gradient: GradientMode) -> Form:
-    r"""Return the form S of two prototypes at one place, of which `k` is one: differences obey $\delta' = -2 S \delta$.
+    r"""Compute the form S of two coinciding prototypes, one of them `k`: differences obey $\delta' = -2 S \delta$.
 
     That is the descent on $L_q$ (full), or on the free energy (frozen), at the rate one, as $\delta \to 0$. With
     $y_n = z_n - p_k$ and the weights w of the gradient, in the mode `full`
@@ -228,5 +228,5 @@ def _projections(z: Embeddings, u: Direction, given: Projections | None) -> Proj
 
 
 def _away(q: Weights, p: Prototypes) -> Away:
-    r"""Return $p_k - \mu_n$."""
+    r"""Compute $p_k - \mu_n$."""
     return p[None] - soft_centroids(q, p)[:, None]

@@ -1,4 +1,4 @@
-r"""Times at which trained temperatures reach their least value: by quadrature, the printed bound, and step counts.
+r"""Compute when trained temperatures reach their lower limit: by quadrature, the printed bound, and step counts.
 
 The equation is $\dot T = -\eta_T \sigma / T^2$ with the activity $\sigma$ of a head, so that $T^3$ decreases at the
 rate $3 \eta_T \sigma$. Temperatures have the unit of a squared length.
@@ -21,13 +21,16 @@ from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, distan
 
 Number = TypeVar("Number", float, Fraction)
 
-NODES = 24  # of the Gauss-Legendre rule on each panel
-PANELS = 16  # at first; doubled until two results agree, up to 2^7 times as many
-AGREEMENT = 1e-13  # relative
+# Number of nodes of the Gauss-Legendre rule on each panel.
+NODES = 24
+# Initial number of panels; it is doubled until two results agree, up to 2^7 times.
+PANELS = 16
+# Relative difference of two results at which they agree.
+AGREEMENT = 1e-13
 
 
 def activity(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
-    r"""Return $\sigma = \frac1N \sum_n \mathrm{Var}_{q_n}(|z_n - p_k|^2)$ of one head, in JAX.
+    r"""Compute the activity $\sigma = \frac1N \sum_n \mathrm{Var}_{q_n}(|z_n - p_k|^2)$ of one head, in JAX.
 
     Source: GROWING, eq. (21).
     """
@@ -40,7 +43,7 @@ def _activities(z: Embeddings, p: Prototypes, temperatures: Float[Array, " times
 
 
 def hitting_time(z: ArrayLike, p: ArrayLike, *, start: float, least: float, rate: float) -> float:
-    r"""Return the time at which T falls from `start` to `least` while embeddings and prototypes stay as they are.
+    r"""Compute the time in which T falls from `start` to `least` while embeddings and prototypes are fixed.
 
     It is $\int_{T_{min}}^{T_{init}} \frac{T^2}{\eta_T \sigma(T)} dT$, by Gauss-Legendre quadrature in $1/T$, and
     infinite if the activity vanishes, as it does in floating point for gaps of squared distances above 745 T.
@@ -69,7 +72,7 @@ def hitting_time(z: ArrayLike, p: ArrayLike, *, start: float, least: float, rate
 
 
 def _quadrature(z: Embeddings, p: Prototypes, ends: tuple[float, float], panels: int) -> float:
-    """Return the integral of u^-4 / sigma(1 / u) over u between two ends, in chunks that share one program."""
+    """Integrate u^-4 / sigma(1 / u) over u between two ends, in chunks that share one program."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     edges = np.linspace(*ends, panels + 1)
     half = np.diff(edges)[:, None] / 2
@@ -80,7 +83,7 @@ def _quadrature(z: Embeddings, p: Prototypes, ends: tuple[float, float], panels:
 
 
 def printed_hitting_time(start: Number, least: Number, rate: Number, activity: Number) -> Number:
-    r"""Return $t^* = (T_{init}^3 - T_{min}^3) / (3 \eta_T \sigma_0)$: the hitting time if the activity is constant.
+    r"""Compute $t^* = (T_{init}^3 - T_{min}^3) / (3 \eta_T \sigma_0)$, the hitting time for constant activity.
 
     It is at least the hitting time if `activity` is the least one on the way, and at most that for the largest one. For
     fractions the result is a fraction.
@@ -96,7 +99,7 @@ def printed_hitting_time(start: Number, least: Number, rate: Number, activity: N
 
 
 def printed_step_bound(start: Number, least: Number, rate: Number, activity: Number) -> int:
-    r"""Return $s^* = \lceil t^* \rceil + 1$.
+    r"""Compute the printed step bound $s^* = \lceil t^* \rceil + 1$.
 
     Source: GROWING, Lemma 17 (iii).
 
@@ -107,7 +110,7 @@ def printed_step_bound(start: Number, least: Number, rate: Number, activity: Num
 
 
 def step_bound(start: Number, least: Number, rate: Number, activity: Number) -> int:
-    r"""Return $\lfloor t^* + \log(T_{init} / T_{min}) \rfloor + 1$, steps within which T is at most T_min.
+    r"""Bound the steps within which T reaches T_min: $\lfloor t^* + \log(T_{init} / T_{min}) \rfloor + 1$.
 
     It bounds the steps of $T \leftarrow T - \eta_T \sigma_s / T^2$ if all $\sigma_s$ are at least `activity` and
     $\eta_T \sigma_s \le T_{min}^3 / 3$: a step takes $3 \eta_T \sigma_s (1 - \eta_T \sigma_s / T^3)$ off T^3 or more,

@@ -1,4 +1,4 @@
-"""Measures of hardmax clustering: leaders, limit polytopes, candidate sets, and certified limits."""
+"""Measures of hardmax clustering: leaders, limit polytopes, candidate limit sets, and certified limits."""
 
 import lazy_loader as _lazy
 

@@ -1,4 +1,4 @@
-"""The set S of (4.1), the only points to which tokens can converge, given the limit polytope K."""
+"""Compute the set S of (4.1), the only possible limits of tokens, from the limit polytope K."""
 
 from typing import Any, NamedTuple
 
@@ -11,17 +11,17 @@ from dynsim.exact import rationals
 
 
 class Candidates(NamedTuple):
-    """The set S of (4.1): `points`, shape (s, d), and for each the vertices of the face whose interior it lies in."""
+    """Set S of (4.1): its `points`, shape (s, d), and for each the face in whose relative interior it lies."""
 
     points: np.ndarray
     faces: tuple[Face, ...]
 
 
 def projection_of_origin(points: Any, attention: Any = None) -> np.ndarray:
-    r"""Return the A-orthogonal projection of the origin onto the affine hull of `points`, shape (n, d); shape (d,).
+    r"""Project the origin A-orthogonally onto the affine hull of `points`, shape (n, d); the result has shape (d,).
 
-    It minimises $|x|_A^2 = x^\top A x$. Exact for fractions and ints (with A taken exactly), rounded for floats. A is
-    the identity by default.
+    It minimises $|x|_A^2 = x^\top A x$. The result is exact for fractions and ints (with A taken exactly), and rounded
+    for floats. A is the identity by default.
 
     Raises:
         ValueError: if A is singular on the direction space of the affine hull.
@@ -37,12 +37,12 @@ def projection_of_origin(points: Any, attention: Any = None) -> np.ndarray:
 
 
 def candidate_set(body: Polytope, attention: Any = None) -> Candidates:
-    r"""Return $\mathcal{S} = \{x \in \mathcal{K} : \max_\ell \langle A(v_\ell - x), x\rangle = 0\}$.
+    r"""Compute $\mathcal{S} = \{x \in \mathcal{K} : \max_\ell \langle A(v_\ell - x), x\rangle = 0\}$ of a polytope K.
 
     Every element lies in the relative interior of exactly one face, and is the projection of the origin onto the affine
-    hull of that face. Such a projection belongs to S if it lies in the relative interior and K lies in the half-space
-    $\langle Ax, \cdot - x \rangle \le 0$. The origin belongs to S whenever it lies in K. Exact for exact points; for
-    floats up to the tolerance of the polytope.
+    hull of that face. Such a projection belongs to S if it lies in the relative interior and if K lies in the
+    half-space $\langle Ax, \cdot - x \rangle \le 0$. The origin belongs to S whenever it lies in K. The result is exact
+    for exact points, and holds up to the tolerance of the polytope for floats.
 
     Source: HARDMAX, (4.1), with A in place of the identity.
     """
@@ -56,9 +56,9 @@ def candidate_set(body: Polytope, attention: Any = None) -> Candidates:
 
 
 def support_gap(body: Polytope, x: np.ndarray, attention: Any = None) -> Any:
-    r"""Return $\max_\ell \langle A(v_\ell - x), x \rangle = h_K(Ax) - \langle Ax, x \rangle$; its zeros in K are S.
+    r"""Compute $\max_\ell \langle A(v_\ell - x), x \rangle = h_K(Ax) - \langle Ax, x \rangle$, whose zeros in K form S.
 
-    $h_K$ is the support function of K.
+    Here $h_K$ is the support function of K.
 
     Source: HARDMAX, (4.9), with A in place of the identity.
     """
@@ -67,13 +67,13 @@ def support_gap(body: Polytope, x: np.ndarray, attention: Any = None) -> Any:
 
 
 def _inside(body: Polytope, face: Face, x: np.ndarray) -> bool:
-    """Return whether a point of a face's affine hull is in its relative interior: off all facets without the face."""
+    """Test whether a point of a face's affine hull is in its relative interior, off all facets without the face."""
     others = [not set(face) <= set(facet) for facet in body.facets]
     return all(slack > body.tolerance for slack, other in zip(body.slacks(x), others, strict=True) if other)
 
 
 def _scale(body: Polytope, A: np.ndarray) -> Any:
-    """Return by how much an error of length one changes inner products at most; one for exact points."""
+    """Bound by how much an error of length one changes inner products; one for exact points."""
     return 1 if is_exact(body.points) else float(np.max(np.linalg.norm(body.vertex_points @ A, axis=1)))
 
 

@@ -1,4 +1,4 @@
-"""Certified limits of the hardmax map: a proof that the follower sets are constant from some layer on."""
+"""Certify limits of the hardmax map by a proof that the follower sets are constant from some layer on."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +18,19 @@ from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
 @dataclass(frozen=True)
 class Certificate:
-    """The result of `certify`: whether the follower sets were proved constant from some layer on, and the limits.
+    """Result of `certify`: whether the follower sets were proved constant from some layer on, and the limits.
 
-    `certified`: the follower sets C_i were proved constant from layer `constant_from` on, the first such layer; the
-    proof took `num_layers` exact layers. `limits`, shape (n, d), are then the limits of the tokens, and `sets` their
-    follower sets from that layer on. `leader_layers` holds for each token the first layer with C_i = {i}, -1 if there
-    is none (at any layer, if certified); `leader_layers_by_value` the same with equal tokens identified. Not certified:
-    `limits` has shape (0, d), `constant_from` is -1, and the leaders are those of the first `num_layers` layers.
+    Attributes:
+        certified: whether the follower sets were proved constant.
+        limits: limits of the tokens, shape (n, d); (0, d) if not certified.
+        leader_layers: for each token the first layer with C_i = {i}, or -1 if there is none at any layer (if not
+            certified, among the first `num_layers` layers).
+        leader_layers_by_value: the same with equal tokens identified.
+        constant_from: first layer from which on the sets are constant; -1 if not certified.
+        num_layers: number of exact layers that were computed.
+        sets: follower sets from `constant_from` on.
+        motion: closed form of the distinct tokens, with layers counted from layer `num_layers`.
+        values: for each token, the index of its value among the distinct ones.
     """
 
     certified: bool
@@ -40,7 +46,7 @@ class Certificate:
     __repr__ = one_line
 
     def tokens(self, layer: int) -> Exact:
-        """Return the exact tokens at a `layer` of at least `num_layers`, shape (n, d), by the closed form.
+        """Compute the exact tokens at a `layer` of at least `num_layers`, shape (n, d), by the closed form.
 
         Raises:
             ValueError: for an earlier layer, or if the run is not certified.
@@ -51,26 +57,27 @@ class Certificate:
         return self.motion.after(layer - self.num_layers)[self.values]
 
     def __str__(self) -> str:
-        """Return the result in one sentence."""
+        """Describe the result in one sentence."""
         if not self.certified:
             return f"Not certified within {self.num_layers} layers."
         return f"Certified: the follower sets are constant from layer {self.constant_from} on."
 
 
 def certify(map: HardmaxMap | ExactHardmaxMap, x: Any, *, max_layers: int = 1000) -> Certificate:
-    """Iterate exactly until the follower sets are proved constant, and return the limits in closed form.
+    """Iterate exactly until the follower sets are proved constant, and compute the limits in closed form.
 
-    With constant sets the tokens have a closed form. The proof shows that along it, for every token, the scores of the
-    tokens that it follows stay equal, and stay above the score of every other token. Signs are decided in floats with
-    error bounds where these suffice, else in fractions. Equal tokens are merged; zero tokens follow all tokens.
+    With constant sets the tokens have a closed form. The proof shows that along it the scores of the tokens that a
+    token follows stay equal, and stay above the scores of all others. Signs are decided in floating-point arithmetic
+    with error bounds where these suffice, and in fractions otherwise. Equal tokens are merged; zero tokens follow all
+    tokens.
 
     Args:
         map: the hardmax map, in floats or fractions; floats are taken at their exact binary values.
-        x: the tokens at layer 0, shape (n, d).
-        max_layers: the number of layers after which it stops without a certificate.
+        x: tokens at layer 0, shape (n, d).
+        max_layers: number of layers after which the attempt ends without a certificate.
 
     Raises:
-        ValueError: unless alpha is positive and A symmetric and positive definite, which the formula needs.
+        ValueError: unless alpha is positive and A is symmetric and positive definite, which the formula requires.
 
     Source: HARDMAX, Theorem 1.1 and Sections 4.2, 5.
     """
@@ -103,7 +110,7 @@ def certify(map: HardmaxMap | ExactHardmaxMap, x: Any, *, max_layers: int = 1000
 
 
 class _Phase:
-    """Consecutive layers from `begin` on with the same follower `sets` of distinct tokens, and the proof so far."""
+    """Successive layers with the same follower `sets` of distinct tokens, starting at `begin`, and the proof so far."""
 
     def __init__(self, begin: int, sets: FollowerSets, weights: Int[np.ndarray, " n"], map: ExactHardmaxMap):
         n = len(sets.which)
@@ -112,16 +119,16 @@ class _Phase:
         self.tokens, self.behind = (
             np.zeros(0, int),
             np.zeros(0, int),
-        )  # pairs whose score gap is not proved positive yet
+        )  # pairs whose score gap is not yet proved positive
         self.pairs_listed = self.refuted = self.certified = False
         self.n = n
 
     def motion(self, values: Exact) -> Motion:
-        """Return the motion from this layer on if the sets stay the same."""
+        """Compute the motion from this layer on, assuming that the sets stay the same."""
         return closed_form_motion(values, self.sets, self.weights, self.map.alpha, self.map.rule.attention)
 
     def next_values(self, values: Exact) -> Exact:
-        """Return the distinct tokens after one layer; means count each with its multiplicity."""
+        """Compute the distinct tokens after one layer; means count each with its multiplicity."""
         members, starts = self.sets.members, self.sets.starts[:-1]
         weights = np.array([int(w) for w in self.weights], object)
         sums = np.add.reduceat(values[members] * weights[members][:, None], starts, axis=0)
@@ -130,7 +137,7 @@ class _Phase:
         return values + a * (means[self.sets.which] - values)
 
     def proved(self, values: Exact) -> bool:
-        """Return whether the sets are proved constant from this layer on; a gap once proved positive is dropped."""
+        """Try to prove that the sets are constant from this layer on; gaps once proved positive are dropped."""
         if self.refuted:
             return False
         motion, A = self.motion(values), self.map.rule.attention
@@ -148,7 +155,7 @@ class _Phase:
         return self.certified and not self.refuted
 
     def _ties_stay(self, motion: Motion) -> bool:
-        """Return whether the scores of each follower set stay equal; list the pairs (token, token not followed)."""
+        """Test whether the scores within each follower set stay equal, and list pairs (token, token not followed)."""
         self.pairs_listed = True
         pairs = np.ones((self.n, self.n), bool)
         for i in range(self.n):
@@ -162,13 +169,13 @@ class _Phase:
 
 
 def _same(sets: FollowerSets, others: FollowerSets) -> bool:
-    """Return whether two layers have the same sets; comparing arrays first is cheaper and decides most cases."""
+    """Test whether two layers have the same sets; comparing arrays first is cheaper and decides most cases."""
     arrays = zip(sets[:3], others[:3], strict=True)
     return all(np.array_equal(a, b) for a, b in arrays) or sets.same_as(others)
 
 
 def _checked(map: HardmaxMap | ExactHardmaxMap) -> ExactHardmaxMap:
-    """Return the map in fractions; raise `ValueError` unless it meets the assumptions of the closed form."""
+    """Convert the map to fractions; raise `ValueError` unless it meets the assumptions of the closed form."""
     exact = ExactHardmaxMap(map.alpha, map.rule.attention)
     A = exact.rule.attention
     if exact.alpha <= 0:

@@ -1,4 +1,4 @@
-r"""The motion of tokens while their follower sets are constant, in closed form, and the sign of score gaps along it.
+r"""Compute the motion of tokens with constant follower sets in closed form, and signs of score gaps along it.
 
 With r = 1/(1 + alpha), a token that follows only others is, m layers later, at
 $z_i(m) = s_i + r^m \sum_t q_i^t \binom{m}{t}$. The gap between two scores
@@ -17,17 +17,22 @@ from jaxtyping import Int
 from dynsim.exact import Exact, integers, rationals
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
-E_LOWER_BOUND = Fraction(2718, 1000)  # less than e: dividing by it gives an upper bound
-Terms = list[Exact]  # the coefficient vectors q^0, q^1, ... of one token, the last one not zero
+# A lower bound of e; dividing by it gives an upper bound.
+E_LOWER_BOUND = Fraction(2718, 1000)
+# Coefficient vectors q^0, q^1, ... of one token; the last one is not zero.
+Terms = list[Exact]
 
 
 @dataclass(frozen=True)
 class Motion:
-    """The exact motion of tokens with constant follower sets, with layers counted from the current one.
+    """Exact motion of tokens with constant follower sets, with layers counted from the current one.
 
-    `limits` are the s_i, shape (n, d), `terms` the coefficient vectors q_i^t of each token (empty for a token at rest)
-    and `ratio` is r. `valid` is false if a token that moves follows itself and others: it does not converge at the rate
-    r, and the closed form does not hold.
+    Attributes:
+        limits: the limits s_i, shape (n, d).
+        terms: coefficient vectors q_i^t of each token, none for a token at rest.
+        ratio: r = 1/(1 + alpha).
+        valid: false if some moving token follows itself and others. It then does not converge at the rate r, and the
+            closed form does not hold.
     """
 
     limits: Exact
@@ -36,7 +41,7 @@ class Motion:
     valid: bool
 
     def after(self, layers: int) -> Exact:
-        """Return the exact tokens after `layers` more layers, shape (n, d)."""
+        """Compute the exact tokens after `layers` more layers, shape (n, d)."""
         power = self.ratio**layers
         return np.stack(
             [
@@ -49,10 +54,10 @@ class Motion:
 def closed_form_motion(
     x: Exact, sets: FollowerSets, weights: Int[np.ndarray, " n"], alpha: Fraction, attention: Exact | None
 ) -> Motion:
-    """Return the motion of distinct tokens `x`, shape (n, d), with constant follower sets `sets`.
+    """Compute the motion of distinct tokens `x`, shape (n, d), with constant follower sets.
 
-    Token i has multiplicity `weights[i]`. Tokens are solved in the order of decreasing A-norm: by Cauchy-Schwarz, the
-    tokens that a token follows, itself apart, have larger norm (a zero token follows all).
+    Token i has multiplicity `weights[i]`. Tokens are solved in order of decreasing A-norm: by Cauchy-Schwarz, all other
+    tokens that a token follows have a larger norm (a zero token follows all).
 
     Source: HARDMAX, eq. (1.1).
     """
@@ -75,7 +80,7 @@ def closed_form_motion(
 
 
 def by_decreasing_norm(x: Exact, attention: Exact | None) -> list[int]:
-    """Return the indices of tokens, shape (n, d), in the order of decreasing A-norm, compared exactly."""
+    """Sort token indices by decreasing A-norm, compared exactly."""
     numerators, _ = integers(x)
     queries = numerators if attention is None else numerators @ integers(attention)[0].T
     norms = np.sum(queries * numerators, axis=1)
@@ -85,7 +90,7 @@ def by_decreasing_norm(x: Exact, attention: Exact | None) -> list[int]:
 def _average(
     members: Sequence[int], limits: Exact, terms: list[Terms], weights: Int[np.ndarray, " n"]
 ) -> tuple[Exact, Terms]:
-    """Return the limit and the terms of the weighted mean of tokens, without trailing terms that cancel."""
+    """Compute the limit and the terms of a weighted mean of tokens, without trailing terms that cancel."""
     total = sum(int(weights[j]) for j in members)
     share = {j: Fraction(int(weights[j]), total) for j in members}
     rest: Terms = [
@@ -99,7 +104,7 @@ def _average(
 
 @dataclass(frozen=True)
 class Gap:
-    """The difference of two scores, $a + r^m b(m) + r^{2m} c(m)$: the coefficients of a, b and c in the binomials."""
+    """Difference of two scores, $a + r^m b(m) + r^{2m} c(m)$, by the coefficients of a, b and c in the binomials."""
 
     coefficients: tuple[list[Fraction], list[Fraction], list[Fraction]]
     ratio: Fraction
@@ -111,11 +116,11 @@ class Gap:
 
     @property
     def stays_positive(self) -> bool:
-        """Whether the gap is proved positive at the current layer and all later ones: a sufficient condition.
+        """Whether the gap is proved positive at the current layer and all later ones; this condition is sufficient.
 
-        The first of a, b, c that is not zero must have no negative coefficient, and its constant term must exceed the
+        The first nonzero one of a, b, c must have no negative coefficient, and its constant term must exceed the
         largest negative contribution of the others. A gap that is eventually positive meets the condition from some
-        layer on, with layers counted from that one.
+        layer on, if layers are counted from that one.
         """
         polynomials = [*self.coefficients, []]
         while polynomials and not any(polynomials[0]):
@@ -133,7 +138,7 @@ class Gap:
 
 
 def exact_gap(motion: Motion, attention: Exact | None, token: int, ahead: int, behind: int) -> Gap:
-    """Return the score of token `ahead` minus that of token `behind`, for the query of `token`."""
+    """Compute the score of token `ahead` minus that of token `behind`, for the query of `token`."""
     A = rationals("attention", np.eye(motion.limits.shape[1], dtype=int)) if attention is None else attention
     s, limit_difference = A @ motion.limits[token], motion.limits[ahead] - motion.limits[behind]
     q, differences = [A @ term for term in motion.terms[token]], _difference(motion.terms[ahead], motion.terms[behind])
@@ -157,19 +162,19 @@ def _difference(first: Terms, second: Terms) -> Terms:
 
 
 def product_of_binomials(t: int, u: int) -> list[tuple[int, int]]:
-    """Return the pairs (k, count) with binom(m, t) binom(m, u) = sum of count * binom(m, k) for every m."""
+    """List the pairs (k, count) with binom(m, t) binom(m, u) = sum of count * binom(m, k) for every m."""
     return [(t + u - j, math.comb(t + u - j, t) * math.comb(t, j)) for j in range(min(t, u) + 1)]
 
 
 def supremum_bound(ratio: Fraction, *degrees: int) -> Fraction:
-    """Return an upper bound of the supremum of ratio^m binom(m, t) binom(m, u) ... over m >= 0, for degrees t, u, ...
+    """Bound the supremum of ratio^m binom(m, t) binom(m, u) ... over m >= 0, for degrees t, u, ...
 
-    It follows from binom(m, t) <= m^t / t! and log(1 / ratio) >= 1 - ratio.
+    The bound follows from binom(m, t) <= m^t / t! and log(1 / ratio) >= 1 - ratio.
     """
     total = sum(degrees)
     return (total / (E_LOWER_BOUND * (1 - ratio))) ** total / math.prod(math.factorial(t) for t in degrees)
 
 
 def least_on_unit_interval(a: Fraction, b: Fraction, c: Fraction) -> Fraction:
-    """Return the minimum of a + b u + c u^2 over u in [0, 1]."""
+    """Compute the minimum of a + b u + c u^2 over u in [0, 1]."""
     return a - b * b / (4 * c) if 0 < -b < 2 * c else min(a, a + b + c)

@@ -1,4 +1,4 @@
-"""Rates of convergence of tokens to their limits: ratios of successive distances, and a fit of rate and power."""
+"""Measure how fast tokens converge to their limits: ratios of successive distances, and a fit of rate and power."""
 
 from typing import Any, NamedTuple
 
@@ -9,11 +9,12 @@ from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, nearest_floats, rationals
 
-MIN_LAYERS = 4  # one more than the fit has parameters
+# Smallest number of layers for a fit, one more than the number of its parameters.
+MIN_LAYERS = 4
 
 
 class ConvergenceRate(NamedTuple):
-    r"""A fit $C k^{degree} ratio^k$ to distances at `num_layers` layers k; `error` is its largest relative error."""
+    r"""Fit $C k^{degree} ratio^k$ to distances at `num_layers` layers k; `error` is its largest relative error."""
 
     ratio: float
     degree: float
@@ -25,13 +26,13 @@ class ConvergenceRate(NamedTuple):
 
 
 def distances(states: np.ndarray, limits: np.ndarray, attention: Any = None) -> Float[np.ndarray, "layers n"]:
-    r"""Return the distances $|z_i^k - s_i|_A$ of all tokens to their limits, shape (layers, n).
+    r"""Compute the distances $|z_i^k - s_i|_A$ of all tokens from their limits, shape (layers, n).
 
-    Differences of exact states and limits are formed exactly, so that small ones have full relative precision.
+    Differences of exact states and limits are computed exactly, so that small ones have full relative precision.
 
     Args:
-        states: tokens, shape (layers, n, d), fractions or floats.
-        limits: the limits s_i of the tokens, shape (n, d).
+        states: tokens, shape (layers, n, d), as fractions or floats.
+        limits: limits s_i of the tokens, shape (n, d).
         attention: A, symmetric and positive definite, shape (d, d); the identity by default.
 
     Raises:
@@ -52,7 +53,7 @@ def _floats(x: np.ndarray | Exact) -> tuple[np.ndarray, float]:
 
 
 def ratios(distance: Float[np.ndarray, "layers n"]) -> Float[np.ndarray, "steps n"]:
-    """Return the ratio of each distance to that of the layer before; zero where the latter is zero.
+    """Compute the ratio of each distance to that of the layer before; zero where the latter is zero.
 
     With constant follower sets it tends to 1/(1 + alpha), from above if the distance has a polynomial factor.
     """
@@ -61,11 +62,11 @@ def ratios(distance: Float[np.ndarray, "layers n"]) -> Float[np.ndarray, "steps 
 
 
 def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int = 0) -> ConvergenceRate:
-    r"""Return the convergence rate of one token: $\log C + p \log k + k \log r$ fitted by least squares.
+    r"""Fit the convergence rate of one token: $\log C + p \log k + k \log r$ by least squares.
 
     Args:
-        distance: the distance at each layer, all positive.
-        first_layer: the layer of the first distance; start late to leave out a transient.
+        distance: positive distance at each layer.
+        first_layer: layer of the first distance; start late to leave out a transient.
 
     Raises:
         ValueError: for fewer than four layers, or distances that are not positive.
@@ -81,9 +82,9 @@ def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int
 
 
 def at_vertices(limits: np.ndarray, vertices: np.ndarray) -> Bool[np.ndarray, " n"]:
-    """Return which limits, shape (n, d), are among the vertices of the limit polytope, shape (m, d); exact equality.
+    """Test which limits, shape (n, d), are vertices of the limit polytope, shape (m, d), by exact equality.
 
-    It separates the tokens that converge to vertices from those that converge to other points of the set S of (4.1).
+    This separates tokens that converge to vertices from those that converge to other points of the set S of (4.1).
     """
     known = {tuple(vertex) for vertex in vertices.tolist()}
     return np.array([tuple(limit) in known for limit in limits.tolist()])

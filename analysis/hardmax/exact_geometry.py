@@ -1,4 +1,4 @@
-"""Linear algebra and convex geometry in exact rational arithmetic: elimination, hull membership, facets."""
+"""Linear algebra and convex geometry in exact rational arithmetic: elimination, hull membership and facets."""
 
 import math
 from fractions import Fraction
@@ -11,19 +11,19 @@ from dynsim.exact import Exact, integers, rationals
 
 
 def is_exact(values: np.ndarray) -> bool:
-    """Return whether an array holds fractions or ints (computed with exactly), and not floats."""
+    """Test whether an array holds fractions or ints, which are computed with exactly, and not floats."""
     return values.dtype == object or np.issubdtype(values.dtype, np.integer)
 
 
 class Echelon(NamedTuple):
-    """A matrix in reduced row echelon form: `rows` (rank, d), with the identity in the columns `pivots`."""
+    """Matrix in reduced row echelon form: `rows` (rank, d), with the identity in the columns `pivots`."""
 
     rows: Exact
     pivots: list[int]
 
 
 def row_echelon(matrix: Exact) -> Echelon:
-    """Return the reduced row echelon form of a matrix, shape (n, d), without its zero rows."""
+    """Compute the reduced row echelon form of a matrix, shape (n, d), without zero rows."""
     rows = matrix.copy()
     pivots: list[int] = []
     for column in range(matrix.shape[1]):
@@ -41,12 +41,12 @@ def row_echelon(matrix: Exact) -> Echelon:
 
 
 def independent_rows(matrix: Exact) -> list[int]:
-    """Return the indices of the lexicographically first rows that form a basis of the row space."""
+    """Find the lexicographically first rows that form a basis of the row space, by index."""
     return row_echelon(matrix.T).pivots
 
 
 def solved(matrix: Exact, right: Exact) -> Exact:
-    """Return the solution x of `matrix` x = `right`: matrix (n, n), right-hand side and solution (n,) or (n, m).
+    """Solve `matrix` x = `right` exactly: matrix (n, n), right-hand side and solution (n,) or (n, m).
 
     Raises:
         ValueError: if the matrix is singular.
@@ -60,7 +60,7 @@ def solved(matrix: Exact, right: Exact) -> Exact:
 
 
 def determinant(matrix: Exact) -> Fraction:
-    """Return the determinant of a square matrix."""
+    """Compute the determinant of a square matrix."""
     rows, found = matrix.copy(), Fraction(1)
     for k in range(len(rows)):
         pivot = next((i for i in range(k, len(rows)) if rows[i, k] != 0), k)
@@ -76,17 +76,17 @@ def determinant(matrix: Exact) -> Fraction:
 
 
 def in_hull(x: Exact, points: Exact) -> bool:
-    """Return whether `x`, shape (d,), is in the convex hull of `points`, (n, d), by phase one of the simplex method.
+    """Test whether `x`, shape (d,), is in the convex hull of `points`, (n, d), by phase one of the simplex method.
 
-    Bland's rule, which cannot cycle, on a tableau of ints (fraction-free pivoting: division by the previous pivot is
-    without remainder).
+    Bland's rule, which cannot cycle, is applied to a tableau of ints. Pivoting is fraction-free: division by the
+    previous pivot leaves no remainder.
     """
     whole, denominator = integers(np.concatenate([points, x[None]]))
     rows = np.concatenate([whole, np.full((len(whole), 1), denominator, object)], axis=1).T
     signs = np.array([-1 if row[-1] < 0 else 1 for row in rows], object)
     table = rows * signs[:, None]
     table = np.concatenate([table, np.sum(table, axis=0)[None]])  # last row: the objective, the sum of infeasibilities
-    basis = [len(points) + k for k in range(len(rows))]  # artificial variables, which never re-enter
+    basis = [len(points) + k for k in range(len(rows))]  # artificial variables, which never re-enter the basis
     last = 1
     while table[-1, -1] != 0:
         column = next((j for j in range(len(points)) if table[-1, j] > 0), -1)
@@ -100,13 +100,13 @@ def in_hull(x: Exact, points: Exact) -> bool:
 
 
 def _leaving(table: np.ndarray, column: int, basis: list[int]) -> int:
-    """Return the row of the minimum ratio test, ties broken by the least index of the basic variable."""
+    """Find the row of the minimum ratio test; ties are broken by the smallest index of the basic variable."""
     rows = [i for i in range(len(basis)) if table[i, column] > 0]
     return min(rows, key=lambda i: (Fraction(table[i, -1], table[i, column]), basis[i]))
 
 
 class Facets(NamedTuple):
-    """The facets of a full-dimensional polytope: `normals` @ x + `offsets` >= 0, with equality at `incident` points."""
+    """Facets of a full-dimensional polytope: `normals` @ x + `offsets` >= 0, with equality at `incident` points."""
 
     normals: Exact
     offsets: Exact
@@ -114,11 +114,11 @@ class Facets(NamedTuple):
 
 
 def facets(points: Exact) -> Facets:
-    """Return the facets of the convex hull of `points`, shape (n, d), which must span d dimensions.
+    """Compute the facets of the convex hull of `points`, shape (n, d), which must span d dimensions.
 
-    By the double description method on ints: points are added one at a time; each pair of adjacent facets of which the
-    new point is inside one and outside the other gives a new facet. Points need not be in general position. The cost
-    grows with the square of the number of facets.
+    The double description method on ints adds the points one at a time. Each pair of adjacent facets with the new point
+    inside one and outside the other gives a new facet. Points need not be in general position. The cost grows with the
+    square of the number of facets.
 
     Raises:
         ValueError: if the points span fewer dimensions.
@@ -135,11 +135,12 @@ def facets(points: Exact) -> Facets:
     return Facets(found[:, 1:], found[:, 0], [zeros for _, zeros in rays])
 
 
-Ray = tuple[np.ndarray, int]  # the coefficients of an inequality, ints, and a bit mask of the points with equality
+# Integer coefficients of an inequality, and a bit mask of the points with equality.
+Ray = tuple[np.ndarray, int]
 
 
 def _simplex(rows: np.ndarray, first: list[int]) -> list[Ray]:
-    """Return the facets of a simplex, each opposite to one of its vertices."""
+    """Compute the facets of a simplex, each opposite to one of its vertices."""
     vertices = rationals("points", rows[first])
     unit = rationals("points", np.eye(len(first), dtype=int))
     dual = solved(vertices, unit)
@@ -148,7 +149,7 @@ def _simplex(rows: np.ndarray, first: list[int]) -> list[Ray]:
 
 
 def _with_point(rays: list[Ray], row: np.ndarray, bit: int, d: int) -> list[Ray]:
-    """Return the facets after one more point, given as a row (1, coordinates)."""
+    """Update the facets for one more point, given as a row (1, coordinates)."""
     values = [row @ ray for ray, _ in rays]
     kept = [(ray, zeros | bit if v == 0 else zeros) for (ray, zeros), v in zip(rays, values, strict=True) if v >= 0]
     above = [(k, v) for k, v in enumerate(values) if v > 0]
@@ -162,10 +163,10 @@ def _with_point(rays: list[Ray], row: np.ndarray, bit: int, d: int) -> list[Ray]
 
 
 def _adjacent(rays: list[Ray], p: int, q: int, common: int) -> bool:
-    """Return whether two facets are adjacent: no third facet contains all of their common points."""
+    """Test whether two facets are adjacent: no third facet contains all of their common points."""
     return not any(zeros & common == common for k, (_, zeros) in enumerate(rays) if k not in (p, q))
 
 
 def _primitive(ray: np.ndarray) -> np.ndarray:
-    """Return the primitive integer vector in the direction of an integer vector."""
+    """Divide an integer vector by the greatest common divisor of its entries."""
     return ray // math.gcd(*ray)

@@ -1,4 +1,4 @@
-"""Floating-point sign tests, with rigorous error bounds, for many score gaps of tokens with constant follower sets."""
+"""Decide signs of many score gaps in floating-point arithmetic with rigorous bounds, for constant follower sets."""
 
 from typing import NamedTuple
 
@@ -10,17 +10,24 @@ from analysis.hardmax.leaders import value_numbers
 from dynsim._core.printing import one_line, report
 from dynsim.exact import Exact, nearest_floats
 
-BLOCK = 2**15  # gaps at a time
-SMALLEST = 1e-300  # above the absolute error of a product that underflows
-UNRESOLVED = 4  # a number below this many error bounds is left to exact arithmetic; the tests below subtract fewer
-SAFETY = 1.001  # for the rounding of bounds, which are sums of positive numbers
+# Number of gaps handled at a time.
+BLOCK = 2**15
+# Bound of the absolute error of a product that underflows.
+SMALLEST = 1e-300
+# Number of error bounds below which a number is left to exact arithmetic; the tests below subtract fewer.
+UNRESOLVED = 4
+# Factor for the rounding errors of bounds, which are sums of positive numbers.
+SAFETY = 1.001
 
 
 class GapSigns(NamedTuple):
-    """The signs of score gaps at the current layer and all later ones, as far as floats decide them.
+    """Signs of score gaps at the current layer and all later ones, as far as floats decide them.
 
-    `positive`: proved positive at all these layers. `unresolved`: floats cannot decide a sign, exact arithmetic must.
-    `any_negative`: some gap is eventually negative, so that the follower sets change; the masks are then all false.
+    Attributes:
+        positive: gaps proved positive at all these layers.
+        unresolved: gaps with a sign that floats cannot decide, so that exact arithmetic must.
+        any_negative: whether some gap is eventually negative, so that the follower sets change; both masks are then
+            false.
     """
 
     positive: Bool[np.ndarray, " gaps"]
@@ -32,7 +39,7 @@ class GapSigns(NamedTuple):
 
 
 class FloatMotion:
-    """A `Motion` rounded to floats: relative error at most half a unit in the last place for each number."""
+    """A `Motion` rounded to floats, each number with a relative error of at most half a unit in the last place."""
 
     def __init__(self, motion: Motion, attention: Exact | None):
         """Round limits and terms, each with its own scale factor; a common factor of the scores keeps their signs."""
@@ -46,7 +53,7 @@ class FloatMotion:
         self.values = motion.limits[np.unique(self.group, return_index=True)[1]]
         self.S, unit = nearest_floats(self.values)
         self.Q, small = nearest_floats(padded)
-        self.scale = max(float(small / unit), SMALLEST)  # that of the terms over that of the limits
+        self.scale = max(float(small / unit), SMALLEST)  # scale of the terms relative to that of the limits
         A = np.eye(d) if attention is None else nearest_floats(attention)[0]
         self.AS, self.AQ = self.S @ A.T, self.Q @ A.T
         self.attention_norm = float(np.linalg.norm(A))
@@ -59,7 +66,7 @@ class FloatMotion:
     def gap_signs(
         self, i: Int[np.ndarray, " p"], ahead: Int[np.ndarray, " p"], behind: Int[np.ndarray, " p"]
     ) -> GapSigns:
-        """Return the signs of the scores of `ahead` minus those of `behind`, for the queries of tokens `i`."""
+        """Decide the signs of the scores of `ahead` minus those of `behind`, for the queries of tokens `i`."""
         parts: list[GapSigns] = []
         for begin in range(0, len(i), BLOCK):
             here = slice(begin, begin + BLOCK)
@@ -92,7 +99,7 @@ class FloatMotion:
     def _separated_in_the_limit(
         self, i: np.ndarray, ahead: np.ndarray, behind: np.ndarray, a: np.ndarray
     ) -> np.ndarray:
-        """Return which gaps with a > 0 are positive: a quadratic in r^m, less bounds of the higher binomial terms."""
+        """Test which gaps with a > 0 are positive: a quadratic in r^m minus bounds of the higher binomial terms."""
         b, b_size = self._linear(i, ahead, behind, 0)
         c, c_size = self._quadratic(i, ahead, behind)
         least = _least(a, self.scale * b, self.scale**2 * c)
@@ -103,7 +110,7 @@ class FloatMotion:
         return least > SAFETY * loss + SMALLEST
 
     def _tied_in_the_limit(self, i: np.ndarray, ahead: np.ndarray, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which gaps with a = 0 are positive, and for which floats leave the sign of a coefficient of b open."""
+        """Test which gaps with a = 0 are positive, and where floats leave the sign of a coefficient of b open."""
         b, size = self._linear(i, ahead, behind, 0)
         open_sign, nonnegative = np.abs(b) <= UNRESOLVED * (self.error * size + SMALLEST), np.ones(len(i), bool)
         for t in range(1, self.depth):
@@ -118,7 +125,7 @@ class FloatMotion:
         return positive, open_sign & ~positive
 
     def _linear(self, i: np.ndarray, ahead: np.ndarray, behind: np.ndarray, t: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the coefficient of binom(m, t) in b, and the magnitude to which its rounding error is relative."""
+        """Compute the coefficient of binom(m, t) in b, and the magnitude to which its rounding error is relative."""
         g, h, k, Q = self.group[i], self.group[ahead], self.group[behind], self.Q[t]
         b = _dots(self.AS[g], Q[ahead] - Q[behind]) + _dots(self.AQ[t][i], self.S[h] - self.S[k])
         return b, self._linear_size(i, ahead, behind, t)
@@ -129,12 +136,12 @@ class FloatMotion:
         return self.attention_norm * sums
 
     def _quadratic(self, i: np.ndarray, ahead: np.ndarray, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the constant coefficient of c, and the magnitude to which its rounding error is relative."""
+        """Compute the constant coefficient of c, and the magnitude to which its rounding error is relative."""
         c, terms = _dots(self.AQ[0][i], self.Q[0][ahead] - self.Q[0][behind]), self.term_norms[0]
         return c, self.attention_norm * terms[i] * (terms[ahead] + terms[behind])
 
     def _higher_products(self, i: np.ndarray, ahead: np.ndarray, behind: np.ndarray, power: int) -> np.ndarray:
-        """Return a bound of $r^{power m}$ times the terms of c(m) other than its constant coefficient."""
+        """Bound $r^{power m}$ times the terms of c(m) other than its constant coefficient."""
         terms, bound = self.term_norms, np.zeros(len(i))
         for t in range(self.depth):
             for u in range(self.depth):
@@ -144,7 +151,7 @@ class FloatMotion:
         return bound
 
     def _exact_sign(self, g: int, h: int, k: int) -> int:
-        """Return the sign of a for three distinct limits, in fractions."""
+        """Compute the sign of a for three distinct limits, in fractions."""
         triple = (g, h, k)
         if triple not in self.signs:
             s, difference = self.values[g], self.values[h] - self.values[k]
@@ -154,7 +161,7 @@ class FloatMotion:
 
 
 def _norms(x: Float[np.ndarray, "*rows d"]) -> Float[np.ndarray, "*rows"]:
-    """Return the Euclidean norms of the rows; where squares underflow, the largest absolute entries."""
+    """Compute the Euclidean norms of the rows, or the largest absolute entries where squares underflow."""
     return np.maximum(np.linalg.norm(x, axis=-1), np.max(np.abs(x), axis=-1))
 
 
@@ -163,7 +170,7 @@ def _dots(x: Float[np.ndarray, "p d"], y: Float[np.ndarray, "p d"]) -> Float[np.
 
 
 def _least(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return the minimum of a + b u + c u^2 over u in [0, 1], in floats."""
+    """Compute the minimum of a + b u + c u^2 over u in [0, 1], in floating-point arithmetic."""
     inside = (-b > 0) & (-b < 2 * c)
     with np.errstate(over="ignore"):
         bottom = a - b * b / np.where(inside, 4 * c, 1.0)

@@ -1,4 +1,4 @@
-"""Leaders along a trajectory: the tokens that follow only themselves at some layer, and the first such layer."""
+"""Find leaders along a trajectory: tokens that follow only themselves at some layer, and the first such layer."""
 
 from collections.abc import Callable, Iterable
 
@@ -13,14 +13,14 @@ Mask = Callable[[FollowerSets, np.ndarray], np.ndarray]
 
 
 def leader_layers(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray]) -> Int[np.ndarray, " n"]:
-    r"""Return for every token the first layer with $\mathcal{C}_i(Z^k) = \{i\}$, -1 if there is none among `states`.
+    r"""Find for every token the first layer with $\mathcal{C}_i(Z^k) = \{i\}$; -1 if there is none among `states`.
 
-    Tokens are told apart by index: two equal tokens follow each other, and neither is a leader. That a leader remains
-    one (HARDMAX, Lemma 5.1) is not assumed.
+    Tokens are distinguished by index: two equal tokens follow each other, and neither is a leader. It is not assumed
+    that a leader remains one (HARDMAX, Lemma 5.1).
 
     Args:
         map: the hardmax map, in floats or fractions.
-        states: one array of shape (n, d) for each layer, from layer 0 on without a gap, as `Trajectory.ys`.
+        states: one array of shape (n, d) for each layer, from layer 0 on without a gap, as in `Trajectory.ys`.
 
     Raises:
         ValueError: if there is no state.
@@ -31,7 +31,7 @@ def leader_layers(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray
 
 
 def leader_layers_by_value(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray]) -> Int[np.ndarray, " n"]:
-    """Return the first layer at which token i follows only tokens equal to it, -1 if there is none among `states`.
+    """Find for every token the first layer at which it follows only tokens equal to it; -1 if there is none.
 
     This is `leader_layers` with equal tokens identified.
 
@@ -41,7 +41,7 @@ def leader_layers_by_value(map: HardmaxMap | ExactHardmaxMap, states: Iterable[n
 
 
 def leaders_by_value(sets: FollowerSets, x: np.ndarray) -> Bool[np.ndarray, " n"]:
-    """Return which tokens of `x`, shape (n, d), follow only tokens equal to themselves; equality is exact."""
+    """Test which tokens of `x`, shape (n, d), follow only tokens equal to themselves; equality is exact."""
     value = value_numbers(x)
     followed, begin = value[sets.members], sets.starts[:-1]
     lowest, highest = np.minimum.reduceat(followed, begin), np.maximum.reduceat(followed, begin)
@@ -49,7 +49,7 @@ def leaders_by_value(sets: FollowerSets, x: np.ndarray) -> Bool[np.ndarray, " n"
 
 
 def value_numbers(x: np.ndarray) -> Int[np.ndarray, " n"]:
-    """Return for each token the index of its value, values numbered by first occurrence; equality is exact."""
+    """Number the values of tokens by first occurrence, and give the number of each token; equality is exact."""
     seen: dict[tuple, int] = {}
     return np.array([seen.setdefault(tuple(row), len(seen)) for row in x.tolist()], int)
 

@@ -1,4 +1,4 @@
-"""Convex hulls of finite point sets: vertices, faces, volume and membership; exact for fractions and ints."""
+"""Compute convex hulls of finite point sets: vertices, faces, volume and membership; exact for fractions and ints."""
 
 import math
 from collections.abc import Sequence
@@ -17,19 +17,22 @@ from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.exact import rationals
 
-MAX_HULL = 7  # largest dimension for Qhull; above, floats are decided by linear programs and no faces are available
-TOLERANCE = 1e-9  # times the diameter scale of the points: a float nearer than that to a face counts as on it
-Face = tuple[int, ...]  # indices of the face's vertices among the points, increasing
+# Largest dimension for Qhull; above it, floats are decided by linear programs and no faces are available.
+MAX_HULL = 7
+# Distance to a face, relative to the extent of the points, below which a float counts as on the face.
+TOLERANCE = 1e-9
+# Indices of the face's vertices among the points, in increasing order.
+Face = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Polytope:
-    """The convex hull of `points`, shape (n, d), of any `dimension` up to d, by vertices and by inequalities.
+    """Convex hull of `points`, shape (n, d), by vertices and by inequalities; it may have lower dimension than d.
 
-    It is the set of x with `normals` @ x + `offsets` >= 0 and `equations` @ (x - points[0]) = 0; the latter is the
-    affine hull, of the given `dimension`. `vertices` are indices of points, the first of equal ones; each of `facets`
-    lists the vertices on it, in the order of `normals`. For fractions and ints all is exact and `tolerance` is 0; for
-    floats it is an absolute length, and the normals are unit vectors.
+    It is the set of x with `normals` @ x + `offsets` >= 0 and `equations` @ (x - points[0]) = 0. The latter describes
+    the affine hull, which has the given `dimension`. `vertices` are indices of points, the first of equal ones. Each of
+    `facets` lists the vertices on it, in the order of `normals`. For fractions and ints everything is exact and
+    `tolerance` is 0. For floats it is an absolute length, and the normals are unit vectors.
     """
 
     points: np.ndarray
@@ -46,20 +49,20 @@ class Polytope:
 
     @property
     def vertex_points(self) -> np.ndarray:
-        """The coordinates of the vertices, shape (m, d)."""
+        """Coordinates of the vertices, shape (m, d)."""
         return self.points[list(self.vertices)]
 
     def slacks(self, x: np.ndarray) -> np.ndarray:
-        """Return the slack of each facet inequality at `x`, shape (facets,); for floats the signed distance."""
+        """Compute the slack of each facet inequality at `x`, shape (facets,); for floats it is the signed distance."""
         return self.normals @ x + self.offsets
 
     def affine_hull_contains(self, x: np.ndarray) -> bool:
-        """Return whether `x`, shape (d,), lies in the affine hull."""
+        """Test whether `x`, shape (d,), lies in the affine hull."""
         return all(abs(entry) <= self.tolerance for entry in self.equations @ (x - self.points[0]))
 
 
 def polytope(points: Any) -> Polytope:
-    """Return the convex hull of `points`, shape (n, d): exactly for ints and fractions, by Qhull for floats.
+    """Compute the convex hull of `points`, shape (n, d): exactly for ints and fractions, by Qhull for floats.
 
     Raises:
         ValueError: for no points, for floats that are not finite or span more than 7 dimensions.
@@ -69,7 +72,7 @@ def polytope(points: Any) -> Polytope:
 
 
 def checked_points(name: str, points: Any) -> np.ndarray:
-    """Return points of shape (n, d), n and d at least one: as fractions if they are exact, else as float64.
+    """Check points of shape (n, d), n and d at least one; convert exact ones to fractions, others to float64.
 
     Raises:
         ValueError: for another shape, or floats that are not finite; `name` is that of the argument.
@@ -85,15 +88,15 @@ def checked_points(name: str, points: Any) -> np.ndarray:
 
 
 def contains(body: Polytope, x: Any) -> bool:
-    """Return whether a point, shape (d,), lies in a closed polytope; for floats up to its tolerance."""
+    """Test whether a point, shape (d,), lies in a closed polytope, for floats up to its tolerance."""
     point = _checked_point(body.points, x)
     return body.affine_hull_contains(point) and all(slack >= -body.tolerance for slack in body.slacks(point))
 
 
 def faces(body: Polytope) -> tuple[tuple[Face, ...], ...]:
-    """Return the face lattice by dimension, from the vertices to the polytope itself, each face by its vertices.
+    """Compute the face lattice by dimension, from the vertices to the polytope itself; a face lists its vertices.
 
-    Faces are the intersections of facets; their number may grow exponentially with the dimension.
+    Faces are intersections of facets; their number may grow exponentially with the dimension.
     """
     whole = frozenset(body.vertices)
     found, new = {whole}, {whole}
@@ -102,16 +105,17 @@ def faces(body: Polytope) -> tuple[tuple[Face, ...], ...]:
         found |= new
     graded: list[list[Face]] = [[] for _ in range(body.dimension + 1)]
     rank: dict[frozenset[int], int] = {}
-    for face in sorted(found, key=len):  # the lattice is graded: the rank is one more than that of the best proper face
+    # the lattice is graded, so that the rank is one more than that of the best proper face
+    for face in sorted(found, key=len):
         rank[face] = 1 + max((rank[part] for part in rank if part < face), default=-1)
         graded[rank[face]].append(tuple(sorted(face)))
     return tuple(tuple(sorted(group)) for group in graded)
 
 
 def volume(body: Polytope) -> Any:
-    """Return the volume in R^d, zero for a polytope of lower dimension; a fraction for exact points.
+    """Compute the volume in R^d, a fraction for exact points; it is zero for a polytope of lower dimension.
 
-    By a triangulation that joins a vertex of every face to the facets without it: cheap up to a few hundred faces.
+    A triangulation joins a vertex of every face to the facets without it, which is cheap up to a few hundred faces.
     """
     if body.dimension < body.points.shape[1]:
         return 0 * body.tolerance
@@ -122,9 +126,9 @@ def volume(body: Polytope) -> Any:
 
 
 def vertices(points: Any) -> Face:
-    """Return the indices of the vertices of the hull of `points`, shape (n, d), the first of equal points.
+    """Find the vertices of the convex hull of `points`, shape (n, d), by index, the first of equal points.
 
-    From the facets in up to 3 dimensions (7 for floats), by linear programs in more.
+    They are found from the facets in up to 3 dimensions (7 for floats), and by linear programs in more.
     """
     x = checked_points("points", points)
     if x.shape[1] <= 3 or not is_exact(x) and len(_affine_coordinates(x)[1]) <= MAX_HULL:
@@ -138,9 +142,10 @@ def vertices(points: Any) -> Face:
 
 
 def outside(points: Any, hull_of: Any) -> Bool[np.ndarray, " n"]:
-    """Return which of `points`, shape (n, d), lie outside the convex hull of `hull_of`, shape (m, d).
+    """Test which of `points`, shape (n, d), lie outside the convex hull of `hull_of`, shape (m, d).
 
-    Exact in any dimension if both are exact; floats count as inside up to 1e-9 of the diameter scale of `hull_of`.
+    The result is exact in any dimension if both are exact. Floats count as inside up to 1e-9 of the extent of
+    `hull_of`.
 
     Raises:
         ValueError: if the dimensions differ.
@@ -160,7 +165,7 @@ def outside(points: Any, hull_of: Any) -> Bool[np.ndarray, " n"]:
 
 
 def nested(inner: Any, outer: Any) -> bool:
-    """Return whether the convex hull of `inner`, shape (n, d), lies in that of `outer`, shape (m, d).
+    """Test whether the convex hull of `inner`, shape (n, d), lies in that of `outer`, shape (m, d).
 
     Source: HARDMAX, Lemma 3.3.
     """
@@ -168,7 +173,7 @@ def nested(inner: Any, outer: Any) -> bool:
 
 
 def distinct_limits(limits: Any) -> tuple[np.ndarray, Int[np.ndarray, " n"]]:
-    """Return the distinct values among exact limits, shape (s, d), and for each token the index of its value.
+    """Find the distinct values among exact limits, shape (s, d), and for each token the index of its value.
 
     Raises:
         ValueError: for floats, for which equality is not meaningful: see `analysis.tokens.clusters.clusters`.
@@ -189,7 +194,7 @@ def _checked_point(points: np.ndarray, x: Any) -> np.ndarray:
 
 
 def _simplices(lattice: Sequence[Sequence[Face]], face: Face) -> list[Face]:
-    """Return a triangulation of a face whose simplices have vertices of the face only."""
+    """Triangulate a face without new vertices."""
     dimension = next(k for k, group in enumerate(lattice) if face in group)
     if dimension == 0:
         return [face]
@@ -199,7 +204,7 @@ def _simplices(lattice: Sequence[Sequence[Face]], face: Face) -> list[Face]:
 
 
 def _exact_polytope(x: np.ndarray) -> Polytope:
-    """Return the hull of fractions; facets are computed in the pivot coordinates, which determine all the others."""
+    """Compute the hull of fractions; facets are computed in pivot coordinates, which determine the others."""
     d = x.shape[1]
     echelon = row_echelon(x - x[0])
     unit = rationals("equations", np.eye(d, dtype=int))
@@ -215,7 +220,7 @@ def _exact_polytope(x: np.ndarray) -> Polytope:
 
 
 def _incidences(on: Bool[np.ndarray, "facets points"]) -> tuple[Face, tuple[Face, ...]]:
-    """Return the vertices, and the vertices of each facet: a vertex is a point with a maximal set of facets."""
+    """Find the vertices, and the vertices of each facet: a vertex is a point with a maximal set of facets."""
     boundary = np.flatnonzero(np.any(on, axis=0))
     sets, first = np.unique(on[:, boundary], axis=1, return_index=True)
     maximal = [k for k in range(len(first)) if np.sum(np.all(sets[sets[:, k]], axis=0)) == 1]
@@ -224,12 +229,12 @@ def _incidences(on: Bool[np.ndarray, "facets points"]) -> tuple[Face, tuple[Face
 
 
 def _length_scale(x: np.ndarray) -> float:
-    """Return the length to which tolerances are relative: the extent of the points, or 1e-3 of their coordinates."""
+    """Compute the length to which tolerances are relative: the extent of the points, or 1e-3 of their coordinates."""
     return float(np.max(np.linalg.norm(x - x[0], axis=1), initial=np.max(np.abs(x)) * 1e-3))
 
 
 def _affine_coordinates(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coordinates of floats in their affine hull, shape (n, k), and its orthonormal basis, shape (k, d)."""
+    """Compute the coordinates of floats in their affine hull, (n, k), and its orthonormal basis, (k, d)."""
     _, sizes, right = np.linalg.svd(x - x[0], full_matrices=False)
     span = right[sizes > TOLERANCE * max(_length_scale(x), np.finfo(float).tiny) * math.sqrt(len(x))]
     basis = basis_of_range(span.T @ span).T
@@ -237,7 +242,7 @@ def _affine_coordinates(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _float_polytope(x: np.ndarray) -> Polytope:
-    """Return the hull of floats; facets of Qhull whose points agree up to the tolerance are merged."""
+    """Compute the hull of floats; facets of Qhull whose points agree up to the tolerance are merged."""
     y, basis = _affine_coordinates(x)
     k, tolerance = len(basis), TOLERANCE * _length_scale(x)
     equations = np.eye(x.shape[1]) - basis.T @ basis
@@ -254,7 +259,7 @@ def _float_polytope(x: np.ndarray) -> Polytope:
 
 
 def _inequalities(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the inward unit normals and the offsets of the facets of full-dimensional floats."""
+    """Compute the inward unit normals and the offsets of the facets of full-dimensional floats."""
     if y.shape[1] == 1:
         return np.array([[1.0], [-1.0]]), np.array([-np.min(y), np.max(y)])
     equations = -scipy.spatial.ConvexHull(y).equations
@@ -262,7 +267,7 @@ def _inequalities(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distance(x: np.ndarray, points: np.ndarray) -> float:
-    """Return the distance of `x` from the hull of floats in the maximum norm, by a linear program."""
+    """Compute the distance of `x` from the hull of floats in the maximum norm, by a linear program."""
     n, d = points.shape
     slack = np.full((d, 1), -1.0)
     upper = np.block([[points.T, slack], [-points.T, slack]])

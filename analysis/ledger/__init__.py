@@ -1,4 +1,4 @@
-"""The ledger: measurements and trials, verdicts, claims and their checks, and findings on statements of papers."""
+"""Ledger of papers: measurements, trials and verdicts, claims and their checks, and findings on statements."""
 
 import lazy_loader as _lazy
 

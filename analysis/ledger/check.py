@@ -1,4 +1,4 @@
-"""Check claims: run the trials, repeat a contradiction with a second integrator, run the control."""
+"""Check claims: run their trials, repeat a contradiction with a second integrator, and run the control."""
 
 import time
 from collections.abc import Sequence
@@ -19,17 +19,19 @@ CONTROL_TRIALS = 2
 
 
 class NoTrialError(ArgumentError):
-    """A trial function returned something else than a trial."""
+    """A trial function returned something other than a trial."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """The result of checking a claim: its verdict and trials, and the verdict on its control.
+    """Result of checking a claim: its verdict and trials, and the verdict on its control.
 
-    `broken` is the message of an exception raised by a trial, which is no verdict. `doubt` says why a contradiction did
-    not lead to REFUTED, or why a trial could not be decided. `seconds` is wall-clock time. `integrated` tells whether
-    the last trial used its integrator: then two of them have found a contradiction. `no_trial` says what
-    a trial function returned if that was no trial.
+    Attributes:
+        broken: message of an exception raised by a trial, which is no verdict.
+        doubt: why a contradiction did not lead to REFUTED, or why a trial could not be decided.
+        seconds: wall-clock time.
+        integrated: whether the last trial used its integrator; a contradiction was then found with two integrators.
+        no_trial: description of what a trial function returned instead of a trial.
     """
 
     claim: Claim
@@ -49,7 +51,7 @@ class Check:
 
     @property
     def ranges(self) -> dict[str, str]:
-        """The range of each parameter over the trials that meet the hypotheses: "3 to 5", or "causal, full"."""
+        """Range of each parameter over the trials that meet the hypotheses: "3 to 5", or "causal, full"."""
         names = dict.fromkeys(name for trial in self.trials for name in trial.parameters)
         own = [trial.parameters for trial in self.trials if trial.applies]
         found = {name: [p[name] for p in own if name in p] for name in names}
@@ -57,12 +59,12 @@ class Check:
 
     @property
     def applied(self) -> int:
-        """The number of trials that met the hypotheses."""
+        """Number of trials that met the hypotheses."""
         return sum(trial.applies for trial in self.trials)
 
     @property
     def worst(self) -> Measurement | None:
-        """The conclusion with the least slack over the trials that meet the hypotheses; None if there is none."""
+        """Conclusion with the smallest slack over the trials that meet the hypotheses; None if there is none."""
         found = [trial.worst for trial in self.trials if trial.applies and trial.conclusions]
         return min(found, key=lambda m: m.slack if m.decided else float("-inf"), default=None)
 
@@ -84,7 +86,7 @@ class _Outcome:
 
 
 def _range(values: Sequence[float | int | str]) -> str:
-    """Return the least and the largest of numbers, or the different words in the order of their names."""
+    """Describe the range of numbers, or list different words in alphabetical order."""
     distinct = sorted(set(values), key=lambda value: (isinstance(value, str), value))
     words = [value if isinstance(value, str) else f"{value:.3g}" for value in distinct]
     numbers = not any(isinstance(value, str) for value in distinct)
@@ -99,10 +101,11 @@ def check(
     integrator: AbstractIntegrator = Diffrax(),
     referee: AbstractIntegrator = Scipy(),
 ) -> Check:
-    """Check a claim; its random keys derive from its id, so that no other claim changes its samples.
+    """Check a claim: run its trials, and repeat a contradiction with the `referee` integrator.
 
-    A contradiction counts only if it is reproduced with the `referee` integrator. A trial in exact arithmetic ignores
-    its integrator; repeating it shows that it is reproducible.
+    Random keys derive from the id of the claim, so that other claims do not change its samples. A contradiction counts
+    only if the referee reproduces it. A trial in exact arithmetic ignores its integrator; repeating it shows that it is
+    reproducible.
 
     Raises:
         ValueError: for fewer than one trial.
@@ -145,7 +148,7 @@ def _run(
     integrator: AbstractIntegrator,
     referee: AbstractIntegrator,
 ) -> _Outcome:
-    """Run trials and judge them; an exception is reported by its message and leaves the claim INCONCLUSIVE."""
+    """Run and judge trials; an exception is reported by its message and leaves the claim INCONCLUSIVE."""
     trials: list[Trial] = []
     doubt = ""
     for index in range(count):

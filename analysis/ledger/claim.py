@@ -1,4 +1,4 @@
-"""Claims: a statement of a paper, or a variant of one, with the experiment that tests it."""
+"""Define claims: a statement of a paper, or a variant of one, with the experiment that tests it."""
 
 import functools
 import inspect
@@ -23,14 +23,16 @@ Variant = Literal["printed", "reading", "special case", "corrected"]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement with a trial that tests it, and a control: a false variant whose verdict must be REFUTED.
+    """Statement with a trial that tests it, and a control: a false variant whose verdict must be REFUTED.
 
-    `id` is "<key>/<statement>" or "<key>/<statement>/<word>". The trial takes its integrator as an argument, so that a
-    contradiction can be repeated with another one. `note` names the reading, mode or constant on which the verdict
-    depends, or why there is no control; `assuming` lists hypotheses that cannot be measured. `same_trial_as` is the id
-    of another claim that measures the same trial, which then is no second piece of evidence. `decided_by` is the
-    command that decides a claim which stays undecided without it, such as an experiment of the paper's size. `module`
-    is the one in which the claim was found; the verdict depends on its sources and on those of the trial.
+    Attributes:
+        id: "<key>/<statement>" or "<key>/<statement>/<word>".
+        trial: takes its integrator as an argument, so that a contradiction can be repeated with another one.
+        note: names the reading, mode or constant on which the verdict depends, or says why there is no control.
+        assuming: hypotheses that cannot be measured.
+        same_trial_as: id of a claim that measures the same trial; this claim is then no independent evidence.
+        decided_by: command that decides a claim which remains undecided otherwise, such as an experiment of full size.
+        module: the module in which the claim was found; the verdict depends on its sources and on those of the trial.
     """
 
     id: str
@@ -50,16 +52,16 @@ class Claim:
 
     @property
     def key(self) -> str:
-        """The key of the paper."""
+        """Key of the paper."""
         return self.id.split("/")[0]
 
     @property
     def statement_id(self) -> str:
-        """The id of the statement to which this claim belongs: its own id up to the second `/`."""
+        """Id of the statement to which this claim belongs: its own id up to the second `/`."""
         return "/".join(self.id.split("/")[:2])
 
     def with_control(self, control: AnyTrial) -> "Claim":
-        """The claim with a control: a trial that measures the same hypotheses for a false statement."""
+        """Add a control to the claim: a trial that measures the same hypotheses for a false statement."""
         return replace(self, control=_of_key_and_integrator(control))
 
 
@@ -124,7 +126,7 @@ def claim(
 
 
 def rule(id: str, source: Source, verdict: Verdict, reason: str) -> Claim:
-    """Return a claim that no experiment can decide, ruled ILL_POSED or OUT_OF_SCOPE for a reason.
+    """Make a claim that no experiment can decide, ruled ILL_POSED or OUT_OF_SCOPE for a reason.
 
     Raises:
         ValueError: for another verdict, or an id that does not begin with the paper's key.

@@ -18,17 +18,17 @@ SOLVER = 1e-6
 """Bound of the error of a trajectory at the default tolerances, with a wide margin; unrelated to a theorem's slack."""
 
 Range = tuple[float, float]
-"""The least and the largest value that a quantity can take."""
+"""Smallest and largest value that a quantity can take."""
 
 ANY: Range = (-math.inf, math.inf)
 
 NON_NEGATIVE: Range = (0.0, math.inf)
-"""The range of errors, counts and sizes that have no upper bound of their own."""
+"""Range of errors, counts and sizes, which have no upper bound of their own."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The inequality `slack >= 0`, where `slack` has a numerical error of at most `tolerance`; `what` describes it.
+    """Inequality `slack >= 0`, where `slack` has a numerical error of at most `tolerance`; `what` describes it.
 
     A hypothesis counts as met only if `slack >= tolerance`; a conclusion as violated only if `slack < -tolerance`.
     """
@@ -117,7 +117,7 @@ def _error(tolerance: float) -> float:
 
 @dataclass(frozen=True)
 class Trial:
-    """One instance of a statement: its hypotheses and conclusions, measured, and a `witness` to reproduce it from.
+    """One instance of a statement: its measured hypotheses and conclusions, and a `witness` to reproduce it.
 
     `reason` says why the trial is undecided, if it is. `parameters` are the sizes and choices that were varied, such as
     `{"n": 5, "d": 3, "start": "half-space boundary"}`; the ledger prints their ranges over all trials.
@@ -134,7 +134,7 @@ class Trial:
 
     @classmethod
     def unfinished(cls, reason: str) -> "Trial":
-        """Return an undecided trial, with the reason."""
+        """Make an undecided trial, with the reason."""
         return cls((), (Measurement("the trial finished", math.nan, 0.0),), {}, reason)
 
     @property
@@ -154,12 +154,12 @@ class Trial:
 
     @property
     def worst(self) -> Measurement:
-        """The conclusion with the least slack, or an undecided one if there is any."""
+        """Conclusion with the smallest slack, or an undecided one if there is any."""
         return min(self.conclusions, key=lambda m: m.slack if m.decided else -math.inf)
 
 
 def agrees(what: str, found: Any, expected: ArrayLike) -> Measurement:
-    """Measure that every entry of `found` is that of `expected`, an array of its shape or a number, up to rounding."""
+    """Measure that `found` equals `expected`, an array of its shape or a number, up to rounding in every entry."""
     given, wanted = np.asarray(found, float), np.asarray(expected, float)
     if wanted.ndim and given.shape != wanted.shape:
         return holds(f"the shape of {what} is {wanted.shape}, and not {given.shape}", False)

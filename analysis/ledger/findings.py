@@ -1,4 +1,4 @@
-"""Findings on statements, each from the checks of all claims that belong to the statement."""
+"""Derive findings on statements from the checks of all their claims, and select claims by pattern."""
 
 import enum
 import fnmatch
@@ -16,7 +16,7 @@ GOOD = (Verdict.SUPPORTED, Verdict.EXACT)
 
 
 class Finding(enum.Enum):
-    """The finding on a statement, computed from its checks."""
+    """Finding on a statement, computed from its checks."""
 
     HOLDS = "holds"
     HOLDS_CORRECTED = "holds, corrected"
@@ -40,11 +40,11 @@ class Entry:
 
 
 def find(checks: Iterable[Check]) -> Finding:
-    """Return the finding on one statement from the checks of all its variants.
+    """Derive the finding on one statement from the checks of all its variants.
 
     Several claims of the variant `printed` are parts of one statement: it holds if all of them hold, and is refuted if
     one is refuted. A refuted statement holds in a corrected form only if no correction of it is refuted. A statement
-    that is ill-posed as printed holds at most in a corrected form, that of its readings.
+    that is ill-posed as printed holds at most in a corrected form, that of one of its readings.
     """
     checks = tuple(checks)
     printed = [c.verdict for c in checks if c.claim.variant == "printed"]
@@ -67,13 +67,13 @@ def find(checks: Iterable[Check]) -> Finding:
 
 
 def entry(statement: Statement, checks: Iterable[Check]) -> Entry:
-    """Return the entry of a statement from those of the checks that belong to it; there may be none."""
+    """Make the entry of a statement from the checks that belong to it; there may be none."""
     own = tuple(c for c in checks if c.claim.statement_id == statement.full_id)
     return Entry(statement, own, find(own), _note(own))
 
 
 def _note(checks: Sequence[Check]) -> str:
-    """Return the notes of the claims, and what would decide the statement if it is open."""
+    """Join the notes of the claims, and say what would decide the statement if it is open."""
     if not checks:
         return "no claim has been written for this statement yet; a trial that measures it would decide it"
     notes = [c.claim.note for c in checks if c.claim.note]
@@ -96,7 +96,7 @@ def _note(checks: Sequence[Check]) -> str:
 
 
 def select(patterns: Sequence[str], claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """Return the claims that match any of the patterns; all claims if there are no patterns.
+    """Select the claims that match any of the patterns; all claims if there are no patterns.
 
     A pattern is the key of a paper, the id of a statement or claim (which matches its variants too), or a shell
     pattern. A pattern without a key is tried with every key.
@@ -119,5 +119,5 @@ def select(patterns: Sequence[str], claims: Sequence[Claim]) -> tuple[Claim, ...
 
 
 def _matches(claim: Claim, form: str) -> bool:
-    """Return whether a pattern is the claim's key, its id or its statement, or matches its id as a shell pattern."""
+    """Test whether a pattern is the claim's key, id or statement, or matches its id as a shell pattern."""
     return form in (claim.key, claim.id, claim.statement_id) or fnmatch.fnmatchcase(claim.id, form)

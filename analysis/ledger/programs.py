@@ -1,4 +1,4 @@
-"""Compiled programs of one process: Linux allows only so many parts of memory, and each program holds some."""
+"""Discard compiled programs before a process exceeds the number of memory mappings that Linux allows."""
 
 import gc
 from pathlib import Path
@@ -6,13 +6,15 @@ from pathlib import Path
 import jax
 
 HELD, MOST = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
-SHARE = 0.5  # of the parts that a process may hold
+# Share of the memory mappings of a process above which programs are discarded.
+SHARE = 0.5
 
 
 def forget_programs() -> bool:
-    """Forget all compiled programs if they hold half of the parts of memory that a process may have, or more.
+    """Discard all compiled programs if they hold half of the memory mappings that a process may have, or more.
 
-    Beyond the limit the compiler ends the process. Return whether it was so; where there is no limit it never is.
+    Beyond the limit the compiler ends the process. The result says whether programs were discarded; without a limit
+    they never are.
     """
     try:
         with HELD.open("rb") as parts:

@@ -7,7 +7,7 @@ from analysis.ledger.evidence import Trial
 
 
 class Verdict(enum.Enum):
-    """The verdict on one claim."""
+    """Verdict on one claim."""
 
     EXACT = "exact"  # as SUPPORTED, and all arithmetic was rational or symbolic
     SUPPORTED = "supported"  # no trial that meets the hypotheses contradicts the claim
@@ -19,9 +19,10 @@ class Verdict(enum.Enum):
 
 
 def judge(trials: Sequence[Trial], *, exact: bool = False) -> Verdict:
-    """Return REFUTED if a trial contradicts, else INCONCLUSIVE if one is undecided, else VACUOUS if none applies.
+    """Judge a claim by its trials: REFUTED, INCONCLUSIVE, VACUOUS, SUPPORTED or EXACT.
 
-    Otherwise SUPPORTED, or EXACT for exact arithmetic.
+    The verdict is REFUTED if a trial contradicts, else INCONCLUSIVE if one is undecided, else VACUOUS if none applies.
+    Otherwise it is SUPPORTED, or EXACT for exact arithmetic.
     """
     if any(trial.contradicts for trial in trials):
         return Verdict.REFUTED

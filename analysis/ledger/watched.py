@@ -1,4 +1,4 @@
-"""Integrators that note whether they were called, so that the ledger names two of them only where two ran."""
+"""Record whether an integrator was called, so that the ledger names two of them only where two ran."""
 
 import functools
 from typing import Any
@@ -9,20 +9,20 @@ _called: list[bool] = [False]
 
 
 def watched(integrator: AbstractIntegrator) -> AbstractIntegrator:
-    """Return an equal integrator whose calls are noted until the next one is asked for; see `was_called`."""
+    """Make an equal integrator whose calls are recorded until the next one is made; see `was_called`."""
     _called[0] = False
     fields = {name: getattr(integrator, name) for name in type(integrator).__dataclass_fields__}
     return _watched_class(type(integrator))(**fields)
 
 
 def was_called() -> bool:
-    """Return whether an integrator made by `watched` has been called since the last one was made."""
+    """Test whether the integrator last made by `watched` has been called."""
     return _called[0]
 
 
 @functools.cache
 def _watched_class(cls: type[AbstractIntegrator]) -> type[AbstractIntegrator]:
-    """Return a subclass whose three methods note the call; one for each class, for programs compiled once."""
+    """Make a subclass whose three methods record the call; one for each class, so that programs compile once."""
 
     def noted(name: str) -> Any:
         method = getattr(cls, name)

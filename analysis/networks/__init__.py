@@ -1,4 +1,4 @@
-"""Measures of networks: which inputs their outputs depend on."""
+"""Measures of networks: on which inputs their outputs depend."""
 
 import lazy_loader as _lazy
 

@@ -1,4 +1,4 @@
-"""Causality of a network: dependence of each position's logits on later positions, by derivatives and to the bit."""
+"""Test the causality of a network: how logits depend on later positions, by derivatives and bit for bit."""
 
 import equinox as eqx
 import jax
@@ -13,13 +13,13 @@ from dynsim.networks.multirate.network import MultirateNetwork
 
 
 def leak_matrix(model: MultirateNetwork, ids: ArrayLike) -> Float[Array, "n n"]:
-    r"""Return the largest derivatives of the logits at position s by the embedding at position t, shape (n, n).
+    r"""Compute the largest derivatives of the logits at position s by the embedding at position t, shape (n, n).
 
     $$ L_{st} = \max_{v, m} \left| \frac{\partial\, \mathrm{logits}_{s v}}{\partial x_{t m}} \right| $$
 
-    x is the embedded sequence; above the diagonal, t is later than s. A causal network has exact zeros there, since a
-    masked symbol has weight exactly zero. A zero derivative does not exclude that the output depends on the symbol: for
-    that `affected_positions` replaces the symbol itself.
+    Here x is the embedded sequence; above the diagonal, t is later than s. A causal network has exact zeros there,
+    since a masked symbol has weight exactly zero. A zero derivative does not exclude a dependence on the symbol;
+    `affected_positions` tests it by replacing the symbol.
 
     Source: MULTIRATE, Proposition 21.
     """
@@ -39,12 +39,12 @@ def _leaks(model: MultirateNetwork, x: Float[Array, "n d"]) -> Float[Array, "n n
 
 
 def worst_leak(matrix: Float[Array, "n n"]) -> Float[Array, ""]:
-    """Return the largest entry above the diagonal of a leak matrix, shape (n, n); zero for a causal network."""
+    """Find the largest entry above the diagonal of a leak matrix, shape (n, n); it is zero for a causal network."""
     return jnp.max(jnp.triu(matrix, 1))
 
 
 def affected_positions(model: MultirateNetwork, ids: ArrayLike, position: int, symbol: int) -> Bool[np.ndarray, " n"]:
-    """Return the positions at which some bit of a logit changes when the symbol at `position` becomes `symbol`.
+    """Find the positions at which some bit of a logit changes when the symbol at `position` becomes `symbol`.
 
     Both sequences go through the same compiled program, so that equal inputs give equal bits.
 
@@ -52,7 +52,7 @@ def affected_positions(model: MultirateNetwork, ids: ArrayLike, position: int, s
         ValueError: if the position is not in the sequence, or the symbol is not in the vocabulary or already there.
     """
     given = np.asarray(ids)
-    jax.eval_shape(lambda: model.embed(given))  # raises for a symbol that is none
+    jax.eval_shape(lambda: model.embed(given))  # raises for a symbol outside the vocabulary
     if not 0 <= position < len(given):
         raise ArgumentError("position", f"lie between 0 and {len(given) - 1}", f"is {position}")
     check_ids("symbol", np.asarray([symbol]), model.token_embedding.shape[0])
@@ -70,5 +70,5 @@ def _scores(model: MultirateNetwork, ids: Int[Array, " n"]) -> Float[Array, "n v
 
 
 def _bits(array: np.ndarray) -> np.ndarray:
-    """Return the bit patterns of floats as unsigned integers, so that -0 and 0 differ and NaN equals itself."""
+    """View floats as unsigned integers, so that -0 and 0 differ and NaN equals itself."""
     return array.view({2: np.uint16, 4: np.uint32, 8: np.uint64}[array.itemsize])

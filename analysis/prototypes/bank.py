@@ -1,4 +1,4 @@
-"""Measures of a bank of prototypes along a trajectory: entropy, separation, variance, use, spread of embeddings."""
+"""Measure a bank of prototypes along a trajectory: entropy, separation, variance, utilisation, covariance."""
 
 from typing import Any, NamedTuple
 
@@ -24,11 +24,14 @@ from dynsim.systems.prototypes.assignments import (
 class Bank(NamedTuple):
     r"""Measures of prototypes and embeddings at one time; along a trajectory with a first axis of times.
 
-    `entropy` H is in nats, at most log K. `separation` S is the least squared distance of two prototypes, `variance`
-    V / N that of the prototypes under the mean embedding's assignments, `spread` the mean squared distance of the
-    prototypes from their mean. `utilisation` is the share of prototypes with a mean assignment above a threshold.
-    `covariance` is that of the embeddings, divided by n: it vanishes where the encoder collapses, which prototypes that
-    are separate and in use do not exclude.
+    Attributes:
+        entropy: entropy H in nats, at most log K.
+        separation: S, the smallest squared distance of two prototypes.
+        variance: V / N, the variance of the prototypes under the assignments of an embedding, averaged.
+        spread: mean squared distance of the prototypes from their mean.
+        utilisation: share of the prototypes with a mean assignment above a threshold.
+        covariance: covariance of the embeddings, divided by n. It vanishes where the encoder collapses, which can
+            happen while prototypes are separate and in use.
     """
 
     entropy: Array
@@ -43,7 +46,7 @@ class Bank(NamedTuple):
 
 
 def bank_measures(z: Embeddings, p: Prototypes, temperature: Scalar, threshold: float = 0.01) -> Bank:
-    """Return the measures of prototypes and embeddings at a temperature, in JAX."""
+    """Measure prototypes and embeddings at a temperature, in JAX."""
     q = assignments(z, p, temperature)
     return Bank(
         entropy(q),
@@ -56,13 +59,13 @@ def bank_measures(z: Embeddings, p: Prototypes, temperature: Scalar, threshold: 
 
 
 def covariance(z: Embeddings) -> Float[Array, "m m"]:
-    """Return the covariance of the embeddings, divided by their number n and not by n - 1."""
+    """Compute the covariance of the embeddings, divided by their number n and not by n - 1."""
     away = z - jnp.mean(z, axis=0)[None]
     return away.T @ away / z.shape[0]
 
 
 def bank_along(path: Trajectory, threshold: float = 0.01) -> Bank:
-    """Return the measures at each time of a trajectory of a `PrototypeFlow` or `CoupledFlow`, at its temperature."""
+    """Measure the bank at each time of a trajectory of a `PrototypeFlow` or `CoupledFlow`, at its temperature."""
     return _measured(path.system, jnp.asarray(path.ts, float), path.ys, threshold)
 
 

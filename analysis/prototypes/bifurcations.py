@@ -1,4 +1,4 @@
-"""Equilibria of prototypes as functions of the temperature: branches, stability, and the pitchfork of collapse."""
+"""Continue equilibria of prototypes in the temperature: branches, stability, and the pitchfork of collapse."""
 
 from typing import Any, NamedTuple
 
@@ -22,7 +22,8 @@ from dynsim.systems.prototypes.flow import PrototypeFlow, as_points
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import ConstantTemperature
 
-FLAT = 1e-9  # relative: eigenvalues of the Hessian below it are the zero one at the critical temperature
+# Eigenvalues of the Hessian below this share of the largest count as the zero one at the critical temperature.
+FLAT = 1e-9
 
 
 class Pitchfork(NamedTuple):
@@ -53,22 +54,22 @@ def branches_in_temperature(
     num_starts: int = 16,
     max_step: float | None = None,
 ) -> tuple[Branch, ...]:
-    """Return branches of equilibria of k prototypes, followed in the temperature, that of collapse first.
+    """Continue equilibria of k prototypes in the temperature; the branch of collapse comes first.
 
-    The other branches are followed from equilibria that are found at the least temperature from random starts, one for
-    each set of prototypes whatever its order; there may be more, and there may be others that do not reach this
-    temperature. A branch of two prototypes that meets collapse at a pitchfork turns back there, a `fold`, to its mirror
-    image: see `pitchfork`. Eigenvalues are those of the flow at the rate 1.
+    The other branches start from equilibria found from random starts at the lowest temperature, one for each set of
+    prototypes regardless of order. Equilibria may be missed, as may branches that do not reach this temperature. A
+    branch of two prototypes that meets collapse at a pitchfork turns back there (`fold`) to its mirror image; see
+    `pitchfork`. Eigenvalues are those of the flow at rate 1.
 
     Args:
-        z: the embeddings (n, m).
-        k: the number of prototypes.
+        z: embeddings (n, m).
+        k: number of prototypes.
         loss: the loss; with a barrier there is no collapse.
-        bounds: the least and the largest temperature.
-        key: of the random starts.
-        num_starts: their number; 0 for the branch of collapse alone.
-        max_step: the largest step along a branch, in the norm of prototypes and temperature together; by default a
-            tenth of the standard deviation of the embeddings or a 20th of the range of temperatures, the smaller one.
+        bounds: lower and upper bound of the temperature.
+        key: random key of the starts.
+        num_starts: number of random starts; 0 gives the branch of collapse only.
+        max_step: largest step along a branch, in the norm of prototypes and temperature together. The default is the
+            smaller of a tenth of the embeddings' standard deviation and a 20th of the temperature range.
 
     Raises:
         ValueError: unless the bounds are positive and increase.
@@ -81,7 +82,8 @@ def branches_in_temperature(
     )
     starts = jnp.mean(points, axis=0)[None, None] + 1.5 * scale * draws
     found = equilibria(flow, starts, invariant=_unordered) if num_starts else ()
-    # A prototype out of reach of all embeddings moves too slowly to be told from one at rest; it has a zero eigenvalue.
+    # A prototype out of reach of all embeddings moves too slowly to be told from an equilibrium; it has a zero
+    # eigenvalue.
     states = [
         np.asarray(rest.state) for rest in found if np.min(np.abs(rest.spectrum.values)) > rest.spectrum.tolerance
     ]
@@ -95,7 +97,7 @@ def branches_in_temperature(
 def branch_in_temperature(
     flow: PrototypeFlow, start: ArrayLike, bounds: tuple[float, float], *, max_step: float
 ) -> Branch:
-    """Return the branch of equilibria near a start at the flow's temperature, followed both ways within bounds.
+    """Continue the equilibria near a start in the temperature, from the flow's own value in both directions.
 
     Raises:
         ValueError: for a temperature that is annealed, or as `continue_equilibria` does.
@@ -118,7 +120,7 @@ def _temperatures(bounds: tuple[float, float]) -> tuple[float, float]:
 
 
 def pitchfork(z: ArrayLike, loss: PrototypeLoss) -> Pitchfork:
-    r"""Return the bifurcation of collapse of two prototypes at the critical temperature, and its kind.
+    r"""Classify the bifurcation of collapse of two prototypes at the critical temperature.
 
     By the Lyapunov-Schmidt reduction, $\phi'''' = \Phi_{ssss} - 3 \Phi_{ssw} \Phi_{ww}^{-1} \Phi_{wss}$ with all other
     displacements w. Without a ridge it is $32 \sum_n \langle e, z_n - \bar z \rangle^4 / T^3$ (frozen) or
@@ -149,7 +151,7 @@ def pitchfork(z: ArrayLike, loss: PrototypeLoss) -> Pitchfork:
 
 
 def _unordered(p: Prototypes) -> Array:
-    """Return numbers that depend on the prototypes and not on their order: sorted projections to two directions."""
+    """Compute numbers that do not depend on the order of the prototypes: sorted projections to two directions."""
     first = jnp.sqrt(1.0 + jnp.arange(p.shape[1], dtype=p.dtype))
     return jnp.concatenate([jnp.sort(p @ axis) for axis in (first, jnp.cos(first))])
 
@@ -158,7 +160,7 @@ def _unordered(p: Prototypes) -> Array:
 def _jet(
     z: Embeddings, loss: PrototypeLoss, centre: Prototypes, way: Prototypes, T: Scalar
 ) -> tuple[Scalar, Array, Array]:
-    """Return the fourth derivative along a way, the second along it of the gradient, and the Hessian, at the centre."""
+    """Compute the fourth derivative along a direction, the second one of the gradient, and the Hessian."""
     along = lambda s, p: loss.potential(z, p + s * way, T)
     second = jax.jacfwd(jax.jacfwd(along))
     fourth = jax.jacfwd(jax.jacfwd(lambda s: second(s, centre)))(jnp.zeros(()))

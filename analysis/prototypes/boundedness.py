@@ -1,4 +1,4 @@
-"""Whether prototypes stay bounded or escape to infinity, decided by certificates and by a law of growth."""
+"""Decide whether prototypes stay bounded or escape to infinity, by certificates and by a growth law."""
 
 from typing import Any, NamedTuple
 
@@ -23,10 +23,14 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import ConstantTemperature
 
-PER_DECADE = 4  # saved times
-QUARTER = 0.01  # the largest difference of the exponents of the last two decades from a quarter
-ALONE = 1e-3  # the largest part of the velocity of an escaping prototype that is not due to the barrier
-MOVED = 1e-6  # relative distance from the equilibrium to which a bounded trajectory has converged
+# Number of saved times per decade.
+PER_DECADE = 4
+# Largest deviation of the exponents of the last two decades from a quarter.
+QUARTER = 0.01
+# Largest share of an escaping prototype's velocity that is not due to the barrier.
+ALONE = 1e-3
+# Largest relative distance from an equilibrium at which a bounded trajectory counts as converged.
+MOVED = 1e-6
 
 
 class Growth(NamedTuple):
@@ -54,7 +58,7 @@ class Growth(NamedTuple):
 
 
 class LogTimeFlow(AbstractFlow):
-    r"""A flow in logarithmic time $s = \log(1 + t)$: $dx/ds = (1 + t) \dot x$, for power laws over many decades."""
+    r"""Flow in logarithmic time $s = \log(1 + t)$, $dx/ds = (1 + t) \dot x$, for power laws over many decades."""
 
     flow: AbstractFlow
     space: AbstractSpace
@@ -64,20 +68,20 @@ class LogTimeFlow(AbstractFlow):
         self.flow, self.space = flow, flow.space
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the velocity of the flow at the time $e^s - 1$, times $e^s$; `t` is s."""
+        """Compute the velocity of the flow at the time $e^s - 1$, times $e^s$; `t` is s."""
         when = jnp.expm1(t)
         return jax.tree.map(lambda v: (1 + when).astype(v.dtype) * v, self.flow.velocity(when, x))
 
     def breakpoints(self, t0: float, t1: float) -> Any:
-        """Return the logarithmic times of the breakpoints of the flow."""
+        """Compute the logarithmic times of the flow's breakpoints."""
         return np.log1p(self.flow.breakpoints(float(np.expm1(t0)), float(np.expm1(t1))))
 
 
 def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegrator = stiff(1e-8)) -> Growth:
-    """Return whether prototypes stay bounded, decided from certificates and a trajectory in logarithmic time.
+    """Decide whether prototypes stay bounded, from certificates and a trajectory in logarithmic time.
 
-    A bounded horizon decides nothing: a prototype far away may turn back after an exponentially long time. What
-    neither a certificate nor a law of growth decides is `undecided`.
+    A finite trajectory alone decides nothing: a distant prototype may turn back after an exponentially long time. The
+    verdict is `undecided` if neither a certificate nor a growth law applies.
 
     Args:
         flow: a flow of prototypes, with or without its encoder.
@@ -104,15 +108,15 @@ def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegr
 
 
 def escape_constant(loss: PrototypeLoss, k: int, rate: float = 1.0) -> float:
-    r"""Return the limit $8 \lambda \eta_P (K - 1)$ of $r^4 / t$ for one prototype that escapes from the k - 1 others.
+    r"""Compute the limit $8 \lambda \eta_P (K - 1)$ of $r^4 / t$ for one prototype that escapes from k - 1 others.
 
-    The others stay with frozen embeddings; each repels it with the velocity $2 \lambda \eta_P r^{-3}$.
+    The others stay with frozen embeddings, and each repels it with the velocity $2 \lambda \eta_P r^{-3}$.
     """
     return 8 * float(loss.barrier) * number("rate", rate) * (integer("k", k, least=1) - 1)
 
 
 def _verdict(flow: Flow, x: State, final: State, end: float, exponents: tuple[float, float]) -> tuple[str, str, float]:
-    """Return the verdict, its reason, and the bound."""
+    """Decide the verdict, its reason, and the bound."""
     bound, reason = bounding_radius(flow, x)
     if np.isfinite(bound):
         return "bounded", reason, bound
@@ -127,7 +131,7 @@ def _verdict(flow: Flow, x: State, final: State, end: float, exponents: tuple[fl
 
 
 def _converges(flow: Flow, x: State, t: float) -> bool:
-    """Whether a state is next to an exponentially stable equilibrium of a flow that no longer changes."""
+    """Test whether a state is close to an exponentially stable equilibrium of a flow that no longer changes."""
     if not isinstance(flow.temperature, ConstantTemperature) and flow.temperature(t) != flow.temperature.limit():
         return False
     rest, speed = newton(flow, x, t)
@@ -139,7 +143,7 @@ def _converges(flow: Flow, x: State, t: float) -> bool:
 
 @eqx.filter_jit
 def _pushed(flow: Flow, x: State, t: Array) -> Array:
-    """Return the part of the gradient of the farthest prototype that is not due to the barrier, relative to this."""
+    """Compute the gradient of the farthest prototype without the barrier, relative to the barrier's part."""
     p, z = flow.prototypes(x), flow.embed(x)
     farthest = jnp.argmax(jnp.sum((p - jnp.mean(z, axis=0)[None]) ** 2, axis=1))
     push = flow.loss.penalty_gradient(p)[farthest]
@@ -149,7 +153,7 @@ def _pushed(flow: Flow, x: State, t: Array) -> Array:
 
 @eqx.filter_jit
 def _radii(flow: Flow, states: State) -> Array:
-    """Return the largest distance of a prototype from the mean embedding in each state."""
+    """Compute the largest distance of a prototype from the mean embedding in each state."""
 
     def radius(x: State) -> Scalar:
         p, z = flow.prototypes(x), flow.embed(x)

@@ -10,13 +10,14 @@ from dynsim.systems.prototypes.assignments import squared_distances
 from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.temperatures import Annealing, ConstantTemperature
 
-MARGIN = 1e-9  # relative; far above the rounding errors of the quantities that are compared
+# Relative safety margin, far above the rounding errors of the quantities that are compared.
+MARGIN = 1e-9
 
 Flow = PrototypeFlow | CoupledFlow
 
 
 def bounding_radius(flow: Flow, x: State, t: Time = 0.0) -> tuple[float, str]:
-    r"""Return a bound of $|p_k|$ for all later times, and its reason: `ridge`, `hull` or `none` (the bound is inf).
+    r"""Bound $|p_k|$ for all later times, with the reason: `ridge`, `hull` or `none` (the bound is infinite).
 
     `ridge`: the potential decreases, and is at least $\frac\rho2 |P|^2$, less $N T \log K$ in the mode `frozen`.
     `hull`: with frozen embeddings, in the mode `frozen` and without barrier, every prototype moves towards a mean of
@@ -33,7 +34,7 @@ def bounding_radius(flow: Flow, x: State, t: Time = 0.0) -> tuple[float, str]:
 
 
 def escaping_prototypes(flow: Flow, x: State, t: Time = 0.0) -> Bool[np.ndarray, " k"]:
-    r"""Return which prototypes certainly escape to infinity from a state; the others may escape or not.
+    r"""Find the prototypes that certainly escape to infinity from a state; the others may escape or not.
 
     The embeddings must be frozen, the ridge 0, and the temperature constant or annealed. The potential decreases, so
     that every embedding keeps a prototype within a squared distance B that is known from the state.
@@ -60,13 +61,13 @@ def escaping_prototypes(flow: Flow, x: State, t: Time = 0.0) -> Bool[np.ndarray,
 
 
 def _shut_out(d: np.ndarray, between: np.ndarray, threshold: float) -> Bool[np.ndarray, " k"]:
-    """Return which prototypes are farther from all embeddings than a threshold, and see them at acute angles."""
+    """Find the prototypes farther from all embeddings than a threshold, from which embeddings form acute angles."""
     acute = d[:, None] + d[None] > between[:, :, None] * (1 + MARGIN)  # by the law of cosines
     return np.all(d > threshold, axis=0) & np.all(acute, axis=(0, 1))
 
 
 def _out_of_reach(d: np.ndarray, width: float, T: float, B: float, barrier: float) -> Bool[np.ndarray, " k"]:
-    """Return which of two prototypes is pushed outwards by the barrier more than it is drawn inwards."""
+    """Find which of two prototypes is pushed outwards by the barrier more strongly than it is drawn inwards."""
     D = np.min(d, axis=0)
     pull = np.exp(np.minimum(0.0, (B - D) / T)) * (np.sqrt(D) + width)  # it decreases in D, with the next line's cube
     weaker = pull * (np.sqrt(D) + np.sqrt(B)) ** 3 < barrier * (1 - MARGIN)
@@ -74,7 +75,7 @@ def _out_of_reach(d: np.ndarray, width: float, T: float, B: float, barrier: floa
 
 
 def _level(flow: Flow, x: State, t: Time) -> float:
-    r"""Return a bound for all later times of the loss (`full`), or of the hard loss (`frozen`), with the penalty.
+    r"""Bound the loss (`full`) or the hard loss (`frozen`), with the penalty, for all later times.
 
     In the mode `frozen` it is the potential plus $N T \log K$, which decreases when the temperature does.
     """
@@ -91,5 +92,5 @@ def _potential(flow: Flow, t: Time, x: State) -> Scalar:
 
 
 def _cools(flow: Flow) -> bool:
-    """Whether the temperature is known to have a positive limit and never to rise."""
+    """Test whether the temperature is known to have a positive limit and never to rise."""
     return isinstance(flow.temperature, ConstantTemperature | Annealing)

@@ -1,4 +1,4 @@
-"""Collapse, the equilibrium at which all prototypes coincide: its Hessian in closed form, critical temperature."""
+"""Analyse collapse, the equilibrium at which all prototypes coincide: Hessian in closed form, critical temperature."""
 
 from typing import NamedTuple
 
@@ -13,14 +13,14 @@ from dynsim.systems.prototypes.flow import as_points
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 FACTORS = {"frozen": 2.0, "full": 4.0}
-"""The critical temperature over the largest eigenvalue of the covariance, in each mode."""
+"""Ratio of the critical temperature to the largest eigenvalue of the covariance, in each mode."""
 
 
 class CollapseSpectrum(NamedTuple):
-    """The eigenvalues of the Hessian by the prototypes at collapse, in units of the loss over a squared length.
+    """Eigenvalues of the Hessian by the prototypes at collapse, in units of the loss over a squared length.
 
-    `common` belongs to displacements of all prototypes together, (m,) equal values in the m directions. `splitting`
-    are the m eigenvalues, ascending, of displacements that sum to zero, each of them with the multiplicity k - 1.
+    `common` belongs to displacements of all prototypes together; its multiplicity is m. `splitting` are the m
+    eigenvalues, ascending, of displacements that sum to zero, each with multiplicity k - 1.
     """
 
     common: float
@@ -43,7 +43,7 @@ class CollapseSpectrum(NamedTuple):
 
 
 def collapse(z: ArrayLike, k: int, loss: PrototypeLoss | None = None) -> Float[np.ndarray, "k m"]:
-    """Return k prototypes at one point: the mean of the embeddings, or, with a ridge, that mean drawn towards zero.
+    """Place k prototypes at the collapse point: the mean of the embeddings, drawn towards zero by a ridge.
 
     It is an equilibrium of the flow with frozen encoder at every temperature, in both modes.
 
@@ -57,7 +57,7 @@ def collapse(z: ArrayLike, k: int, loss: PrototypeLoss | None = None) -> Float[n
 
 
 def collapse_spectrum(z: ArrayLike, k: int, temperature: float, loss: PrototypeLoss) -> CollapseSpectrum:
-    r"""Return the spectrum of the Hessian of the potential by the prototypes at collapse, in closed form.
+    r"""Compute the spectrum of the Hessian by the prototypes at collapse, in closed form.
 
     With the covariance C of the embeddings about the point of collapse (divided by n), its eigenvalues $c_i$, and a = 2
     (frozen) or 4 (full), common displacements have $\frac{2N}{K}$ and splitting ones
@@ -74,7 +74,7 @@ def collapse_spectrum(z: ArrayLike, k: int, temperature: float, loss: PrototypeL
 
 
 def critical_temperature(z: ArrayLike, loss: PrototypeLoss, k: int = 2) -> float:
-    r"""Return the temperature above which collapse is exponentially stable and below which it is a saddle.
+    r"""Compute the temperature above which collapse is exponentially stable and below which it is a saddle.
 
     It is $2 \lambda_{max}(C)$ in the mode `frozen` and $4 \lambda_{max}(C)$ in the mode `full`. Only a ridge $\rho$,
     which divides it by $1 + \rho K / (2 N)$, makes it depend on the number `k` of prototypes, which is at least 2.
@@ -93,13 +93,13 @@ def _embeddings(z: ArrayLike) -> Float[np.ndarray, "n m"]:
 
 
 def _stiffness(points: Float[np.ndarray, "n m"], k: int, loss: PrototypeLoss) -> float:
-    """Return 2 N / K, or 2 / K for the mean; raise `ValueError` for a loss with a barrier."""
+    """Compute 2 N / K, or 2 / K for the mean; raise `ValueError` for a loss with a barrier."""
     if float(loss.barrier) > 0:
         raise ArgumentError("loss", "have no barrier, which is infinite at collapse", f"has {float(loss.barrier):g}")
     return 2 * (len(points) if loss.reduction == "sum" else 1) / k
 
 
 def _principal_variances(points: Float[np.ndarray, "n m"], centre: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
-    """Return the eigenvalues of the covariance about a point, ascending."""
+    """Compute the eigenvalues of the covariance about a point, ascending."""
     away = points - centre
     return np.linalg.eigvalsh(away.T @ away / len(points))

@@ -1,4 +1,4 @@
-"""Second derivatives of the loss of encoder and prototypes, and the linearisation of the coupled flow."""
+"""Compute second derivatives of the loss of encoder and prototypes, and the linearisation of the coupled flow."""
 
 from typing import NamedTuple
 
@@ -54,7 +54,7 @@ class RateCondition(NamedTuple):
 
 
 def hessian_blocks(flow: CoupledFlow, x: State, t: Time = 0.0) -> HessianBlocks:
-    r"""Return the blocks of the Hessian of the flow's `potential` at a state, as the Jacobian of its `gradient`.
+    r"""Compute the blocks of the Hessian of the flow's `potential` at a state, as the Jacobian of its `gradient`.
 
     The potential, and with it the Hessian, is that of the mode of the loss: in the mode `frozen` it is the second
     derivative of the free energy, and not the Hessian of $L_q$. NumPy: not for `jit`.
@@ -67,7 +67,7 @@ def hessian_blocks(flow: CoupledFlow, x: State, t: Time = 0.0) -> HessianBlocks:
 
 
 def rate_jacobian(flow: CoupledFlow, x: State, t: Time = 0.0) -> Matrix:
-    r"""Return $J^* = \mathrm{diag}(\eta) H$, minus the linearisation of the flow, per unit of its time.
+    r"""Compute $J^* = \mathrm{diag}(\eta) H$, minus the linearisation of the flow, per unit of its time.
 
     Source: PROTOTYPES, eq. (13).
     """
@@ -76,7 +76,7 @@ def rate_jacobian(flow: CoupledFlow, x: State, t: Time = 0.0) -> Matrix:
 
 
 def rate_spectrum(flow: CoupledFlow, x: State, t: Time = 0.0) -> Float[np.ndarray, " a"]:
-    r"""Return the eigenvalues of $J^*$, ascending: real, since $D^{1/2} H D^{1/2}$, which is symmetric, has them too.
+    r"""Compute the eigenvalues of $J^*$, ascending; they are real, as those of the symmetric $D^{1/2} H D^{1/2}$.
 
     Source: PROTOTYPES, Proposition 3.
     """
@@ -86,7 +86,7 @@ def rate_spectrum(flow: CoupledFlow, x: State, t: Time = 0.0) -> Float[np.ndarra
 
 
 def rate_condition(flow: CoupledFlow, x: State, t: Time = 0.0) -> RateCondition:
-    """Return both sides of (14) at a state.
+    """Compute both sides of the rate condition (14) at a state.
 
     Source: PROTOTYPES, eq. (14).
     """
@@ -94,7 +94,7 @@ def rate_condition(flow: CoupledFlow, x: State, t: Time = 0.0) -> RateCondition:
 
 
 def condition_bound(blocks: HessianBlocks) -> float:
-    r"""Return $\lambda_{min}(H_{PP}) / (\|H_{\theta P}\|^2 / \lambda_{min}(H_{\theta\theta}) + \lambda_{max}(H_{PP}))$.
+    r"""Bound: $\lambda_{min}(H_{PP}) / (\|H_{\theta P}\|^2 / \lambda_{min}(H_{\theta\theta}) + \lambda_{max}(H_{PP}))$.
 
     Source: PROTOTYPES, eq. (14).
     """

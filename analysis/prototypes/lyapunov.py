@@ -1,4 +1,4 @@
-"""Candidates for a Lyapunov function of prototype flows, along a trajectory and with the numerical error of a rise."""
+"""Test Lyapunov function candidates of prototype flows along a trajectory, with the numerical error of a rise."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
 
 
 def measures(flow: Flow) -> dict[str, Callable[[Time, State], Scalar]]:
-    """Return the candidates, functions of time and state: L, F, R, V and M as sums, W and the potential of the mode.
+    """List the candidates as functions of time and state: L, F, R, V and M as sums, W, and the potential of the mode.
 
     `W` is the loss with barrier and ridge, and `potential` the function that the flow descends: W in the mode `full`,
     and with F for L in the mode `frozen`; both have the sum or the mean of the flow's loss.
@@ -66,16 +66,16 @@ def measures(flow: Flow) -> dict[str, Callable[[Time, State], Scalar]]:
 
 
 def rate_along(flow: Flow, measure: Callable[[Time, State], Scalar], t: Time, x: State) -> Scalar:
-    """Return the derivative of a function of time and state along the flow."""
+    """Compute the derivative of a function of time and state along the flow."""
     when = jnp.asarray(t, float)
     return jax.jvp(measure, (when, x), (jnp.ones_like(when), flow.velocity(when, x)))[1]
 
 
 def lyapunov_candidates(path: Trajectory) -> dict[str, Candidate]:
-    """Return each of `measures` along a trajectory of a flow of prototypes.
+    """Evaluate each of `measures` along a trajectory of a flow of prototypes.
 
-    The hard loss M and, while the temperature is annealed, every other function have kinks, near which the error is
-    larger; so it is where the times are far apart.
+    The hard loss M has kinks, and so has every other function while the temperature is annealed. Near kinks, and where
+    the times are far apart, the error is larger.
 
     Raises:
         ValueError: for fewer than three times.
@@ -90,7 +90,7 @@ def lyapunov_candidates(path: Trajectory) -> dict[str, Candidate]:
 
 @eqx.filter_jit
 def _series(flow: Flow, ts: Array, ys: State) -> dict[str, tuple[Array, Array]]:
-    """Return each measure and its rate at all times."""
+    """Evaluate each measure and its rate at all times."""
     both = lambda measure: lambda t, x: (measure(t, x), rate_along(flow, measure, t, x))
     return {name: jax.vmap(both(measure))(ts, ys) for name, measure in measures(flow).items()}
 
@@ -101,7 +101,7 @@ def _candidate(ts: np.ndarray, values: np.ndarray, rates: np.ndarray) -> Candida
 
 
 def _simpson(ts: np.ndarray, rates: np.ndarray) -> Float[np.ndarray, " pairs"]:
-    """Return the integrals over two intervals of the parabolas through three successive rates."""
+    """Integrate the parabolas through three successive rates over their two intervals."""
     a, b = np.diff(ts)[:-1], np.diff(ts)[1:]
     weights = (2 - b / a, (a + b) ** 2 / (a * b), 2 - a / b)
     return (a + b) / 6 * sum(w * rates[k : len(rates) - 2 + k] for k, w in enumerate(weights))

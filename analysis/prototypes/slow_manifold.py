@@ -1,7 +1,7 @@
-r"""The slow manifold of a coupled flow, the prototypes $P^*(\theta)$ at rest, and the reduced flow of the encoder.
+r"""Compute the slow manifold of a coupled flow, the prototypes $P^*(\theta)$ at rest, and the encoder's reduced flow.
 
-Times are named in each function: the fast subsystem is that of the prototypes, in the time $\eta_P t$, and the reduced
-flow is that of the encoder, in the time $\eta_\theta t = \varepsilon \eta_P t$.
+The prototypes are the fast subsystem, in the time $\eta_P t$. The encoder follows the reduced flow, in the time
+$\eta_\theta t = \varepsilon \eta_P t$. Each function names its time.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,8 @@ from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 from dynsim.systems.fast_slow.reduced import nearby_root
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 
-FRAMES = 9  # times at which the distance from the slow manifold is looked at
+# Number of times at which the distance from the slow manifold is measured.
+FRAMES = 9
 
 
 class Relaxed(NamedTuple):
@@ -43,7 +44,7 @@ class Relaxed(NamedTuple):
 
 
 def relaxed_prototypes(flow: CoupledFlow, encoder: State, start: ArrayLike) -> Relaxed:
-    r"""Return the prototypes $P^*(\theta)$ at rest to which a root finder leads from `start`, and their rate $\mu_P$.
+    r"""Find the prototypes $P^*(\theta)$ at rest from `start` by a root finder, with their rate $\mu_P$.
 
     Which of several equilibria is found depends on the start.
 
@@ -58,7 +59,7 @@ def relaxed_prototypes(flow: CoupledFlow, encoder: State, start: ArrayLike) -> R
 
 
 def effective_loss(flow: CoupledFlow, encoder: State, start: ArrayLike) -> float:
-    r"""Return the effective loss $\tilde L(\theta) = L(\theta, P^*(\theta))$, the `potential` of the flow's mode.
+    r"""Compute the effective loss $\tilde L(\theta) = L(\theta, P^*(\theta))$, the `potential` of the flow's mode.
 
     In the mode `frozen` it is the free energy, since the reduced flow descends no other function: $L_q$ has another
     gradient on the slow manifold. The arguments and errors are those of `relaxed_prototypes`.
@@ -69,7 +70,7 @@ def effective_loss(flow: CoupledFlow, encoder: State, start: ArrayLike) -> float
 
 
 def effective_loss_hessian(flow: CoupledFlow, encoder: State, start: ArrayLike) -> Matrix:
-    r"""Return the Hessian of the effective loss, $H_{\theta\theta} - H_{\theta P} H_{PP}^{-1} H_{P\theta}$.
+    r"""Compute the Hessian of the effective loss, $H_{\theta\theta} - H_{\theta P} H_{PP}^{-1} H_{P\theta}$.
 
     It is that of `effective_loss` by the flat parameters, in the mode of the flow. The arguments and errors are those
     of `relaxed_prototypes`.
@@ -88,7 +89,7 @@ def tikhonov_errors(
     *,
     integrator: AbstractIntegrator = stiff(1e-10),
 ) -> ReductionErrors:
-    r"""Return the errors of the reduced flow of the encoder for several ratios $\varepsilon$, after the boundary layer.
+    r"""Compute the errors of the encoder's reduced flow for several ratios $\varepsilon$, after the boundary layer.
 
     The full flow starts at `x0`, the reduced one at the same $\theta$. `fast_errors` are those of the prototypes,
     `slow_errors` those of $\theta$, and `distances` are $|P - P^*(\theta)|$ along the full trajectory.
@@ -120,7 +121,7 @@ def manifold_distances(
     layer: float = 0.5,
     integrator: AbstractIntegrator = stiff(1e-9),
 ) -> Float[np.ndarray, " ratios"]:
-    r"""Return the largest $|P - P^*(\theta)|$ on a trajectory after its boundary layer, for each $\varepsilon$.
+    r"""Compute the largest $|P - P^*(\theta)|$ on a trajectory after its boundary layer, for each $\varepsilon$.
 
     It is one of the `tikhonov_errors`, without the reduced flow. Newton's method for it starts from P, so that each
     state determines its branch; the distance is NaN where it does not converge.

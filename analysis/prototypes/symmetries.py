@@ -1,4 +1,4 @@
-"""Rigid motions of embeddings and prototypes that an encoder can follow: zero modes of every equilibrium."""
+"""Find rigid motions of embeddings and prototypes that an encoder can follow, which are zero modes of equilibria."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,8 @@ from dynsim._core.types import State, Time
 from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 
-LIFTED = 1e-9  # relative: a motion of the embeddings that parameters follow up to rounding
+# Relative error up to which parameters follow a motion of the embeddings.
+LIFTED = 1e-9
 
 
 class SymmetryModes(NamedTuple):
@@ -44,7 +45,7 @@ class SymmetryModes(NamedTuple):
 
 
 def symmetry_modes(flow: CoupledFlow, x: State, t: Time = 0.0) -> SymmetryModes:
-    r"""Return the directions in which the loss is invariant at a state, by the least squares fit of $D_\theta z$.
+    r"""Find the directions in which the loss is invariant at a state, by a least-squares fit of $D_\theta z$.
 
     Embeddings and prototypes may be translated together, $v = (a, ..., a)$, and rotated, $v = (A z_n, A p_k)$ with A
     antisymmetric, without a change of any distance; but the embeddings move only as the encoder's parameters move them.
@@ -64,7 +65,7 @@ def symmetry_modes(flow: CoupledFlow, x: State, t: Time = 0.0) -> SymmetryModes:
 
 
 def permuted(x: Coupled, order: Int[np.ndarray, " k"]) -> Coupled:
-    """Return a state with its prototypes in another order; no loss or flow depends on it.
+    """Reorder the prototypes of a state; no loss or flow depends on their order.
 
     Permutations are discrete and have no zero modes: an equilibrium with k distinct prototypes is one of k! with the
     same spectrum.
@@ -78,7 +79,7 @@ def permuted(x: Coupled, order: Int[np.ndarray, " k"]) -> Coupled:
 
 
 def _lifted(D: np.ndarray, motions: list[np.ndarray], count: int) -> Float[np.ndarray, "variables modes"]:
-    """Return a basis of the combinations of motions of all points that the parameters can follow.
+    """Compute a basis of the combinations of motions of all points that the parameters can follow.
 
     The first `count` entries of a motion are those of the embeddings.
     """
@@ -91,20 +92,20 @@ def _lifted(D: np.ndarray, motions: list[np.ndarray], count: int) -> Float[np.nd
 
 
 def _antisymmetric(m: int) -> list[np.ndarray]:
-    """Return the m (m - 1) / 2 generators of rotations in coordinate planes."""
+    """List the m (m - 1) / 2 generators of rotations in coordinate planes."""
     unit = np.eye(m)
     return [np.outer(unit[i], unit[j]) - np.outer(unit[j], unit[i]) for i in range(m) for j in range(i)]
 
 
 def _kernel(matrix: np.ndarray, scale: float = 0.0) -> Float[np.ndarray, "columns kernel"]:
-    """Return an orthonormal basis of the null space, up to rounding relative to the norm or to a larger scale."""
+    """Compute an orthonormal basis of the null space, up to rounding relative to the norm or a larger scale."""
     _, sizes, right = np.linalg.svd(matrix)
     full = np.append(sizes, np.zeros(len(right) - len(sizes)))
     return right[full <= LIFTED * max(scale, full[0], np.finfo(float).tiny)].T
 
 
 def _basis(columns: np.ndarray) -> Float[np.ndarray, "rows rank"]:
-    """Return an orthonormal basis of the span of columns."""
+    """Compute an orthonormal basis of the span of columns."""
     left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     return left[:, sizes > LIFTED * max(1.0, float(np.max(sizes, initial=0.0)))]
 

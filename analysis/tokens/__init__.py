@@ -1,4 +1,4 @@
-"""Measures of token states: distance from consensus, hemispheres, energies and Lyapunov functions, clusters."""
+"""Measures of token states: distance from consensus, hemispheres, energies, Lyapunov functions, clusters, densities."""
 
 import lazy_loader as _lazy
 

@@ -1,4 +1,4 @@
-"""Clusters of tokens by single linkage, and the slow drift of clusters towards each other."""
+"""Find clusters of tokens by single linkage, and compute the slow drift of clusters towards each other."""
 
 from typing import NamedTuple
 
@@ -13,10 +13,13 @@ from dynsim.systems.base import AbstractFlow
 
 
 def clusters(x: ArrayLike, radius: float = 1e-6) -> np.ndarray:
-    """Return the cluster label of each token, integers of shape (n,), numbered by first occurrence.
+    """Label the cluster of each token by single linkage; integers of shape (n,), numbered by first occurrence.
 
-    Two tokens are in one cluster if a chain of tokens joins them, each within `radius` of the next (single linkage).
-    NumPy: not for `jit`.
+    Two tokens are in one cluster if a chain of tokens joins them, each within `radius` of the next. NumPy: not for
+    `jit`.
+
+    >>> clusters([[0.0], [2.0], [0.5]], radius=1.0)
+    array([0, 1, 0])
 
     Raises:
         ValueError: unless x has shape (n, d) and is finite, and the radius is not negative.
@@ -34,12 +37,12 @@ def clusters(x: ArrayLike, radius: float = 1e-6) -> np.ndarray:
 
 
 class Drift(NamedTuple):
-    """The motion of clusters: `centres` and `velocities`, shape (clusters, d), and the largest rate of approach.
+    """Motion of clusters: `centres` and `velocities`, shape (clusters, d), and the fastest approach of two clusters.
 
-    `rate` is the largest relative rate -(dr/dt) / r at which the distance r of two clusters decreases, per time unit;
-    minus infinity for one cluster, negative if all distances increase. It is accurate down to the smallest positive
-    float, far below the rounding error of eigenvalues, unless the pulls of other clusters cancel. `imbalance` measures
-    the cancellation: it is the largest ratio of a cluster's speed to the sum of the norms of the pulls on it.
+    `rate` is the largest relative rate -(dr/dt) / r at which the distance r of two clusters decreases, per time unit.
+    It is minus infinity for one cluster, and negative if all distances increase. It is accurate down to the smallest
+    positive float, far below the rounding error of eigenvalues, unless the pulls of other clusters cancel. `imbalance`
+    measures this cancellation: the largest ratio of a cluster's speed to the sum of the norms of the pulls on it.
     """
 
     centres: np.ndarray
@@ -52,20 +55,20 @@ class Drift(NamedTuple):
 
 
 def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e-6) -> Drift:
-    r"""Return the velocities of clusters of particles, accurate far below the rounding error of the field.
+    r"""Compute the drift of clusters of particles, accurately far below the rounding error of the vector field.
 
-    For tokens with U = c I they are like $e^{\beta(\cos\delta - 1)}$. The particles of a cluster are replaced
-    by their mean and exert no pull on one another, so that only the small pulls between clusters are summed. NumPy: not
-    for `jit`.
+    For tokens with U = c I the velocities are of the order $e^{\beta(\cos\delta - 1)}$. The particles of a cluster are
+    replaced by their mean and exert no pull on each other, so that only the small pulls between clusters are summed.
+    NumPy: not for `jit`.
 
     Args:
-        flow: a flow that provides its pairwise `pulls`.
+        flow: a flow that defines its pairwise `pulls`.
         x: particles, shape (n, d).
-        t: the time, in the flow's unit.
-        radius: of single linkage, see `clusters`.
+        t: time, in the flow's unit.
+        radius: radius of single linkage, see `clusters`.
 
     Raises:
-        ValueError: if the flow does not provide its pulls.
+        ValueError: if the flow does not define its pulls.
     """
     x = np.asarray(x, float)
     labels = clusters(x, radius)
@@ -78,12 +81,12 @@ def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e
     pulls = np.where((labels[:, None] == labels[None])[..., None], 0.0, pulls)
     first = np.unique(labels, return_index=True)[
         1
-    ]  # under a causal mask later tokens of a cluster are pulled by more tokens
+    ]  # the first token of each cluster: under a causal mask later tokens are pulled by more tokens
     return merging(placed[first], pulls[first])
 
 
 def merging(c: np.ndarray, pulls: np.ndarray) -> Drift:
-    """Return the drift of clusters with centres `c` under the `pulls` of all tokens, shape (clusters, tokens, d)."""
+    """Compute the drift of clusters with centres `c` under the `pulls` of all tokens, (clusters, tokens, d)."""
     v = pulls.sum(axis=1)
     total = np.sum(np.linalg.norm(pulls, axis=-1), axis=1)
     imbalance = float(np.max(np.linalg.norm(v, axis=-1) / np.where(total > 0, total, np.inf)))

@@ -1,4 +1,4 @@
-"""Distances of tokens from consensus: diameter, least inner product, misalignment, effective rank."""
+"""Measure the distance of tokens from consensus: diameter, least inner product, misalignment, effective rank."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -7,20 +7,20 @@ from dynsim._core.types import Scalar, Tokens
 
 
 def diameter(x: Tokens) -> Scalar:
-    """Return the largest Euclidean distance between two tokens; zero if and only if all tokens are equal."""
+    """Compute the largest Euclidean distance between two tokens; it is zero if and only if all tokens are equal."""
     return jnp.max(jnp.linalg.norm(x[:, None] - x[None], axis=-1))
 
 
 def min_inner_product(x: Tokens, metric: Float[Array, "d d"] | None = None) -> Scalar:
-    """Return the least x_i^T W x_j over all pairs (W = I by default); 1 at consensus on the ellipsoid of W."""
+    """Compute the least x_i^T W x_j over all pairs (W = I by default); it is 1 at consensus on the ellipsoid of W."""
     return jnp.min(x @ x.T if metric is None else x @ metric @ x.T)
 
 
 def misalignment(x: Tokens) -> Scalar:
-    r"""Return $E = 1 - \frac1l \sum_{i=1}^l \frac{|y_1^\top y_i|}{|y_1|\,|y_i|}$, dimensionless.
+    r"""Compute the misalignment $E = 1 - \frac1l \sum_{i=1}^l \frac{|y_1^\top y_i|}{|y_1|\,|y_i|}$, dimensionless.
 
-    It compares all tokens with the first one up to sign: it is zero for antipodal tokens too. The printed sum begins at
-    i = 0; it is read as beginning at i = 1.
+    All tokens are compared with the first one up to sign, so that it is zero for antipodal tokens, too. The printed sum
+    starts at i = 0; it is read as starting at i = 1.
 
     Source: CONSENSUS, eq. (25).
     """
@@ -29,14 +29,14 @@ def misalignment(x: Tokens) -> Scalar:
 
 
 def distance_to_point(x: Tokens, v: Float[Array, " d"]) -> Scalar:
-    """Return the largest Euclidean distance of a token from the point `v`."""
+    """Compute the largest Euclidean distance of a token from the point `v`."""
     return jnp.max(jnp.linalg.norm(x - v[None], axis=-1))
 
 
 def effective_rank(x: Tokens) -> Scalar:
-    r"""Return $\exp(-\sum_k p_k \ln p_k)$, with $p_k$ the normalised squared singular values of the tokens.
+    r"""Compute the effective rank $\exp(-\sum_k p_k \ln p_k)$ from normalised squared singular values $p_k$.
 
-    Dimensionless, between 1 (all tokens on a line through the origin) and min(n, d).
+    It is dimensionless, between 1 (all tokens on a line through the origin) and min(n, d).
 
     Source: Roy, Vetterli, EUSIPCO (2007), with squared singular values.
     """

@@ -1,4 +1,7 @@
-"""Densities of many tokens on grids of equal area, their clusters, and how fast these merge: no pairs of tokens."""
+"""Count many tokens on equal-area grids, find clusters of the density, and compute how fast the clusters merge.
+
+The cost grows with the number of cells, not with pairs of tokens.
+"""
 
 import math
 from typing import NamedTuple
@@ -22,19 +25,20 @@ from dynsim.spaces import Sphere
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 
-NEAR = 1.6  # distance of the centres of neighbouring cells of the sphere, in square roots of their area
+# Largest distance of the centres of neighbouring cells on the sphere, in square roots of the cell area.
+NEAR = 1.6
 
 
 class EqualAreaGrid(eqx.Module):
-    """Cells of equal area on the circle, as arcs, or on the sphere: rings of latitude cut into nearly square cells."""
+    """Cells of equal area: arcs on the circle, or rings of latitude cut into nearly square cells on the sphere."""
 
     dimension: int = eqx.field(static=True)
     cells: int = eqx.field(static=True)
     edges: np.ndarray  # of the rings, in the last coordinate of the sphere; one ring for the circle
-    counts: np.ndarray  # cells of each ring
+    counts: np.ndarray  # number of cells in each ring
 
     def __init__(self, dimension: int, cells: int):
-        """Store the division of S^{dimension - 1} into about `cells` cells.
+        """Divide S^{dimension - 1} into about `cells` cells.
 
         Raises:
             ValueError: unless the dimension is 2 or 3 and there are at least 8 cells.
@@ -50,7 +54,7 @@ class EqualAreaGrid(eqx.Module):
         self.edges = np.concatenate([[-1.0], -1 + 2 * np.cumsum(self.counts) / self.cells])
 
     def cell(self, x: Tokens) -> Int[Array, " n"]:
-        """Return the index of the cell of each unit vector."""
+        """Find the index of the cell of each unit vector."""
         x = jnp.asarray(x)
         turn = jnp.mod(jnp.arctan2(x[:, 1], x[:, 0]) / (2 * math.pi), 1.0)
         if self.dimension == 2:
@@ -62,12 +66,12 @@ class EqualAreaGrid(eqx.Module):
         return jnp.asarray(np.cumsum(self.counts) - self.counts)[ring] + inside
 
     def shares(self, x: Tokens) -> Float[Array, " cells"]:
-        """Return the share of the tokens in each cell; they sum to one."""
+        """Compute the share of the tokens in each cell; the shares sum to one."""
         one = jnp.asarray(1 / x.shape[0], x.dtype)
         return jnp.zeros(self.cells, x.dtype).at[self.cell(x)].add(one)
 
     def centres(self) -> np.ndarray:
-        """Return the centres of the cells, unit vectors (cells, dimension)."""
+        """Compute the centres of the cells, unit vectors (cells, dimension)."""
         angle = np.concatenate([2 * np.pi * (np.arange(count) + 0.5) / count for count in self.counts])
         if self.dimension == 2:
             return np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -76,7 +80,7 @@ class EqualAreaGrid(eqx.Module):
         return np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1)
 
     def neighbours(self) -> np.ndarray:
-        """Return the pairs of neighbouring cells, shape (pairs, 2)."""
+        """List the pairs of neighbouring cells, shape (pairs, 2)."""
         if self.dimension == 2:
             return np.stack([np.arange(self.cells), np.roll(np.arange(self.cells), -1)], axis=1)
         near = NEAR * math.sqrt(4 * math.pi / self.cells)
@@ -84,7 +88,7 @@ class EqualAreaGrid(eqx.Module):
 
 
 class DensityClusters(NamedTuple):
-    """Clusters of a density, heaviest first: `masses` (shares of all tokens) and `centres`, unit vectors."""
+    """Clusters of a density, heaviest first: `masses` (shares of all tokens) and `centres` (unit vectors)."""
 
     masses: np.ndarray
     centres: np.ndarray
@@ -96,13 +100,13 @@ class DensityClusters(NamedTuple):
 def density_clusters(
     grid: EqualAreaGrid, shares: ArrayLike, *, level: float = 4.0, least: float = 1e-3
 ) -> DensityClusters:
-    """Return the connected sets of cells that hold at least `level` times the uniform share. NumPy: not for `jit`.
+    """Find connected sets of cells that hold at least `level` times the uniform share. NumPy: not for `jit`.
 
     Args:
         grid: the cells.
-        shares: the share of the tokens in each cell.
-        level: of the uniform share; cells below it are background and belong to no cluster.
-        least: the least mass of a cluster; lighter ones are background too.
+        shares: share of the tokens in each cell.
+        level: density, relative to the uniform one, below which cells are background and belong to no cluster.
+        least: smallest mass of a cluster; lighter ones count as background, too.
 
     Raises:
         ValueError: for shares of another shape, or a level that is not positive.
@@ -126,9 +130,9 @@ def density_clusters(
 
 
 def cluster_drift(flow: TokenFlow, found: DensityClusters, t: Time = 0.0) -> Drift:
-    """Return the motion of clusters as if each were one point with its mass, and the rate at which they approach.
+    """Compute the motion of clusters as if each were a point with its mass, and their rate of approach.
 
-    NumPy: not for `jit`. The work is that of pairs of clusters; the background exerts no pull.
+    NumPy: not for `jit`. The cost grows with the pairs of clusters; the background exerts no pull.
 
     Raises:
         ValueError: unless the value is c I and the tokens live on a sphere.
@@ -147,11 +151,12 @@ def cluster_drift(flow: TokenFlow, found: DensityClusters, t: Time = 0.0) -> Dri
 
 
 def merge_times(ts: ArrayLike, counts: ArrayLike) -> np.ndarray:
-    """Return the times at which the number of clusters falls for good, one for each cluster that is lost.
+    """Find the times at which the number of clusters decreases for good, one for each lost cluster.
 
-    A number that is reached again later does not count as lost: the first times from which on there are at most k.
+    A decrease that is undone later does not count: each time is the first from which on there are never more than k
+    clusters.
     """
     ts, counts = np.asarray(ts, float), np.asarray(counts, int)
-    ahead = np.maximum.accumulate(counts[::-1])[::-1]  # the most clusters from each time on
+    ahead = np.maximum.accumulate(counts[::-1])[::-1]  # largest number of clusters from each time on
     lost = ahead[0] - ahead
     return np.repeat(ts[1:], np.diff(lost))

@@ -1,4 +1,4 @@
-"""Energies and Lyapunov functions of token flows, and their derivatives along a flow."""
+"""Compute energies and Lyapunov functions of token flows, and their derivatives along a flow."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -16,7 +16,7 @@ Numbers = Float[Array | np.ndarray, " n"]
 
 
 def consensus_potential(x: Tokens, query_key: Float[Array, "d d"]) -> Scalar:
-    r"""Return $V(x) = -\frac12 \sum_{ij} e^{x_i^\top P x_j}$, dimensionless.
+    r"""Compute the consensus potential $V(x) = -\frac12 \sum_{ij} e^{x_i^\top P x_j}$, dimensionless.
 
     On the ellipsoid of P it is minimal at consensus.
 
@@ -26,7 +26,7 @@ def consensus_potential(x: Tokens, query_key: Float[Array, "d d"]) -> Scalar:
 
 
 def consensus_potential_gradient(x: Tokens, query_key: Float[Array, "d d"]) -> Tokens:
-    r"""Return $\partial V / \partial x_k = -\sum_i e^{x_k^\top P x_i} P x_i$ for symmetric P, in closed form.
+    r"""Compute $\partial V / \partial x_k = -\sum_i e^{x_k^\top P x_i} P x_i$ in closed form, for symmetric P.
 
     Source: CONSENSUS, Lemma 3.2.
     """
@@ -35,7 +35,7 @@ def consensus_potential_gradient(x: Tokens, query_key: Float[Array, "d d"]) -> T
 
 
 def metric_factors(x: Tokens, query_key: Float[Array, "d d"]) -> Float[Array, " n"]:
-    r"""Return $Z_i = \sqrt d \sum_j e^{x_i^\top P x_j}$, the factors of the Riemannian metric (9), shape (n,).
+    r"""Compute the factors $Z_i = \sqrt d \sum_j e^{x_i^\top P x_j}$ of the Riemannian metric (9), shape (n,).
 
     Source: CONSENSUS, eq. (9).
     """
@@ -43,7 +43,7 @@ def metric_factors(x: Tokens, query_key: Float[Array, "d d"]) -> Float[Array, " 
 
 
 def hemisphere_lyapunov(x: Tokens, axis: Float[Array, " d"]) -> Scalar:
-    r"""Return $V(x) = \max_i (1 - v^\top x_i)$.
+    r"""Compute the hemisphere Lyapunov function $V(x) = \max_i (1 - v^\top x_i)$.
 
     Source: CONSENSUS, eq. (13).
     """
@@ -51,7 +51,7 @@ def hemisphere_lyapunov(x: Tokens, axis: Float[Array, " d"]) -> Scalar:
 
 
 def alignment_potential(a: Scalar) -> Scalar:
-    r"""Return $V(a) = \frac23 - a + \frac{a^3}{3}$, zero at a = 1 and 4/3 at a = -1.
+    r"""Compute the potential $V(a) = \frac23 - a + \frac{a^3}{3}$, which is zero at a = 1 and 4/3 at a = -1.
 
     Source: CONSENSUS, eq. (17).
     """
@@ -59,7 +59,7 @@ def alignment_potential(a: Scalar) -> Scalar:
 
 
 class DiniRate(NamedTuple):
-    """An upper Dini derivative of a maximum, and the active indices: those at which the maximum is attained."""
+    """Upper Dini derivative of a maximum, and the active indices, where the maximum is attained."""
 
     rate: Scalar
     active: Bool[Array, " n"]
@@ -69,10 +69,10 @@ class DiniRate(NamedTuple):
 
 
 def upper_dini(values: Numbers, rates: Numbers, *, tolerance: float = 0.0) -> DiniRate:
-    r"""Return the upper Dini derivative of $\max_i f_i$: $\max_{i \in I} \dot f_i$ with $I$ the active indices.
+    r"""Compute the upper Dini derivative of $\max_i f_i$: $\max_{i \in I} \dot f_i$ with the active indices $I$.
 
     `values` are the $f_i$ and `rates` the $\dot f_i$. An index is active if its value is within `tolerance` of the
-    maximum; with 0, only exact ties are.
+    maximum; with tolerance 0, only exact ties are active.
 
     Source: CONSENSUS, eq. (12).
     """
@@ -83,7 +83,7 @@ def upper_dini(values: Numbers, rates: Numbers, *, tolerance: float = 0.0) -> Di
 def hemisphere_lyapunov_rate(
     flow: AbstractFlow, t: Time, x: Tokens, axis: Float[Array, " d"], *, tolerance: float = 0.0
 ) -> DiniRate:
-    """Return the upper Dini derivative of `hemisphere_lyapunov`, (13), along a flow, from its vector field.
+    """Compute the upper Dini derivative of `hemisphere_lyapunov`, (13), along a flow, from its vector field.
 
     Source: CONSENSUS, proof of Theorem 4.1.
     """
@@ -91,5 +91,5 @@ def hemisphere_lyapunov_rate(
 
 
 def rate_along(flow: AbstractFlow, t: Time, x: Tokens, energy: Callable[[Tokens], Scalar]) -> Scalar:
-    """Return the derivative of a smooth energy along a flow (its Lie derivative), by automatic differentiation."""
+    """Differentiate a smooth energy along a flow (its Lie derivative), by automatic differentiation."""
     return jax.jvp(energy, (x,), (flow.vector_field(t, x),))[1]

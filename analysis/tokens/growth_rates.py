@@ -22,13 +22,13 @@ from dynsim.errors import ArgumentError
 
 
 def uniform_growth_rates(beta: float, dimension: int, degrees: int, *, scale: float = 1.0) -> np.ndarray:
-    """Return the growth rates of the degrees 0, ..., `degrees` of a perturbation of the uniform density.
+    """Compute the growth rates of degrees 0, ..., `degrees` of a perturbation of the uniform density.
 
     Args:
-        beta: the positive factor of P = beta I.
+        beta: positive factor of P = beta I.
         dimension: 2 for the circle, 3 for the sphere.
-        degrees: the largest degree.
-        scale: the factor of the field, 1 / sqrt(d) in the paper.
+        degrees: largest degree.
+        scale: factor of the vector field, 1 / sqrt(d) in the paper.
 
     Raises:
         ValueError: for another dimension.
@@ -42,6 +42,6 @@ def uniform_growth_rates(beta: float, dimension: int, degrees: int, *, scale: fl
 
 
 def fastest_degree(beta: float, dimension: int) -> int:
-    """Return the degree that grows fastest: the number of clusters that first appear on the circle."""
+    """Find the degree that grows fastest; on the circle it is the number of clusters that appear first."""
     most = 16 + int(4 * np.sqrt(beta) + 2)
     return int(np.argmax(uniform_growth_rates(beta, dimension, most)))

@@ -1,4 +1,4 @@
-"""Open hemispheres that contain all tokens: axis, margin, and the probability for random tokens."""
+"""Find open hemispheres that contain all tokens: axis, margin, and the probability for random tokens."""
 
 import math
 from fractions import Fraction
@@ -14,7 +14,7 @@ from dynsim.errors import ArgumentError
 
 
 def margin_along(x: Tokens, axis: Float[Array | np.ndarray, " d"]) -> Scalar:
-    """Return the least v^T x_i: positive if and only if all tokens lie in the open hemisphere of v.
+    """Compute the least v^T x_i, which is positive if and only if all tokens lie in the open hemisphere of v.
 
     Source: CONSENSUS, Theorem 4.1.
     """
@@ -22,9 +22,9 @@ def margin_along(x: Tokens, axis: Float[Array | np.ndarray, " d"]) -> Scalar:
 
 
 def hemisphere_axis(x: ArrayLike) -> np.ndarray | None:
-    """Return the unit vector v that maximises min_i v^T x_i / |x_i| if that is positive, else None.
+    """Find the unit vector v that maximises min_i v^T x_i / |x_i|; None if no open hemisphere contains all tokens.
 
-    It is the direction of the point of conv{x_i / |x_i|} nearest to the origin. NumPy: not for `jit`.
+    It points to the point of conv{x_i / |x_i|} nearest to the origin. NumPy: not for `jit`.
 
     Raises:
         ValueError: unless x has shape (n, d) and is finite without a zero token.
@@ -36,13 +36,13 @@ def hemisphere_axis(x: ArrayLike) -> np.ndarray | None:
 
 
 def hemisphere_margin(x: ArrayLike) -> float:
-    r"""Return $\max_{|v| = 1} \min_i v^\top x_i / |x_i|$ where it is positive, else 0, up to rounding (about 1e-12).
+    r"""Compute $\max_{|v| = 1} \min_i v^\top x_i / |x_i|$, or 0 if it is not positive, to about 1e-12.
 
-    It is positive if and only if some open hemisphere contains all tokens. Computed in any dimension from the point of
-    the hull nearest to the origin, by non-negative least squares. NumPy: not for `jit`.
+    It is positive if and only if some open hemisphere contains all tokens. It is computed, in any dimension, from the
+    point of the hull nearest to the origin, by non-negative least squares. NumPy: not for `jit`.
 
     Raises:
-        ValueError: as `hemisphere_axis`.
+        ValueError: as for `hemisphere_axis`.
     """
     axis = hemisphere_axis(x)
     return 0.0 if axis is None else float(np.min(_directions(x) @ axis))
@@ -59,7 +59,7 @@ def _directions(x: ArrayLike) -> np.ndarray:
 
 
 def _nearest_point(directions: np.ndarray) -> np.ndarray:
-    """Return the point of conv(rows) nearest to the origin.
+    """Find the point of conv(rows) nearest to the origin.
 
     Its weights are proportional to the non-negative least-squares solution of [X^T; 1^T] w = [0; 1].
     """
@@ -70,7 +70,7 @@ def _nearest_point(directions: np.ndarray) -> np.ndarray:
 
 
 def wendel_probability(num_tokens: int, ambient_dimension: int) -> Fraction:
-    r"""Return the probability that N random vectors in $R^D$ lie in a half-space, $2^{1-N} \sum_{k<D} \binom{N-1}{k}$.
+    r"""Compute the probability $2^{1-N} \sum_{k<D} \binom{N-1}{k}$ that N random vectors in $R^D$ lie in a half-space.
 
     The vectors are independent and uniform on the unit sphere.
 
@@ -81,7 +81,7 @@ def wendel_probability(num_tokens: int, ambient_dimension: int) -> Fraction:
 
 
 def printed_wendel_probability(num_tokens: int, sphere_dimension: int) -> Fraction:
-    r"""Return the probability as printed in the remark, $2^{1-\ell} \sum_{\mu=0}^{n-1} \binom{\ell-1}{\mu}$ on $S^n$.
+    r"""Compute the probability as printed in the remark, $2^{1-\ell} \sum_{\mu=0}^{n-1} \binom{\ell-1}{\mu}$ on $S^n$.
 
     Source: CONSENSUS, Remark 4.2.
     """

@@ -1,4 +1,4 @@
-r"""Tokens with noise in the limit of many: stability of the uniform density, and the stationary order parameter.
+r"""Many tokens with noise: stability of the uniform density, and the stationary order parameter.
 
 The flow is $dx_i = P_{x_i} \sum_j A_{ij} x_j\,dt + \sigma P_{x_i} \circ dB_i$ on the sphere $S^{d-1}$ with weights
 $A_{ij} \propto e^{\beta \langle x_i, x_j\rangle}$ that sum to one, `TokenFlow(beta * I, scale=1)` with noise of the
@@ -22,39 +22,40 @@ from scipy.special import ive
 from dynsim._core.types import Scalar, Tokens
 from dynsim._core.validation import integer, number
 
-GRID = 256  # of the circle
+# Number of grid angles on the circle.
+GRID = 256
 
 
 def polarisation(x: Tokens) -> Scalar:
-    """Return the norm of the mean of the tokens: 1 if all coincide, of the order $n^{-1/2}$ if they are independent."""
+    """Compute the norm of the mean of the tokens: 1 if all coincide, of order $n^{-1/2}$ if they are independent."""
     return jnp.linalg.norm(jnp.mean(x, axis=0))
 
 
 def harmonic_ratio(beta: float, degree: int = 1, dimension: int = 2) -> float:
-    r"""Return $r_k = I_{k + \nu}(\beta) / I_\nu(\beta)$ with $\nu = d/2 - 1$, that of degree k."""
+    r"""Compute the eigenvalue ratio $r_k = I_{k + \nu}(\beta) / I_\nu(\beta)$ of degree k, with $\nu = d/2 - 1$."""
     beta, degree = number("beta", beta), integer("degree", degree, least=0)
     order = integer("dimension", dimension, least=2) / 2 - 1
     return float(ive(degree + order, beta) / ive(order, beta))
 
 
 def growth_rate(beta: float, amplitude: float, degree: int = 1, dimension: int = 2) -> float:
-    r"""Return the rate at which a harmonic of degree k grows on the uniform density."""
+    r"""Compute the growth rate of a harmonic of degree k on the uniform density."""
     k, r = degree, harmonic_ratio(beta, degree, dimension)
     return k * (k + dimension - 2) * (r / beta - amplitude**2 / 2)
 
 
 def critical_amplitude(beta: float, dimension: int = 2) -> float:
-    r"""Return the amplitude $\sigma_c = \sqrt{2 r_1/\beta}$ of noise beyond which the uniform density is stable."""
+    r"""Compute the noise amplitude $\sigma_c = \sqrt{2 r_1/\beta}$ above which the uniform density is stable."""
     return float(np.sqrt(2 * harmonic_ratio(beta, 1, dimension) / beta))
 
 
 def stationary_polarisation(
     betas: ArrayLike, amplitudes: ArrayLike, *, iterations: int = 4000
 ) -> Float[np.ndarray, "betas amplitudes"]:
-    r"""Return the norm of the mean of the stationary density on the circle with one cluster.
+    r"""Compute the norm of the mean of the stationary density on the circle with one cluster.
 
-    It solves $\rho \propto (K\rho)^{2/(\beta\sigma^2)}$, iterated from a narrow cluster on `GRID` angles; above the
-    threshold it falls to zero. Within a per cent of the threshold it has not converged.
+    The density solves $\rho \propto (K\rho)^{2/(\beta\sigma^2)}$. It is iterated from a narrow cluster on `GRID`
+    angles, and falls to the uniform one above the threshold. Within a per cent of the threshold it has not converged.
     """
     b, s = np.meshgrid(np.asarray(betas, float), np.asarray(amplitudes, float), indexing="ij")
     angles = 2 * np.pi * np.arange(GRID) / GRID

@@ -1,4 +1,4 @@
-"""Basins of attraction: the attractor of every point of a grid."""
+"""Compute basins of attraction: the attractor that each point of a grid reaches."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -47,15 +47,20 @@ from dynsim.systems.named import components
 if TYPE_CHECKING:
     import xarray
 
-SAMPLES = 64  # starts from which attractors are looked for first
-MORE = 16  # of those that lead to none of these, from which others are
-LOOKS = 3  # such searches
-OFTEN = 4 * WINDOW  # intervals after which they may become longer or shorter
-ON_LIMIT = 1e-4  # of the extent: the distance from an unstable limit of what stays there
+# Number of grid points from which attractors are first searched.
+SAMPLES = 64
+# Number of unassigned starts per additional attractor search.
+MORE = 16
+# Largest number of additional attractor searches.
+LOOKS = 3
+# Number of intervals after which the interval may be adapted.
+OFTEN = 4 * WINDOW
+# Largest distance, relative to the extent, from an unstable limit at which a start counts as staying there.
+ON_LIMIT = 1e-4
 
 
 class Search(NamedTuple):
-    """Options of a search for attractors and basins, as in `find_attractors`."""
+    """Options of a search for attractors and basins; the fields are arguments of `find_attractors`."""
 
     period: float | None = None
     interval: float | None = None
@@ -69,11 +74,18 @@ class Search(NamedTuple):
 
 
 class Basins(NamedTuple):
-    """The label of each point of a grid: the index of its attractor, or a negative one of `FATES`.
+    """Labels of the points of a grid: the index of the attractor that each reaches, or a negative key of `FATES`.
 
-    `axes` are the values of the components `names`, one axis of `labels` for each. `others` are limits found that do
-    not attract, or of which this is undecided; at most `longest` intervals of the length `interval` were run from each
-    point. Distances were measured in units of `extent`, the size of each component. `is_stiff` is that of `Attractors`.
+    Attributes:
+        labels: the labels; one axis for each varied component.
+        axes: grid values of each varied component.
+        names: names of the varied components.
+        attractors: the attractors.
+        others: limits that were found not to attract, or whose attraction is undecided.
+        interval: length of the last sampling intervals, in time units or steps.
+        longest: largest number of intervals integrated from each point.
+        extent: size of each feature, by which distances were divided.
+        is_stiff: as in `Attractors`.
     """
 
     labels: Int[np.ndarray, "..."]
@@ -90,19 +102,23 @@ class Basins(NamedTuple):
 
     @property
     def shares(self) -> dict[int, float]:
-        """The share of the grid of each label."""
+        """Share of the grid points of each label."""
         labels, counts = np.unique(self.labels, return_counts=True)
         return {int(k): float(count) / self.labels.size for k, count in zip(labels, counts, strict=True)}
 
     def __str__(self) -> str:
-        """Return attractors and shares in a line."""
+        """Describe attractors and shares in one line."""
         size = " x ".join(str(n) for n in self.labels.shape)
         parts = [f"{self.shares.get(k, 0.0):.4g} {a}" for k, a in enumerate(self.attractors)]
         parts += [f"{share:.4g} {FATES[k]}" for k, share in self.shares.items() if k < 0]
         return f"basins on {size} points (at most {self.longest} intervals of {self.interval:.4g}): " + "; ".join(parts)
 
     def to_xarray(self) -> "xarray.DataArray":
-        """Return the labels as an xarray DataArray with named axes; raise `ValueError` if xarray is not installed."""
+        """Convert the labels to an xarray DataArray with named axes.
+
+        Raises:
+            ValueError: if xarray is not installed.
+        """
         try:
             import xarray
         except ImportError:
@@ -114,9 +130,10 @@ class Basins(NamedTuple):
         return xarray.DataArray(self.labels, pairs, self.names, "basin", {"labels": words})
 
     def uncertainty_exponent(self, most: int = 8) -> Fit:
-        """Return the exponent of the share of points with another label within a distance, for distances up to `most`.
+        """Fit the uncertainty exponent: how the share of points with another label nearby grows with the distance.
 
-        It is 1 for a smooth boundary, and the dimension of the grid minus that of the boundary for a fractal one.
+        Distances are counted in grid points, up to `most`. The exponent is 1 for a smooth basin boundary. For a fractal
+        one it is the dimension of the grid minus that of the boundary.
 
         Source: C. Grebogi, S. McDonald, E. Ott and J. Yorke, Phys. Lett. A 99 (1983).
 
@@ -145,23 +162,23 @@ def basins(
     options: Search = Search(),
     shown: bool | None = None,
 ) -> Basins:
-    """Return the attractor of every point of a grid in a box.
+    """Compute which attractor each point of a grid in a box reaches.
 
-    Attractors are those of 64 points spread over the grid, and of points that lead to none of these. A point has the
-    label of an attractor once it has stayed, for eight intervals, closer to it than a quarter of the distance from
-    which perturbations came back; so no point is given to a saddle that it passes.
+    Attractors are searched from 64 points spread over the grid, and then from points that reach none of them. A point
+    is assigned to an attractor once it has stayed closer to it, for eight intervals, than a quarter of the distance
+    from which perturbations returned. No point is thus assigned to a saddle that it only passes.
 
     Args:
-        system: a flow, or a map in JAX; a forced flow is sampled at multiples of its period, from time 0.
-        box: the ends of each axis of the grid, (axes, 2).
-        shape: the number of points of each axis.
-        start: a state with the values of the components that do not vary; without it all vary.
-        varied: the indices in the flat state of the components that vary, by default the first ones.
-        options: see `find_attractors`.
-        shown: a progress bar; None shows it on terminals only.
+        system: a flow, or a map in JAX. A forced flow is sampled at multiples of its period, starting at time 0.
+        box: ends of each axis of the grid, (axes, 2).
+        shape: number of points on each axis.
+        start: a state that fixes the components that do not vary; without it all components vary.
+        varied: indices in the flattened state of the components that vary; the default is the first ones.
+        options: options of the search, as for `find_attractors`.
+        shown: whether to show a progress bar; None shows it on terminals only.
 
     Raises:
-        ValueError: for bad input, or a box in which the system is nowhere defined.
+        ValueError: for bad input, or if the system is defined nowhere in the box.
     """
     ends = np.asarray(reals("box", box), float)
     sizes = tuple(integer("shape", n, least=2) for n in shape)
@@ -190,9 +207,9 @@ def basins(
 
 
 def touching(labels: Int[np.ndarray, "..."]) -> dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return for each two basins that are neighbours on a grid a point of the first beside one of the second.
+    """Find, for each pair of neighbouring basins on a grid, adjacent points in the first and in the second.
 
-    It is the middle one of all such pairs of points, in the order of the grid.
+    Of all such pairs of points, it is the middle one in the order of the grid.
     """
     places: dict[tuple[int, int], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
     for axis in range(labels.ndim):
@@ -206,7 +223,7 @@ def touching(labels: Int[np.ndarray, "..."]) -> dict[tuple[int, int], tuple[tupl
 
 
 def set_up(system: Any, starts: State, options: Search) -> tuple[TimeMap, np.ndarray, Settings]:
-    """Return the map over an interval, flat starts and the settings of a search, checked."""
+    """Check the options, and set up the map over an interval, flattened starts and the settings of a search."""
     longest = integer("longest", options.longest, least=2 * ROUND)
     told = Settings(
         options.period is not None, longest, integer("longest_period", options.longest_period, least=1), (), False,
@@ -219,7 +236,7 @@ def set_up(system: Any, starts: State, options: Search) -> tuple[TimeMap, np.nda
 def labelled(
     time_map: TimeMap, flat: Float[np.ndarray, "starts n"], told: Settings, shown: bool | None = None
 ) -> Attractors:
-    """Return the attractors and the label of each start, by running all starts until they are near an attractor."""
+    """Label each start with the attractor that it reaches, searching for attractors on the way."""
     order = np.random.default_rng(0).permutation(len(flat))
     first = search(time_map, flat[order[:SAMPLES]], told)
     time_map = first.time_map
@@ -247,7 +264,7 @@ def labelled(
 def labels_of(
     time_map: TimeMap, flat: Float[np.ndarray, "starts n"], known: Attractors, told: Settings
 ) -> Int[np.ndarray, " starts"]:
-    """Return the labels of flat starts, if every attractor is known."""
+    """Label flattened starts, assuming that all attractors are known."""
     run = _Run(time_map, flat, known)
     while run.pending.size and run.begun < told.longest:
         run.window()
@@ -257,10 +274,10 @@ def labels_of(
 
 
 class _Run:
-    """All starts on their way, and the labels of those that have arrived."""
+    """All starts during integration, and the labels of those that have arrived."""
 
     def __init__(self, time_map: TimeMap, flat: np.ndarray, first: Attractors):
-        """Begin with flat starts and the attractors of a first search."""
+        """Begin with flattened starts, and with the attractors of a first search."""
         self.time_map, self.xs, self.extent, self.begun = time_map, flat.copy(), first.extent, 0
         self.late, self.is_stiff = np.empty((0, 0, flat.shape[1])), False
         self.labels = np.full(len(flat), NOT_SETTLED)
@@ -271,7 +288,7 @@ class _Run:
         self.add(first)
 
     def add(self, found: Attractors) -> None:
-        """Take over what a search found that is not known yet; what turned out to be an attractor is one only."""
+        """Add newly found limits; drop undecided ones that turned out to be attractors."""
         self.attractors = list(found.attractors)
         for other in found.others:
             if among_others(self.time_map, other, self.others, self.extent) < 0:
@@ -282,7 +299,7 @@ class _Run:
         self.trees = [(KDTree(a.features / self.extent), near) for a, near in zip(self.attractors, fine, strict=True)]
 
     def window(self) -> int:
-        """Move the pending starts on and return how many have arrived."""
+        """Integrate the pending starts for one window, and count how many have been labelled."""
         before = self.xs[self.pending]
         states = self.time_map.window(before, self.begun)
         self.xs[self.pending] = states[-1]
@@ -295,7 +312,7 @@ class _Run:
         gone = escaped | failed
         for place, (tree, near) in enumerate(self.trees):
             here = np.flatnonzero(~gone)
-            for state in states[::-1]:  # most are told apart by the last one
+            for state in states[::-1]:  # the last state already rules out most attractors
                 if here.size:
                     scaled = self.time_map.features_of(state[here]) / self.extent
                     here = here[tree.query(scaled, distance_upper_bound=near)[0] <= near]
@@ -305,12 +322,12 @@ class _Run:
         return int(np.sum(gone))
 
     def adapt(self, told: Settings) -> None:
-        """Take longer or shorter intervals at times, where those of the last window do not suit its states."""
+        """From time to time, adapt the sampling interval to the states of the last window."""
         if told.may_adapt(self.time_map) and self.pending.size and self.begun % OFTEN == 0:
             self.time_map, self.is_stiff = suited(self.time_map, self.late, self.xs[self.pending], self.extent)
 
     def on_surfaces(self, others: bool = False) -> None:
-        """Label those that are at equilibria on known surfaces of them, on those that do not attract at the end."""
+        """Label starts at equilibria on known surfaces; at the end (`others`) also on surfaces that do not attract."""
         known = [*enumerate(self.attractors), *((NOT_ATTRACTING, other) for other in self.others if others)]
         for label, surface in known:
             if surface.kind == SURFACE and self.pending.size:
@@ -319,7 +336,7 @@ class _Run:
                 self.pending = self.pending[~on]
 
     def end(self) -> None:
-        """Label those on surfaces, and those at a limit that does not attract, or of which this is open."""
+        """Label starts on surfaces, and starts at limits that do not attract or whose attraction is undecided."""
         self.on_surfaces(others=True)
         for other in self.others if self.pending.size else ():
             scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent

@@ -1,4 +1,4 @@
-"""What a long trajectory has come to: an equilibrium, a periodic orbit or another recurrent set, with its stability."""
+"""Classify the limit set of a long trajectory: an equilibrium, a periodic orbit or another recurrent set."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -30,22 +30,34 @@ from dynsim.integrators import Diffrax, stiff
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractMap
 
-SLOW = 1e-3  # of the extent: a motion in an interval below which an equilibrium is looked for
-NEAR = 1e-2  # of the extent: the distance from a trajectory within which Newton's method must end
-LOST = 10 * NEAR  # of the extent: Newton's method, begun near an orbit, never is so far from where it began
-RETURNED = 1e-5  # of the extent: a recurrence of a map
-EDGE = 1e-3  # the same of a trajectory that is kept on the edge of a basin
-CLOSE = 1e-6  # of the extent: a distance at which a trajectory counts as being on the limit
-SAMPLES = 5040  # of an orbit of a flow: a multiple of 2 to 10
-CLOUD = 1024  # points at equal distances that represent it
-TRIES = 2  # recurrences of a trajectory from which a cycle is looked for
-IN_SHOOTING = 1e-10  # the relative tolerance of the solver there, and
-ON_ORBIT = 1e-8  # by another one: Newton's method in the steps of an implicit one does not reach the first
-UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
+# Largest motion in an interval, relative to the extent, at which an equilibrium is looked for.
+SLOW = 1e-3
+# Largest distance, relative to the extent, between the trajectory and the solution that Newton's method may find.
+NEAR = 1e-2
+# Distance from the start, relative to the extent, at which Newton's method for an orbit is stopped as diverging.
+LOST = 10 * NEAR
+# Largest gap, relative to the extent, that counts as a recurrence of a map.
+RETURNED = 1e-5
+# Replaces `RETURNED` for a trajectory held on a basin boundary, which is known less exactly.
+EDGE = 1e-3
+# Distance, relative to the extent, at which a trajectory counts as being on the limit.
+CLOSE = 1e-6
+# Number of samples of a periodic orbit; divisible by 2 to 10, the periods that are tested.
+SAMPLES = 5040
+# Number of points, equally spaced along an orbit, that represent it.
+CLOUD = 1024
+# Largest number of recurrences of a trajectory from which a cycle is looked for.
+TRIES = 2
+# Relative tolerance of the explicit solver in shooting.
+IN_SHOOTING = 1e-10
+# Relative tolerance of an implicit solver in shooting; its steps do not let Newton's method reach `IN_SHOOTING`.
+ON_ORBIT = 1e-8
+# Multipliers whose moduli are this close to one do not decide about stability.
+UNIT = 1e-6
 
 
 class Record(NamedTuple):
-    """A trajectory after a transient, sampled at intervals, with the sizes that distances are measured by."""
+    """Trajectory after a transient, sampled at equal intervals, with the scales used to measure distances."""
 
     time_map: TimeMap
     states: Float[np.ndarray, "samples n"]
@@ -54,28 +66,28 @@ class Record(NamedTuple):
     forced: bool
     longest_period: int
     symmetries: Sequence[SymmetryGenerator]
-    edge: bool = False  # kept on the edge of a basin, from which it leaves by itself: unstable sets count at once
+    edge: bool = False  # on a basin boundary, where unstable sets count at once
 
     @property
     def flow_at_rest(self) -> bool:
-        """Whether equilibria of a field are limits of the system."""
+        """Whether equilibria of the vector field can be limits: the system is an autonomous flow."""
         return not self.time_map.is_map and not self.forced
 
     def apart(self, features: Any, others: Any) -> Any:
-        """Return the largest difference of features, in extents."""
+        """Compute the largest difference of features, relative to the extent."""
         return np.max(np.abs(features - others) / self.extent, axis=-1)
 
     def scaled(self, flat: np.ndarray) -> np.ndarray:
-        """Return the sizes of the entries of flat states, or of differences of such, in the units of the search."""
+        """Convert flattened states, or differences of states, to absolute values in the units of the search."""
         return np.abs(flat / np.asarray(self.time_map.sizes))
 
     def state(self, row: int) -> State:
-        """Return the state at a sample."""
+        """Restore the state at a sample."""
         return state_of(self.time_map, self.states[row])
 
 
 def limit_of(record: Record) -> LimitSet | Slow | None:
-    """Return the limit that a trajectory has reached, the rate at which it still moves, or None if that is open."""
+    """Find the limit that a trajectory has reached, or its speed if it still moves; None if this is open."""
     found = _limit(record)
     return with_principal_angles(record.time_map, found) if isinstance(found, LimitSet) else found
 
@@ -90,7 +102,7 @@ def _limit(record: Record) -> LimitSet | Slow | None:
 
 
 def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -> bool:
-    """Return whether a trajectory has stayed on an unstable set for so long that it would have left it otherwise."""
+    """Test whether a trajectory has stayed on an unstable set longer than rounding errors would let it."""
     if record.edge:
         return True
     period = max(1, round(cycle / float(record.time_map.interval)))
@@ -113,7 +125,7 @@ def _equilibrium(record: Record) -> LimitSet | Slow | None:
         return _relative_equilibrium(record) or Slow(speed)
     settled = look(flow, x, units=units)
     if settled.verdict == "metastable" and not _is_linear(units, z, settled.rate):
-        return Slow(settled.rate)  # clusters that merge below rounding
+        return Slow(settled.rate)  # clusters whose slow merging is below rounding error
     found = spectrum(units.system, z, symmetries=units.acting(record.symmetries))
     values = found.values / units.time
     if found.kind == "stable":
@@ -129,14 +141,14 @@ def _equilibrium(record: Record) -> LimitSet | Slow | None:
 
 
 def _curve(record: Record, units: Units, x: State, values: np.ndarray) -> LimitSet | None:
-    """Return the curve of equilibria of one type through one of them, as far as an extent to each side; else None.
+    """Find the curve of equilibria of one stability type through x, up to one extent to each side, if any.
 
-    Of a surface of equilibria it is the one that was given, if all other directions decide about its type.
+    A surface of equilibria is represented by x, if the other directions decide about its stability.
     """
     flat, extent = flat_state(x), record.extent
     sizes = extent if len(extent) == len(flat) else np.full(len(flat), float(np.median(extent)))
     for k, period in periods_of(record.time_map.features):
-        sizes[k] = period / 2  # to both sides: all of a curve along angles
+        sizes[k] = period / 2  # half a period to each side covers the whole of a closed curve
     inside = lambda y: bool(np.all(np.abs(y - flat) <= sizes))
     family = family_through(units, x, ravel_pytree(x)[1](jnp.asarray(sizes)), inside=inside)
     word, points = ("undecided", flat[None]) if family is None else family.part(flat, sizes)
@@ -152,7 +164,7 @@ def _curve(record: Record, units: Units, x: State, values: np.ndarray) -> LimitS
 
 
 def _relative_equilibrium(record: Record) -> LimitSet | None:
-    """Return the set of a state that moves while its features stay, as along the orbit of a symmetry; else None."""
+    """Recognise a state that moves while its features rest, as along the orbit of a symmetry; None if it does not."""
     stays = record.apart(record.features[-1], record.features[len(record.features) // 2]) <= CLOSE
     moved = float(np.max(np.abs(record.states[-1] - record.states[-2])))
     if not stays or float(np.max(np.abs(record.features[-1] - record.features[-2]))) > 1e-6 * moved:
@@ -162,12 +174,12 @@ def _relative_equilibrium(record: Record) -> LimitSet | None:
 
 
 def _distance(record: Record, features: np.ndarray, row: int) -> float:
-    """Return the distance from a point at a sample, at least that of rounding; none is too large on an edge."""
+    """Compute the distance of features from a sample, at least `CLOSE`; infinite on a basin boundary."""
     return np.inf if record.edge else max(float(record.apart(features, record.features[row])), CLOSE)
 
 
 def _is_linear(units: Units, z: State, rate: float) -> bool:
-    """Return whether a rate is that of the linearisation."""
+    """Test whether a growth rate is the real part of an eigenvalue of the linearisation."""
     values, scaled = spectrum(units.system, z).values, rate * units.time
     return bool(np.any(np.abs(np.real(values) - scaled) <= 1e-6 * (1 + abs(scaled))))
 
@@ -178,7 +190,7 @@ def _field(time_map: TimeMap, flat: Array) -> Array:
 
 
 def _recurrence(record: Record) -> int:
-    """Return the least period of the last samples, or 0."""
+    """Find the least period of the last samples of a map or stroboscopic map; 0 if there is none."""
     f = record.features
     for period in range(1, min(record.longest_period, len(f) // 3) + 1):
         last = max(2 * period, 8)
@@ -188,7 +200,7 @@ def _recurrence(record: Record) -> int:
 
 
 def _periodic_points(record: Record, period: int) -> LimitSet | None:
-    """Return the periodic orbit of a map, or of a forced flow at multiples of its period, near the last samples."""
+    """Locate the periodic orbit of a map, or of a forced flow, near the last samples."""
     time_map, system = record.time_map, record.time_map.system
     if isinstance(system, AbstractMap):
         states, values = periodic_points(time_map, record.states[-1], period)
@@ -213,7 +225,7 @@ def _recurs(record: Record, gap: np.ndarray) -> bool:
 def _judged(
     record: Record, flat: np.ndarray, values: np.ndarray, period: float, word: str, stability: str = ""
 ) -> LimitSet | None:
-    """Return a periodic orbit that is where the trajectory is; None for one that it will leave, or has not reached."""
+    """Classify a periodic orbit near the trajectory; None if the trajectory is not on it or will leave it."""
     features = record.time_map.features_of(flat)
     distance = np.min([record.apart(point, record.features[-1]) for point in features])
     if distance > NEAR:
@@ -233,7 +245,7 @@ def _judged(
 def _polished(
     record: Record, duration: float, segments: int, shift: np.ndarray, *, forced: bool
 ) -> PeriodicOrbit | None:
-    """Return the orbit to which Newton's method leads from the last sample, or None if it leads nowhere."""
+    """Refine the orbit through the last sample by Newton's method; None if it does not converge."""
     flow: Any = record.time_map.system
     turn = record.time_map.restored(jnp.asarray(shift)) if np.any(shift) else None
     solver = record.time_map.solver
@@ -248,21 +260,21 @@ def _polished(
 
 
 def _is_lost(record: Record, x: State, ratio: float) -> bool:
-    """Return whether a step of Newton's method is too far from the last sample, or from the period, to end there."""
+    """Test whether an iterate of Newton's method is too far from the last sample or the expected period."""
     features = record.time_map.features_of(np.asarray(ravel_pytree(x)[0])[None])[0]
     return not (float(record.apart(features, record.features[-1])) <= LOST and 0.5 < ratio < 1.5)
 
 
 def _turns(record: Record, samples: float) -> np.ndarray:
-    """Return by how many whole turns of angles the last state is ahead of that some samples before, in its entries."""
+    """Count the whole turns of each angle between the last state and the state some samples before."""
     return whole_turns(record.time_map.features, record.states[-1] - record.states[-1 - round(samples)])
 
 
 def _cycle(record: Record) -> LimitSet | None:
-    """Return the limit cycle near the last samples, polished; None if they do not repeat."""
+    """Locate the limit cycle near the last samples; None if they do not repeat."""
     f = record.features
     moves = record.apart(f[1:], f[:-1])
-    moves = np.append(moves[0], moves)  # to each sample
+    moves = np.append(moves[0], moves)  # the distance to each sample from the one before
     local = maximum_filter1d(moves, 5)
     left, tries = False, 0
     for k in range(2, len(f) // 2 - 1):
@@ -276,20 +288,20 @@ def _cycle(record: Record) -> LimitSet | None:
 
 
 def _ahead(record: Record, k: int) -> float:
-    """Return by how many intervals the last sample is ahead of the one `k` before it, to first order."""
+    """Compute by how many intervals the last sample is ahead of the one `k` samples before it, to first order."""
     f = record.features / record.extent
     velocity = (f[-k] - f[-2 - k]) / 2
     return float((f[-1] - f[-1 - k]) @ velocity / max(float(velocity @ velocity), 1e-300))
 
 
 def _closed(record: Record, samples: float) -> LimitSet | None:
-    """Return the limit cycle whose period is about that many intervals."""
+    """Locate the limit cycle whose period is about `samples` intervals."""
     duration = samples * float(record.time_map.interval)
     orbit = _polished(record, duration, 1, _turns(record, samples), forced=False)
     if orbit is None:
         return None
     flat, features = _sampled(record, orbit)
-    for turns in range(10, 1, -1):  # the least period
+    for turns in range(10, 1, -1):  # search for the least period
         if np.all(record.apart(features[SAMPLES // turns], features[0]) <= CLOSE):
             shift = whole_turns(record.time_map.features, flat[SAMPLES // turns] - flat[0])
             orbit = _polished(record, orbit.period / turns, 1, shift, forced=False)
@@ -304,7 +316,7 @@ def _closed(record: Record, samples: float) -> LimitSet | None:
 
 
 def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarray]:
-    """Return states over a period, and their features."""
+    """Sample states of an orbit over one period, and their features."""
     flow: Any = record.time_map.system
     start, ts = jax.tree.map(jnp.asarray, orbit.state), np.linspace(0.0, orbit.period, SAMPLES + 1)
     integrator = Diffrax() if record.time_map.solver is None else stiff(ON_ORBIT)
@@ -313,13 +325,14 @@ def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarr
     return flat, record.time_map.features_of(flat)
 
 
-PARTS = 16  # of half a trajectory: it recurs if each part is close to others
+# Number of parts of half a trajectory; it recurs if each part is close to other parts.
+PARTS = 16
 
 
 def recurrent_set(record: Record) -> LimitSet | None:
-    """Return the set of the samples, if each half lies as closely to the other as to its own samples at other times.
+    """Accept the samples as a recurrent set if each half is as close to the other as to itself at other times.
 
-    Distances are so those across a trajectory, not along it, and what drifts for a long time is no recurrent set.
+    Distances are thus measured across the trajectory, not along it. A slow drift is not a recurrent set.
     """
     halves = np.array_split(record.features / record.extent, 2)
     spacing = 0.0
@@ -336,6 +349,6 @@ def recurrent_set(record: Record) -> LimitSet | None:
 
 
 def _distances_at_other_times(points: np.ndarray) -> np.ndarray:
-    """Return the distances of the points of every other part of a trajectory from the parts between them."""
+    """Compute the distances of the points in every other part of a trajectory from the remaining parts."""
     parts = np.array_split(points, PARTS)
     return KDTree(np.concatenate(parts[::2])).query(np.concatenate(parts[1::2]))[0]

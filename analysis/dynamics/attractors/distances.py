@@ -1,4 +1,4 @@
-"""Distances of invariant sets, whether a trajectory stays on one, volumes, and the matching of attractors."""
+"""Measure distances between invariant sets and the growth of volumes, and match attractors along a parameter."""
 
 import itertools
 from collections.abc import Sequence
@@ -20,22 +20,32 @@ from analysis.dynamics.scaling.units import power_near
 from dynsim._core.printing import one_line, report
 from dynsim.systems.rescaled import is_flat
 
-COVERED = 0.9  # of the late samples that are as close to a set as its points are to each other
-APART = 0.4  # of the way to another attractor, where this is less
-BLOCKS = 8  # parts of a trajectory, by whose differences the error of its mean growth of volumes is estimated
-KEPT = 1e-8  # of the size of the derivative: a growth that is rounding
-FEW_STARTS = 0.1  # of the starts, whose excursions are none of the size of what is looked for if they are
-WILD = 10  # times as far as those of the others
-PASSAGE = 4  # parts of a trajectory: it goes on and on if it is in each one
-ONWARD = 1.25  # times as far from its start as in the part before
-FOLDS = 3  # e-foldings of volumes, before which perturbations that stay away show nothing
-CLEAR = 3  # such errors: a mean growth above them is not zero
+# Share of the late samples that must be as close to a set as its points are to each other.
+COVERED = 0.9
+# Largest share of the distance to another attractor at which a state counts as having arrived.
+APART = 0.4
+# Number of blocks of a trajectory from which the error of the mean volume growth is estimated.
+BLOCKS = 8
+# Growth below this share of the size of the derivative counts as rounding error.
+KEPT = 1e-8
+# Largest share of the starts whose excursions the extent ignores, if they are `WILD` times as long as the others.
+FEW_STARTS = 0.1
+# Length of an excursion, relative to the other starts, from which on the extent ignores it.
+WILD = 10
+# Number of parts of a trajectory; one that moves on and on must do so in each part.
+PASSAGE = 4
+# Least ratio of the distances from the start in successive parts of a trajectory that moves on and on.
+ONWARD = 1.25
+# Number of e-foldings of volumes before which perturbations that stay away prove nothing.
+FOLDS = 3
+# Number of standard errors above which a mean growth counts as nonzero.
+CLEAR = 3
 
 
 def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"]:
-    """Return the range of each feature, by which distances are measured, or the size of one that is constant.
+    """Compute the range of each feature, the scale for distances; a constant feature has its absolute value.
 
-    One that is always zero has a unit near the sizes of the others, which is 1 if these are of order one.
+    A feature that is always zero is scaled by the size of the others, or by 1 if these are of order one.
     """
     ranges, sizes = np.ptp(features, axis=0), np.max(np.abs(features), axis=0)
     floor = 1e-6 * np.max(ranges, initial=0.0)
@@ -45,10 +55,11 @@ def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"
 
 
 def extent_of_paths(features: Float[np.ndarray, "samples starts f"]) -> Float[np.ndarray, " f"]:
-    """Return `extent_of` for trajectories, without the excursions of a few of them that are far longer than the others.
+    """Compute `extent_of` for trajectories, ignoring the far longer excursions of a few of them.
 
-    A start beside a pole of a map is sent to wherever, and comes back: no distance is small beside that. Of few starts
-    one may be a third of them: up to half are left out, but only if they come back from there, or go on and on.
+    A start beside a pole of a map may be thrown far away before it comes back, and no distance is small relative to
+    that. With few starts one of them may be a third, so that up to half are ignored, but only if they come back or move
+    on and on.
     """
     whole = extent_of(features.reshape(-1, features.shape[-1]))
     low, high = _without_passages(features)
@@ -58,10 +69,10 @@ def extent_of_paths(features: Float[np.ndarray, "samples starts f"]) -> Float[np
 
 
 def _without_passages(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest features of each trajectory, (starts, f), of the longest ones without passages.
+    """Compute the smallest and largest features of each trajectory, (starts, f), ignoring passages of the longest ones.
 
-    These are less than half of the trajectories, of each feature on its own. One that has come back has its late half,
-    and one that goes on and on its start.
+    Fewer than half of the trajectories are shortened, separately for each feature. One that came back is represented by
+    its late half, and one that moves on and on by its start.
     """
     low, high = np.min(features, axis=0), np.max(features, axis=0)
     early, late = np.array_split(features, 2)
@@ -77,7 +88,7 @@ def _without_passages(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> bool:
-    """Return whether the late samples are all on a known attractor, which is one `among` others."""
+    """Test whether the late samples of a trajectory all lie on a known attractor, which is one `among` others."""
     tail = features[-max(WINDOW, len(features) // 4) :]
     near = KDTree(known.features / extent).query(tail / extent)[0]
     fine = reach(known, extent, among)
@@ -85,9 +96,10 @@ def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray, among: S
 
 
 def reach(known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> float:
-    """Return within which distance, in extents, a state counts as having arrived at a set.
+    """Compute the distance, relative to the extent, within which a state counts as having arrived at a set.
 
-    Where no perturbations have come back, this is less than half of the way to the other sets `among` those.
+    If no return radius is known, the distance is less than half of that to the nearest other set `among` the given
+    ones.
     """
     seen = max(known.radius / 4, 2 * resolution(known, extent))
     if seen >= ARRIVED:
@@ -98,14 +110,14 @@ def reach(known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -
 
 
 def same_set(one: LimitSet, other: LimitSet, extent: np.ndarray) -> bool:
-    """Return whether two sets that are not periodic cover each other as closely as each covers itself."""
+    """Test whether two nonperiodic sets cover each other as densely as each covers itself."""
     a, b = one.features / extent, other.features / extent
     near = 2 * max(resolution(one, extent), resolution(other, extent))
     return all(np.quantile(KDTree(x).query(y)[0], COVERED) <= near for x, y in ((a, b), (b, a)))
 
 
 def resolution(known: LimitSet, extent: np.ndarray) -> float:
-    """Return how close points of a set are to those that represent it: 0 if it is these points only."""
+    """Compute the distance between a set and its sample points, relative to the extent; 0 if the points are the set."""
     if known.spacing > 0:
         return known.spacing
     if known.period == 0 or len(known.features) < 65 or known.kind == "fixed point":
@@ -116,7 +128,7 @@ def resolution(known: LimitSet, extent: np.ndarray) -> float:
 
 
 class Growth(NamedTuple):
-    """The mean rate at which volumes grow along a trajectory, its standard error, and the size of the derivative."""
+    """Mean growth rate of volumes along a trajectory, its standard error, and the size of the derivative."""
 
     mean: float
     error: float
@@ -127,28 +139,28 @@ class Growth(NamedTuple):
 
     @property
     def is_none(self) -> bool:
-        """Whether volumes are kept, as no attractor with a density can."""
+        """Whether volumes are conserved, which excludes an attractor with a density."""
         return abs(self.mean) <= KEPT * max(self.size, 1e-300)
 
     @property
     def is_clear(self) -> bool:
-        """Whether the mean is not zero, beyond its error."""
+        """Whether the mean differs from zero by more than its error."""
         return not self.is_none and bool(abs(self.mean) > CLEAR * self.error)
 
     def is_brief(self, duration: float) -> bool:
-        """Whether volumes shrink, but by little in a time."""
+        """Test whether volumes shrink, but by little within a duration."""
         return self.is_clear and -FOLDS < self.mean * duration < 0
 
 
 def volume_growth(record: Record, few: int = 1024) -> Growth:
-    """Return the mean rate at which volumes grow along a trajectory, at so many of its samples."""
+    """Compute the mean growth rate of volumes along a trajectory, from about `few` of its samples."""
     rows = record.states[:: max(1, len(record.states) // few)]
     space, restored = record.time_map.system.space, record.time_map.restored
     some = rows[:1] if is_flat(space) else rows
     bases = np.array([tangent_basis(space, restored(jnp.asarray(x))) for x in some])
     bases = np.broadcast_to(bases, (len(rows), *bases.shape[1:]))
     growth, size = (np.asarray(part) for part in _growth(record.time_map, jnp.asarray(rows), jnp.asarray(bases)))
-    if not np.all(np.isfinite(growth)):  # the derivative of a map is singular somewhere: volumes vanish
+    if not np.all(np.isfinite(growth)):  # the derivative of a map is singular somewhere, so that volumes vanish
         return Growth(float(np.mean(growth)), 0.0, float(np.mean(size)))
     means = [float(np.mean(part)) for part in np.array_split(growth, BLOCKS)]
     return Growth(float(np.mean(growth)), float(np.std(means, ddof=1) / np.sqrt(BLOCKS)), float(np.mean(size)))
@@ -156,7 +168,7 @@ def volume_growth(record: Record, few: int = 1024) -> Growth:
 
 @eqx.filter_jit
 def _growth(time_map: TimeMap, rows: Array, bases: Array) -> tuple[Array, Array]:
-    """Return the rates at which volumes grow, and sizes of the derivative to compare them with."""
+    """Compute the growth rates of volumes at states, and sizes of the derivative for comparison."""
     velocity = velocity_of(time_map)
 
     def one(x: Array, basis: Array) -> tuple[Array, Array]:
@@ -169,13 +181,13 @@ def _growth(time_map: TimeMap, rows: Array, bases: Array) -> tuple[Array, Array]
 
 
 def set_distance(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> float:
-    """Return the Hausdorff distance of two sets of features, in extents."""
+    """Compute the Hausdorff distance between the features of two sets, relative to the extent."""
     a, b = one.features / extent, other.features / extent
     return float(max(np.max(KDTree(b).query(a)[0]), np.max(KDTree(a).query(b)[0])))
 
 
 def one_curve(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> bool:
-    """Return whether two sets are parts of one curve of equilibria, of which a search sees what is near a start."""
+    """Test whether two sets are parts of one curve of equilibria, of which a search sees only the part near a start."""
     if not one.kind == other.kind == CURVE or one.stability != other.stability:
         return False
     nearest = np.min(KDTree(one.features / extent).query(other.features / extent)[0])
@@ -183,22 +195,21 @@ def one_curve(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -
 
 
 class Followed:
-    """Attractors along a parameter: each has the label of the one that it continues, a new one the next label."""
+    """Attractors along a parameter: each keeps the label of the one that it continues, new ones get the next label."""
 
     def __init__(self, furthest: float = 0.2):
-        """Begin without attractors; those further apart than `furthest` extents are not paired."""
+        """Begin without attractors; those more than `furthest` apart, relative to the extent, are not matched."""
         self.furthest, self.known = furthest, dict[int, LimitSet]()
 
     def labels(
         self, found: Sequence[LimitSet], extent: Float[np.ndarray, " f"], pairs: Sequence[int] | None = None
     ) -> list[int]:
-        """Return the labels of the attractors at the next value of the parameter, which are known from then on.
+        """Label the attractors at the next parameter value, and remember them for the value after that.
 
         Args:
             found: the attractors.
-            extent: the size of each feature.
-            pairs: for each the place among the `known` ones of the one that it continues, -1 for none; by default
-                those of `match`.
+            extent: size of each feature.
+            pairs: for each attractor, the index in `known` of the one that it continues, or -1; the default is `match`.
         """
         known = list(self.known)
         pairs = match(list(self.known.values()), found, extent, furthest=self.furthest) if pairs is None else pairs
@@ -209,17 +220,17 @@ class Followed:
 
 
 def relabelled(labels: Int[np.ndarray, "..."], names: Sequence[int]) -> Int[np.ndarray, "..."]:
-    """Return indices of attractors replaced by their names; negative labels stay."""
+    """Replace indices of attractors by labels; negative labels are kept."""
     return np.where(labels >= 0, np.append(np.asarray(names, int), 0)[labels], labels)
 
 
 def match(
     before: Sequence[LimitSet], after: Sequence[LimitSet], extent: Float[np.ndarray, " f"], *, furthest: float = 0.2
 ) -> list[int]:
-    """Return for each attractor of `after` the index of the one of `before` that it continues, -1 for a new one.
+    """Match attractors at two parameter values: the index in `before` that each one in `after` continues, or -1.
 
-    Sets further apart than `furthest` extents are not paired. The pairs have the least sum of distances, where one that
-    is left out counts as `furthest`.
+    Sets more than `furthest` apart, relative to the extent, are not matched. The matching minimises the sum of
+    distances, in which an unmatched attractor counts as `furthest`.
     """
     found = [-1] * len(after)
     if before and after:

@@ -1,4 +1,4 @@
-"""Edge tracking: the saddle, or the chaotic set, on the boundary between two basins, followed by bisection."""
+"""Track the edge state, a saddle or a chaotic set, on the boundary between two basins by repeated bisection."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -27,31 +27,38 @@ from dynsim.errors import ArgumentError, counted
 from dynsim.simulation.checks import as_state
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
-MOST = 8  # exponents
+# Largest number of Lyapunov exponents computed along the edge.
+MOST = 8
 
 
-BLOCKS = 8  # of the states, from whose means errors are estimated
+# Number of blocks of the trajectory from whose means standard errors are estimated.
+BLOCKS = 8
 
 
-SURE = 3.0  # errors: an exponent that is further above zero is positive
+# Number of standard errors above zero from which on an exponent counts as positive.
+SURE = 3.0
 
 
-NEAR_BY = (10.0, 1e-2)  # pairs of states are at least so many gaps, and at most so many extents apart
+# Distance of a pair of states: at least this many gaps, and at most this many extents.
+NEAR_BY = (10.0, 1e-2)
 
 
-LATER = 8  # intervals: states of a pair are at least so far apart in time
+# Number of intervals by which the states of a pair are separated in time, at least.
+LATER = 8
 
 
-PAIRS = 64  # at least, from which a rate is estimated
+# Smallest number of pairs from which a rate of divergence is estimated.
+PAIRS = 64
 
 
-PART = 0.5  # of the only positive exponent: the least rate at which states of a chaotic set move apart
+# Smallest rate of divergence on a chaotic set, relative to the only positive exponent.
+PART = 0.5
 
 
 class EdgeExponents(NamedTuple):
-    """The largest exponents, at most eight, per time unit or step, and their standard errors.
+    """Largest Lyapunov exponents along an edge, at most eight, per time unit or step, with standard errors.
 
-    `divergence` is the rate at which states that come near each other move apart, and its standard error.
+    `divergence` is the rate at which states that come near each other separate, and its standard error.
     """
 
     values: Float[np.ndarray, " k"]
@@ -62,31 +69,31 @@ class EdgeExponents(NamedTuple):
 
     @property
     def chaotic(self) -> bool:
-        """Whether the trajectory is chaotic beyond doubt: it grows along two directions, or near states move apart.
+        """Whether the trajectory is certainly chaotic: two exponents are positive, or one is and near states separate.
 
-        With one positive exponent, which every edge has across it, states that come near each other must move apart at
-        half of its rate at least: on a torus or in an approach to a cycle they do not.
+        Every edge state has one positive exponent across the boundary. With no other one, near states must separate at
+        least at half of its rate; on a torus, or during the approach to a cycle, they do not.
         """
         rate, error = self.divergence
         return self.positive >= 2 or (self.positive == 1 and rate - SURE * error > PART * float(self.values[0]))
 
     @property
     def positive(self) -> int:
-        """The number of exponents that are above zero beyond doubt."""
+        """Number of exponents that are certainly above zero."""
         return int(np.sum(self.values > SURE * self.errors))
 
     def __str__(self) -> str:
-        """Return the exponents with their errors."""
+        """List the exponents with their errors."""
         return ", ".join(f"{v:.4g} +- {e:.1g}" for v, e in zip(self.values, self.errors, strict=True))
 
 
 def exponents_along(time_map: TimeMap, states: Float[np.ndarray, "samples n"], begun: int) -> EdgeExponents:
-    """Return the exponents of the derivative of a map over intervals along states, the first quarter left out.
+    """Compute Lyapunov exponents along a sequence of states, ignoring the first quarter.
 
     Args:
-        time_map: the system over an interval.
+        time_map: the system over one interval.
         states: states at successive intervals, up to small gaps.
-        begun: the intervals before the first of them, for a forced flow.
+        begun: number of intervals before the first state, for a forced flow.
     """
     basis = tangent_basis(time_map.system.space, time_map.restored(jnp.asarray(states[0])))
     begins = (begun + np.arange(len(states))) * float(time_map.interval)
@@ -99,19 +106,19 @@ def exponents_along(time_map: TimeMap, states: Float[np.ndarray, "samples n"], b
 def divergence(
     features: Float[np.ndarray, "samples m"], extent: Float[np.ndarray, " m"], gap: float, interval: float
 ) -> tuple[float, float]:
-    """Return the rate at which states that come near each other move apart in an interval, and its standard error.
+    """Estimate the rate at which states that come near each other separate, and its standard error.
 
-    On a chaotic set it is positive, on a torus zero, and on an approach to a cycle negative. The rate of each state and
-    the nearest one of another time is the change of the logarithm of their distance; the error is that of the means of
-    blocks. NaN from less than 64 pairs.
+    It is positive on a chaotic set, zero on a torus, and negative during the approach to a cycle. For each state and
+    its nearest neighbour from another time, the rate is the change of the logarithm of their distance over an interval.
+    The standard error is estimated from means of blocks. Both are NaN with fewer than 64 pairs.
 
     Source: M. T. Rosenstein, J. J. Collins, C. J. De Luca, Physica D 65 (1993).
 
     Args:
-        features: the states of a trajectory after each interval, in coordinates in which distances are measured.
-        extent: the size of each coordinate.
-        gap: by how much states may be off, in extents.
-        interval: its duration.
+        features: states of a trajectory after each interval, in the coordinates in which distances are measured.
+        extent: size of each coordinate.
+        gap: uncertainty of the states, relative to the extent.
+        interval: duration of an interval.
     """
     scaled, found, nearest = features / extent, [], []
     for k, row in enumerate(scaled[:-1]):
@@ -133,14 +140,14 @@ def divergence(
 
 
 def _means(rates: Float[np.ndarray, "samples k"]) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Return the means of rates over the samples and their standard errors, by the means of blocks."""
+    """Average rates over the samples; standard errors come from means of blocks."""
     blocks = np.stack([np.mean(part, axis=0) for part in np.array_split(rates, BLOCKS)])
     return np.mean(blocks, axis=0), np.std(blocks, axis=0, ddof=1) / np.sqrt(BLOCKS)
 
 
 @eqx.filter_jit
 def _rates(time_map: TimeMap, xs: Array, begins: Array, frame: Array) -> Array:
-    """Return the rates at which a frame grows over each interval, (samples, k)."""
+    """Compute the growth rates of an orthonormal frame over each interval, (samples, k)."""
     pair, interval = Linearised(time_map.system, time_map.restored(xs[0]), time_map.solver), time_map.interval
 
     def over(V: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -157,10 +164,10 @@ def _rates(time_map: TimeMap, xs: Array, begins: Array, frame: Array) -> Array:
 
 
 class Bracket(NamedTuple):
-    """An interval [low, high] of a parameter, with different outcomes at its ends.
+    """Interval [low, high] of a parameter at whose ends the outcomes differ.
 
-    If each outcome holds on an open set of parameters (as a limit does in its basin of attraction), some parameter in
-    the interval has neither of the two.
+    If each outcome holds on an open set of parameters, as convergence to an attractor does, then some parameter in the
+    interval has neither of the two outcomes.
     """
 
     low: float
@@ -173,18 +180,22 @@ class Bracket(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The midpoint of the interval."""
+        """Midpoint of the interval."""
         return (self.low + self.high) / 2
 
 
 def bisect_outcome(
     outcome: Callable[[float], Hashable], low: float, high: float, *, width: float = 1e-9, max_steps: int = 200
 ) -> Bracket:
-    """Return an interval no wider than `width`, within [low, high], at whose ends the outcome differs.
+    """Bisect [low, high] down to `width`, keeping different outcomes at the ends.
 
     The outcome of a parameter is any value with equality, such as the index of the limit that `simulate` or `settle`
-    reaches. A parameter with a third outcome becomes the upper end. Bisection stops after `max_steps`, or when no float
-    lies between the ends. NumPy: not for `jit`.
+    reaches. A parameter with a third outcome becomes the upper end. Bisection stops after `max_steps`, or when no
+    floating-point number lies between the ends. NumPy: not for `jit`.
+
+    >>> bracket = bisect_outcome(lambda x: x**2 > 2, 1.0, 2.0, width=1e-6)
+    >>> round(bracket.middle, 5)
+    1.41421
 
     Raises:
         ValueError: unless low < high and the width is positive, or if both ends have the same outcome.
@@ -202,13 +213,13 @@ def divide_outcomes(
     max_steps: int = 200,
     at_ends: tuple[Hashable, Hashable] | None = None,
 ) -> Bracket:
-    """Return what `bisect_outcome` does, from a function of many parameters at once and division into `parts`.
+    """Do the same as `bisect_outcome` for a function of many parameters at once, dividing into `parts`.
 
-    The lowest part at whose upper end the outcome is not that of the lower end of all is divided again. `at_ends` are
-    the outcomes at both ends, if they are known.
+    The next interval is the first part whose upper end has a different outcome from `low`. `at_ends` are the outcomes
+    at both ends, if they are known.
 
     Raises:
-        ValueError: as `bisect_outcome`.
+        ValueError: as for `bisect_outcome`.
     """
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ArgumentError("high", f"be finite and above `low` = {low}", f"is {high}")
@@ -228,25 +239,36 @@ def divide_outcomes(
     return Bracket(low, high, left, right)
 
 
-NARROW = 1e-9  # of the extent: the bracket to which a segment is divided
-LEAST = 64  # samples of the edge trajectory before its limit is looked for, and after which it is again
-STAYED = 16  # samples that must all lie near a limit, which a chaotic trajectory leaves again
-WIDER = (0.0, 1.0, 10.0, 100.0)  # lengths of the last pair, beyond its ends, where the boundary is looked for again
-PUSH = 1e-4  # of the extent: the step along the unstable direction, to both sides
+# Width of the bracket, relative to the extent, at which bisection stops.
+NARROW = 1e-9
+# Number of samples of the edge trajectory between attempts to find its limit.
+LEAST = 64
+# Number of last samples that must lie near the limit; a chaotic trajectory would leave it again.
+STAYED = 16
+# Distances beyond the ends of the last pair, relative to its length, where the boundary is searched if it is lost.
+WIDER = (0.0, 1.0, 10.0, 100.0)
+# Step along the unstable direction to both sides, relative to the extent.
+PUSH = 1e-4
 
 
 class EdgeState(NamedTuple):
-    """What a trajectory on the boundary of two basins tends to.
+    """Limit of a trajectory on the boundary between two basins.
 
-    `limit` is a saddle with one unstable direction, if the two basins meet in a smooth boundary; `unstable` (n,) is its
-    unit vector in the flat state, and `leads_to` are the labels reached by small steps along it, forwards and back,
-    which are those of the two basins. `track` has the states along the edge at intervals, on the first axis, each known
-    up to `width`; `labels` are those of the two starts.
+    If the basins meet in a smooth boundary, `limit` is a saddle with one unstable direction. On a chaotic edge the
+    trajectory approaches no equilibrium or cycle, and `limit` is a `chaotic edge state`, represented by the second half
+    of the track. It then has two positive Lyapunov exponents or more, or one, as on a homoclinic tangle in the plane,
+    with nearby states that separate.
 
-    On a chaotic edge the trajectory comes to no equilibrium or cycle: `limit` is then a `chaotic edge state` that
-    consists of the second half of the track, `unstable` the direction from one side of the boundary to the other at the
-    end, and `exponents` are the Lyapunov exponents along the track. Two or more of them are positive, or one, as on the
-    homoclinic tangle of a plane, and states of the track that come near each other move apart.
+    Attributes:
+        limit: the edge state.
+        unstable: unit vector of the unstable direction in the flattened state; for a chaotic edge state, the direction
+            across the boundary at the end of the track.
+        leads_to: labels reached by small steps along the unstable direction, forwards and backwards.
+        labels: labels of the two starts.
+        track: states along the edge at successive intervals, stacked along the first axis.
+        width: uncertainty of each state of the track.
+        attractors: result of the search for attractors.
+        exponents: Lyapunov exponents along the track of a chaotic edge state.
     """
 
     limit: LimitSet
@@ -262,12 +284,12 @@ class EdgeState(NamedTuple):
 
     @property
     def spread(self) -> Float[np.ndarray, " n"]:
-        """The standard deviation of each entry of the state over the limit: 0 for an equilibrium."""
+        """Standard deviation of each entry of the state over the limit; 0 for an equilibrium."""
         return np.std(flat_states(self.limit.states), axis=0)
 
     @property
     def unstable_dimension(self) -> int:
-        """The number of unstable directions: of an edge state that is an equilibrium or a cycle one."""
+        """Number of unstable directions; one for an edge state that is an equilibrium or a cycle."""
         if self.exponents is not None:
             return self.exponents.positive
         values = self.limit.values
@@ -275,7 +297,7 @@ class EdgeState(NamedTuple):
         return int(np.sum(grow))
 
     def __str__(self) -> str:
-        """Return the edge state in a line."""
+        """Describe the edge state in one line."""
         a, b = self.labels
         dimension = counted(self.unstable_dimension, "unstable direction")
         words = f"between the basins of {a} and {b}: {self.limit}, {dimension}, known to {self.width:.1g}"
@@ -291,23 +313,23 @@ def edge_state(
     longest: int = 2048,
     options: Search = Search(),
 ) -> EdgeState:
-    """Return the edge state between the basins of two starts.
+    """Find the edge state between the basins of two starts.
 
-    A point of the boundary on the segment between the starts is bracketed by bisection; both ends of the bracket are
-    followed until they are `apart`, and bracketed again. What the trajectory tends to is found by Newton's method; if
-    it has come to no equilibrium or cycle after the most intervals, it may be chaotic.
+    Bisection brackets a point of the boundary on the segment between the starts. Both ends of the bracket are
+    integrated until they are `apart`, and are then bracketed again. The limit of this trajectory is refined by Newton's
+    method. If it is still no equilibrium or cycle after `longest` intervals, the trajectory is tested for chaos.
 
     Args:
         system: a flow, or a map in JAX.
         one: a start in one basin.
-        other: a start in another.
-        apart: the distance of the two trajectories, in extents, at which they are bracketed again.
-        longest: the most intervals along the edge, which a chaotic edge state takes.
-        options: those of `find_attractors`; `period` for a forced flow.
+        other: a start in another basin.
+        apart: distance of the two trajectories, relative to the extent, at which they are bracketed again.
+        longest: largest number of intervals along the edge; a chaotic edge state needs all of them.
+        options: options of the search, as for `find_attractors`; give `period` for a forced flow.
 
     Raises:
-        ValueError: if both starts have the same limit, if the boundary is lost, or if the edge trajectory has neither
-            come to an equilibrium or a periodic orbit nor is chaotic beyond doubt, with its exponents.
+        ValueError: if both starts reach the same limit, if the boundary is lost, or if the edge trajectory neither
+        reaches an equilibrium or periodic orbit nor is certainly chaotic; the message gives its exponents.
     """
     pair = as_state("one", one), as_state("other", other)
     if jax.tree.map(jnp.shape, pair[0]) != jax.tree.map(jnp.shape, pair[1]):
@@ -339,14 +361,14 @@ def edge_state(
 
 
 def _between(time_map: TimeMap, pair: np.ndarray, shares: Any) -> np.ndarray:
-    """Return points of the space on the segment between two states."""
+    """Interpolate between two states, and project to the space."""
     points = pair[0] + np.asarray(shares, float)[:, None] * (pair[1] - pair[0])
     project = lambda x: ravel_pytree(time_map.system.space.project(time_map.restored(x)))[0]
     return np.asarray(jax.vmap(project)(jnp.asarray(points)))
 
 
 class Bracketed(NamedTuple):
-    """Two states on either side of the boundary, their distance, and the labels to which they lead."""
+    """Two states on either side of the boundary, their distance, and the labels that they reach."""
 
     ends: Float[np.ndarray, "two n"]
     width: float
@@ -354,9 +376,9 @@ class Bracketed(NamedTuple):
 
 
 def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Settings, begun: int) -> Bracketed:
-    """Return two states on either side of the boundary, no further apart than `NARROW` extents.
+    """Bisect the segment between two states to a bracket of the boundary, no wider than `NARROW` extents.
 
-    Where both ends have come to the same side, as they may where the boundary is fractal, it is looked for beyond them.
+    If both ends have moved to the same side, as can happen at a fractal boundary, the search extends beyond them.
     """
     length = float(np.max(np.abs(pair[1] - pair[0]) / np.max(known.extent)))
     outcomes = lambda shares: labels_of(time_map, _between(time_map, pair, shares), known, told).tolist()
@@ -365,21 +387,23 @@ def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Set
         labels = outcomes(shares)
         changes = [k for k in range(1, FEW) if labels[k] != labels[k - 1]]
         if changes:
-            change = min(changes, key=lambda k: abs(2 * k - FEW))  # not the outermost: on a chaotic set it is periodic
+            # take a middle change: on a chaotic set the outermost one lies on a periodic orbit
+            change = min(changes, key=lambda k: abs(2 * k - FEW))
             width, sides = max(NARROW / max(length, NARROW), 1e-14), (labels[change - 1], labels[change])
-            low, high = shares[change - 1], shares[change]  # solved again with others, one may lead to the other side
+            # keep the labels of the ends, which rounding may change if they are solved again among other states
+            low, high = shares[change - 1], shares[change]
             found = divide_outcomes(outcomes, low, high, parts=FEW, width=width, at_ends=sides)
             ends = _between(time_map, pair, [found.low, found.high])
             reached: Any = (found.at_low, found.at_high)
             return Bracketed(ends, float(np.max(np.abs(ends[1] - ends[0]))), reached)
-    must = "have a boundary between these basins that can be followed"
+    must = "have a boundary between these basins that can be tracked"
     raise ArgumentError("system", must, f"it is lost after {begun} intervals, where all states nearby lead to one")
 
 
 def _followed(
     time_map: TimeMap, pair: np.ndarray, begun: int, apart: float, extent: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the middle of two trajectories until they are apart, at least after one interval, and the last pair."""
+    """Integrate two close trajectories for an interval or until they separate; give midpoints and the last pair."""
     tracked: list[np.ndarray] = []
     while True:
         for states in time_map.window(pair, begun + len(tracked)):
@@ -393,7 +417,7 @@ def _followed(
 
 
 def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Settings) -> LimitSet | None:
-    """Return the unstable equilibrium or cycle at which states on the edge have stayed; None if there is none."""
+    """Find the unstable equilibrium or cycle at which states on the edge have stayed; None if there is none."""
     features = time_map.features_of(states)
     record = Record(time_map, states, features, known.extent, told.forced, told.longest_period, (), edge=True)
     limit = limit_of(record)
@@ -412,10 +436,10 @@ def _found(
     known: Attractors,
     told: Settings,
 ) -> EdgeState | None:
-    """Return the edge state with its unstable direction, and where that leads to on both sides.
+    """Describe the edge state with its unstable direction, and where that direction leads on both sides.
 
-    None if a side leads to several attractors: the boundary then has more points close to the limit, as that of a
-    chaotic set has near each orbit in it, and trajectories on the boundary leave the limit again.
+    The result is None if one side leads to several attractors. The boundary then has more points close to the limit, as
+    near an orbit within a chaotic set, and trajectories on the boundary leave the limit again.
     """
     x = np.asarray(ravel_pytree(limit.state)[0])
     direction = _unstable(time_map, limit, x)
@@ -437,7 +461,7 @@ def _chaotic(
     known: Attractors,
     apart: float,
 ) -> EdgeState:
-    """Return the edge state of a track that has come to no equilibrium or cycle; raise `ValueError` unless chaotic."""
+    """Describe a track that reached no equilibrium or cycle; raise `ValueError` unless it is chaotic."""
     features = time_map.features_of(track)
     rate = divergence(features, known.extent, apart, float(time_map.interval))
     exponents = exponents_along(time_map, track, 1)._replace(divergence=rate)
@@ -461,7 +485,7 @@ def _chaotic(
 
 
 def _unstable(time_map: TimeMap, limit: LimitSet, x: np.ndarray) -> np.ndarray:
-    """Return the unit vector that grows fastest near a point of a set, the largest entry positive."""
+    """Compute the unit vector that grows fastest near a point of a set, with its largest entry positive."""
     system, state = time_map.system, time_map.restored(jnp.asarray(x))
     basis = tangent_basis(system.space, state)
     if limit.kind == "equilibrium":
@@ -479,7 +503,7 @@ def _unstable(time_map: TimeMap, limit: LimitSet, x: np.ndarray) -> np.ndarray:
 
 
 def _derivative(time_map: TimeMap, x: np.ndarray, basis: np.ndarray, period: float) -> np.ndarray:
-    """Return the derivative of a flow or map over a period along the columns of a basis."""
+    """Compute the derivative of a flow or map over a period along the columns of a basis."""
     pair = Linearised(time_map.system, time_map.restored(jnp.asarray(x)), time_map.solver)
     flat, V = jnp.asarray(x), jnp.asarray(basis)
     if isinstance(time_map.system, AbstractMap):

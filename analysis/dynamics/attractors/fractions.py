@@ -1,4 +1,4 @@
-"""Shares of basins of attraction among random starts, with Wilson intervals, at one system or along a parameter."""
+"""Estimate basin fractions from random starts, with Wilson confidence intervals, also along a parameter."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,9 +23,9 @@ from dynsim.systems.named import real_parameter, with_parameter
 
 
 class Fractions(NamedTuple):
-    """Shares of basins among random starts: for each label its count, and the Wilson interval of its share.
+    """Basin fractions among random starts: the count of each label, and the Wilson interval of its share.
 
-    Labels are indices of `attractors`, or negative ones of `FATES`. `is_stiff` is that of `Attractors`.
+    Labels are indices of `attractors`, or negative keys of `FATES`. `is_stiff` is as in `Attractors`.
     """
 
     labels: Int[np.ndarray, " labels"]
@@ -41,18 +41,18 @@ class Fractions(NamedTuple):
 
     @property
     def shares(self) -> Float[np.ndarray, " labels"]:
-        """The share of each label."""
+        """Share of the starts with each label."""
         return self.counts / self.total
 
     def __str__(self) -> str:
-        """Return the shares with their intervals in a line."""
+        """Describe the shares with their intervals in one line."""
         rows = zip(self.labels, self.shares, self.low, self.high, strict=True)
         parts = [f"{share:.4g} [{a:.4g}, {b:.4g}] {self.named(int(k))}" for k, share, a, b in rows]
         parts += filter(None, [held_back(self.is_stiff, self.labels)])
         return f"{self.total} starts, {self.confidence:.3g} intervals: " + "; ".join(parts)
 
     def named(self, label: int) -> str:
-        """Return an attractor in a line, or what else a label says."""
+        """Describe the attractor, or the other outcome, that a label stands for."""
         return str(self.attractors[label]) if label >= 0 else FATES[label]
 
 
@@ -66,16 +66,16 @@ def basin_fractions(
     options: Search = Search(),
     shown: bool | None = None,
 ) -> Fractions:
-    """Return the shares of the basins among random starts, with Wilson intervals.
+    """Estimate the basin fractions of all attractors from random starts, with Wilson confidence intervals.
 
     Args:
         system: a flow, or a map in JAX.
-        sampler: a function of a random key in JAX that returns a start.
-        count: how many starts.
-        key: the random key of the starts.
-        confidence: that of each interval.
-        options: see `find_attractors`.
-        shown: a progress bar; None shows it on terminals only.
+        sampler: a function in JAX from a random key to a start.
+        count: number of starts.
+        key: random key of the starts.
+        confidence: confidence level of each interval.
+        options: options of the search, as for `find_attractors`.
+        shown: whether to show a progress bar; None shows it on terminals only.
 
     Raises:
         ValueError: for bad input.
@@ -97,10 +97,11 @@ def _fractions(labels: np.ndarray, attractors: dict[int, LimitSet], confidence: 
 
 
 class FractionCurves(NamedTuple):
-    """Shares of basins against a parameter, (values, labels), with Wilson intervals; NaN where a label is absent.
+    """Basin fractions along a parameter, (values, labels), with Wilson intervals; NaN where a label is absent.
 
-    A label is one attractor that is followed: `attractors[i][label]` is the one at the value i, None where it does not
-    exist. The last labels are the negative ones of `FATES`. `is_stiff` is that of `Attractors`, at some value.
+    Each label is one attractor, matched from value to value: `attractors[i][label]` is that attractor at the value i,
+    and is missing where it does not exist. The last labels are negative keys of `FATES`. `is_stiff` is true if it is
+    true in `Attractors` at any value.
     """
 
     parameters: Float[np.ndarray, " values"]
@@ -128,20 +129,20 @@ def continued_fractions(
     confidence: float = 0.95,
     options: Search = Search(),
 ) -> FractionCurves:
-    """Return the shares of the basins for values of a parameter, each attractor followed from value to value.
+    """Estimate basin fractions for each value of a parameter, matching the attractors from value to value.
 
     Args:
         system: a flow, or a map in JAX.
-        where: which leaf of it is the parameter, such as `lambda flow: flow.h`.
-        parameters: the values, in the order in which attractors are followed.
-        sampler: a function of a random key in JAX that returns a start.
-        count: how many starts, the same for every value.
-        key: the random key of the starts.
-        matching: `distance` pairs attractors whose sets are nearest, up to `furthest` extents; `enclosure` gives an
-            attractor the label of the one before whose points it attracts, the most of them.
-        furthest: see `matching`.
-        confidence: that of each interval.
-        options: see `find_attractors`.
+        where: selects the parameter among the leaves of the system, such as `lambda flow: flow.h`.
+        parameters: parameter values, in the order in which attractors are matched.
+        sampler: a function in JAX from a random key to a start.
+        count: number of starts, the same starts for each value.
+        key: random key of the starts.
+        matching: `distance` matches the nearest sets, up to `furthest` relative to the extent. `enclosure` matches an
+            attractor with the earlier one of whose points it attracts the most.
+        furthest: largest distance of a match; see `matching`.
+        confidence: confidence level of each interval.
+        options: options of the search, as for `find_attractors`.
 
     Raises:
         ValueError: for bad input.
@@ -168,7 +169,7 @@ def continued_fractions(
 
 
 def _enclosed(time_map: TimeMap, before: list[LimitSet], found: Attractors, told: Settings) -> list[int]:
-    """Return for each attractor found the index of that before of which it attracts the most points; -1 for none."""
+    """Match each attractor with the earlier one of whose points it attracts the most; -1 if it attracts no majority."""
     votes = np.zeros((len(found.attractors), len(before)))
     for column, old in enumerate(before):
         flat = flat_states(old.states)

@@ -1,4 +1,4 @@
-"""Invariant sets: their kind, points, stability and place."""
+"""Invariant sets found by a search: their kind, stability, period, points and spectrum."""
 
 from typing import NamedTuple
 
@@ -14,21 +14,28 @@ from dynsim._core.types import State
 
 CURVE = "curve of equilibria"
 SURFACE = "surface of equilibria"
-ARRIVED = 2.5e-5  # of the extent: how close to an attractor is close enough, whatever its radius
+# Distance, relative to the extent, at which a state counts as having arrived at an attractor of any radius.
+ARRIVED = 2.5e-5
 
 
 class LimitSet(NamedTuple):
-    """An invariant set: its `kind`, points on it, its stability.
+    """Invariant set: its kind, its stability and points on it.
 
-    `kind` is `equilibrium`, `curve of equilibria`, `surface of equilibria` (of two dimensions or more, `states` being
-    one of them), `fixed point` (of a map), `periodic orbit` or `recurrent set` (chaotic or quasiperiodic); `stability`
-    is `stable`, `saddle`, `unstable`, `not attracting` (a set that is not hyperbolic, from which perturbations stay
-    away) or `undecided`. `states` has points of the set on the first axis, and `features` their features. `period` is
-    in time units or steps, 0 for equilibria, NaN for a recurrent set that is not periodic. `values` holds the
-    eigenvalues of a flow's equilibrium, else multipliers. `radius` is the largest distance tried, in extents, from
-    which nine in ten perturbations or more came back, as from all smaller ones; 0 if it is not known. `spacing` is the
-    distance, in extents, from these points within which nine in ten states of other trajectories on a set that is not
-    periodic lie. `exponent` is the largest Lyapunov exponent, NaN unless it was asked for.
+    Attributes:
+        kind: `equilibrium`, `curve of equilibria`, `surface of equilibria` (of dimension two or more, represented by
+            one of them), `relative equilibrium`, `fixed point` (of a map), `periodic orbit`, `recurrent set` (chaotic
+            or quasiperiodic) or `chaotic edge state`.
+        stability: `stable`, `saddle`, `unstable`, `not attracting` (a nonhyperbolic set to which perturbations do not
+            return) or `undecided`.
+        states: points of the set, stacked along the first axis of every array.
+        features: features of these points.
+        period: in time units or steps; 0 for equilibria, NaN for nonperiodic sets.
+        values: eigenvalues of an equilibrium of a flow, otherwise multipliers.
+        radius: largest tested distance, relative to the extent, from which at least nine in ten perturbations returned,
+            as from all smaller tested distances; 0 if unknown.
+        exponent: largest Lyapunov exponent per time unit or step; NaN unless it was requested.
+        spacing: distance from the points, relative to the extent, within which nine in ten states of other trajectories
+            on a nonperiodic set lie.
     """
 
     kind: str
@@ -44,7 +51,7 @@ class LimitSet(NamedTuple):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Return the set in a line: stability, kind, period and place."""
+        """Describe stability, kind, period and location in one line."""
         word = {"undecided": "neutral or undecided "}.get(self.stability, f"{self.stability} ")
         period = f" of period {self.period:.6g}" if self.period > 0 else ""
         points = flat_states(self.states)[:, :6]
@@ -58,12 +65,12 @@ class LimitSet(NamedTuple):
 
     @property
     def state(self) -> State:
-        """A point of the set."""
+        """One point of the set."""
         return jax.tree.map(lambda y: np.asarray(y)[0], self.states)
 
 
 class Slow(NamedTuple):
-    """A state that moves on at a rate per time unit, though it may look as if it were at rest."""
+    """Trajectory that is still moving at a speed `rate` per time unit, though it may look at rest."""
 
     rate: float
 
@@ -72,7 +79,7 @@ class Slow(NamedTuple):
 
 
 def with_principal_angles(time_map: TimeMap, limit: LimitSet) -> LimitSet:
-    """Return a set, with angles by whole turns in the principal interval at its first point."""
+    """Shift angles by whole turns so that the first point of a set lies in the principal interval."""
     if not periods_of(time_map.features):
         return limit
     return limit._replace(states=states_of(time_map, principal(time_map.features, flat_states(limit.states))))

@@ -1,4 +1,4 @@
-"""Perturbations of invariant sets, whether they come back, and the distances by which this can be told."""
+"""Decide whether an invariant set attracts, by perturbing states on it and testing whether they return."""
 
 from typing import NamedTuple
 
@@ -17,27 +17,42 @@ from analysis.dynamics.flow_maps.time_map import FEW, WINDOW, TimeMap, states_of
 from dynsim._core.printing import one_line, report
 from dynsim.systems.rescaled import is_flat
 
-RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)  # in extents: from where perturbations are to come back
-PERTURBED = 32  # perturbations of each size, and trajectories of the set that they are compared with
-RETURN = 64  # windows in which they are to do so, or
-AGAIN = 4  # times as many windows at most, while the answer is open
-LATER = 64  # the windows in so many times fewer samples than those of the trajectory, if these are more
-APART = 1e-4  # of the ranges: perturbations of the trajectories by which a recurrent set is represented
-NEIGHBOURS = 0.01  # of the ranges: states of a set that are nearer have others between them
-BACK = 0.9  # of the perturbations are to come back
-AWAY = 0.5  # of them do not, from any distance that can be told: the set does not attract; of an orbit
-AWAY_FROM_ORBIT = 0.25  # of them: perturbations along it are away from nothing
-TOLD = 2  # times the spacing of a set: from there on its own trajectories would count as having come back
-LEFT = 10  # times the median distance of its own trajectories, and
-OUTSIDE = 0.05  # extents: one that is so far away has left the set
-STRAY = 2  # slightly perturbed trajectories that may leave a set that its own do not leave
-SIDES = 64  # points of a periodic orbit of a flow from which it is taken as a line
+# Sizes of the perturbations, relative to the extent.
+RADII = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)
+# Number of perturbations of each size, and of unperturbed trajectories for comparison.
+PERTURBED = 32
+# Number of sampling windows in which perturbations must return.
+RETURN = 64
+# Largest number of repetitions of these windows while the answer is open.
+AGAIN = 4
+# Long trajectories are given one window for each so many samples, if this is more than `RETURN`.
+LATER = 64
+# Perturbation, relative to the range of each entry, of the trajectories that add points to a recurrent set.
+APART = 1e-4
+# Largest distance, relative to the ranges, of two states of a set that are assumed to have others between them.
+NEIGHBOURS = 0.01
+# Share of the perturbations that must return for the set to attract.
+BACK = 0.9
+# A recurrent set does not attract if more than this share stays away, for every distance that can be resolved.
+AWAY = 0.5
+# Replaces `AWAY` for an orbit, where perturbations along the orbit never count as away.
+AWAY_FROM_ORBIT = 0.25
+# Smallest resolvable perturbation, relative to the spacing of the set; smaller ones are on the set by this measure.
+TOLD = 2
+# A trajectory has left the set if its distance exceeds this many times the median of all trajectories and `OUTSIDE`.
+LEFT = 10
+# Smallest distance, relative to the extent, at which a trajectory can have left the set.
+OUTSIDE = 0.05
+# Number of slightly perturbed trajectories that may leave a set without the set counting as transient.
+STRAY = 2
+# Number of points from which on a periodic orbit of a flow is measured as a closed polygon.
+SIDES = 64
 
 
 class Attraction(NamedTuple):
-    """Whether perturbations of a set come back (None if that is open), from which radius, and whether it was left.
+    """Whether perturbations of a set return (None if this is open), and the largest radius from which they do.
 
-    `left` says that unperturbed trajectories have left the set, as those of a chaotic transient do.
+    `left` says that unperturbed trajectories left the set, as in a chaotic transient.
     """
 
     attracts: bool | None
@@ -49,12 +64,12 @@ class Attraction(NamedTuple):
 
 
 def widths(record: Record) -> np.ndarray:
-    """Return the sizes of perturbations of the entries of a state that change the features by about an extent."""
+    """Compute the sizes of perturbations of each entry of a state that change the features by about one extent."""
     return np.full(record.states.shape[1], float(np.median(record.extent)))
 
 
 def on_space(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
-    """Return flat states projected to the space."""
+    """Project flattened states to the space."""
     if is_flat(time_map.system.space):
         return xs
     project = lambda x: ravel_pytree(time_map.system.space.project(time_map.restored(x)))[0]
@@ -62,9 +77,9 @@ def on_space(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
 
 
 def attraction_of_orbit(time_map: TimeMap, limit: LimitSet, extent: np.ndarray, widths: np.ndarray) -> Attraction:
-    """Return whether an equilibrium or periodic orbit attracts, and the radius from which all perturbations came back.
+    """Test whether an equilibrium or periodic orbit attracts, and from which radius all perturbations returned.
 
-    Radii are tried that are twice as large as the error of the polygon of the points of an orbit.
+    Only radii of more than twice the error of the polygon through the points of an orbit are tested.
     """
     xs = _perturbed(time_map, flat_states(limit.states), widths)
     line, near = Line(limit, extent), np.empty(0)
@@ -73,12 +88,12 @@ def attraction_of_orbit(time_map: TimeMap, limit: LimitSet, extent: np.ndarray, 
         xs = states[-1]
         near = _near(line, contraction(limit, (k + 1) * WINDOW * float(time_map.interval)))
         if time_map.solver is not None and _are_decided(time_map, line, states, near):
-            break  # steps of an implicit solver are dear
+            break  # implicit steps are expensive, so that the loop stops early
     return Attraction(*radius_of(_seen(time_map, line, states), 2 * line.error, 1.0, AWAY_FROM_ORBIT, near))
 
 
 def contraction(limit: LimitSet, time: float) -> float:
-    """Return by what factor small perturbations of an equilibrium or an orbit shrink in a time, at most 1."""
+    """Compute the factor by which small perturbations of an equilibrium or an orbit shrink in a time, at most 1."""
     if not limit.values.size:
         return 1.0
     if limit.period > 0:
@@ -88,33 +103,33 @@ def contraction(limit: LimitSet, time: float) -> float:
 
 
 def _near(line: "Line", shrunk: float) -> Float[np.ndarray, " radii"]:
-    """Return how near a perturbation of each radius is to an orbit if it has come back: within half of the radius.
+    """Compute for each radius the distance within which a perturbation counts as returned: at most half of the radius.
 
-    It is nearer where small ones shrink fast: within the radius times the square root of their factor. What is further
-    away is at another attractor close by.
+    If small perturbations shrink fast, it is the radius times the square root of their contraction. A trajectory that
+    stays further away is at another attractor close by.
     """
     radii = np.array(RADII)
     return np.minimum(radii / 2, np.maximum(radii * np.sqrt(shrunk), max(radii[-1] / 2, 2 * line.error)))
 
 
 def _seen(time_map: TimeMap, line: "Line", states: np.ndarray) -> Float[np.ndarray, "radii perturbed"]:
-    """Return the largest distances of perturbed trajectories from an orbit in a window."""
+    """Compute the largest distance of each perturbed trajectory from an orbit during a window."""
     ends = np.stack([line.distances(time_map.features_of(s)) for s in states])
     return np.max(ends, axis=0).reshape(len(RADII), PERTURBED)
 
 
 def _are_decided(time_map: TimeMap, line: "Line", states: np.ndarray, near: np.ndarray) -> bool:
-    """Return whether all perturbed trajectories have come back to an orbit, as far as this can be told, or escaped."""
+    """Test whether each perturbed trajectory has returned to the orbit, as far as can be resolved, or escaped."""
     back = _seen(time_map, line, states) <= np.maximum(near, 2 * line.error)[:, None]
     return bool(np.all(back.reshape(-1) | time_map.lost(states[-1])[0]))
 
 
 def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction]:
-    """Return a recurrent set with more points and its spacing, and whether it attracts.
+    """Test whether a recurrent set attracts; add points to it and measure its spacing in the process.
 
-    Perturbed trajectories are compared with unperturbed ones of the set, and with those of the smallest perturbation,
-    that are as long: a perturbation by a radius can be told from none if the radius is `TOLD` times the distance of
-    nearly all of these from the points of the set, its spacing.
+    Perturbed trajectories are compared with equally long unperturbed ones, and with those of the smallest perturbation.
+    Nearly all of these stay within some distance of the points of the set, its spacing. A perturbation can be resolved
+    if it is `TOLD` times as large as the spacing.
     """
     time_map, extent = record.time_map, record.extent
     windows = windows_of(record)
@@ -138,7 +153,7 @@ def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction
 def _judged(
     record: Record, limit: LimitSet, tree: KDTree, states: np.ndarray, strayed: int
 ) -> tuple[LimitSet, Attraction]:
-    """Return a recurrent set with its spacing, and whether it attracts by the last states of trajectories beside it."""
+    """Measure the spacing and the attraction of a recurrent set from the ends of trajectories that started near it."""
     ends = np.stack([_nearest(tree, record.time_map.features_of(s) / record.extent) for s in states])
     seen = np.quantile(ends, 0.75, axis=0)
     own, slightly = slice(-PERTURBED, None), slice(-3 * PERTURBED, -PERTURBED)
@@ -156,22 +171,22 @@ def _judged(
 
 
 def half_way(seen: Float[np.ndarray, "radii perturbed"], told: float) -> bool:
-    """Return whether perturbations of a size come nearer, and not back, as beside neutral sets in most components."""
+    """Test whether many perturbations of some size came closer without returning, as near neutral sets."""
     between = (seen > told) & (seen <= np.asarray(RADII)[:, None] / 2)
     return bool(np.any(np.mean(between, axis=1) > 1 - BACK))
 
 
 def windows_of(record: Record) -> int:
-    """Return the windows in which perturbations of a recurrent set are to come back at first."""
+    """Compute the number of windows in which perturbations of a recurrent set must first return."""
     return max(RETURN, len(record.states) // LATER)
 
 
 def stay_away(seen: Float[np.ndarray, "radii perturbed"], told: float) -> bool:
-    """Return whether perturbations stay away from a set that does not attract, and not only from its basin.
+    """Test whether perturbations stay away from the set itself, and not merely in other basins nearby.
 
-    Nearly all of them do, whatever their radius, or those that do stay near the set, on neutral sets beside it: their
-    distances shrink with the radius. Beside a boundary of its basin that is close to an attractor a part of them leads
-    to other attractors, at distances that do not.
+    They do if nearly all stay away whatever their radius. They also do if they stay near the set, on neutral sets
+    beside it, so that their distances shrink with the radius. Near a basin boundary that is close to an attractor, in
+    contrast, some lead to other attractors, at distances that do not shrink.
     """
     radii = np.array([radius for radius in RADII if radius > told])
     rows = seen[: len(radii)]
@@ -185,10 +200,10 @@ def stay_away(seen: Float[np.ndarray, "radii perturbed"], told: float) -> bool:
 def radius_of(
     seen: Float[np.ndarray, "radii perturbed"], told: float, share: float, away: float, near: np.ndarray | None = None
 ) -> tuple[bool | None, float]:
-    """Return whether perturbations came back, None if that is open, and the largest radius from which they did.
+    """Decide whether perturbations returned (None if open), and find the largest radius from which they did.
 
-    They did if they are within half of their radius, or within what is `near` for each. A share of them has to, from
-    that radius and from all smaller ones that are larger than `told`. They did not if a share of more than `away`
+    A perturbation has returned if it is within half of its radius, or within `near`. At least the share `share` must
+    return, from that radius and from all smaller ones above `told`. They did not return if more than the share `away`
     stayed away from every such radius.
     """
     best, refuted, smaller = 0.0, [], True
@@ -204,10 +219,10 @@ def radius_of(
 
 
 class Line:
-    """The points of equilibria or of a periodic orbit, in extents: those of an orbit of a flow as a closed polygon."""
+    """Points of equilibria or of a periodic orbit relative to the extent; an orbit of a flow is a closed polygon."""
 
     def __init__(self, limit: LimitSet, extent: np.ndarray):
-        """Store the points and a tree of them; the error is that of the polygon between its corners."""
+        """Store the points and a search tree, and estimate the error of the polygon between its corners."""
         self.extent, self.points = extent, limit.features / extent
         self.tree, self.error = KDTree(self.points), 0.0
         self.is_closed = limit.kind != CURVE and resolution(limit, extent) > 0 and len(self.points) > SIDES
@@ -220,7 +235,7 @@ class Line:
             self.error = float(np.max(np.linalg.norm(rest - along[:, None] * chord, axis=1))) / 4
 
     def distances(self, features: Float[np.ndarray, "members f"]) -> Float[np.ndarray, " members"]:
-        """Return the distances of features from the set, in extents."""
+        """Compute the distances of features from the set, relative to the extent."""
         scaled = np.nan_to_num(features / self.extent, nan=1e99)
         near, place = self.tree.query(scaled)
         if not self.is_closed:
@@ -234,7 +249,7 @@ class Line:
 
 
 def _perturbed(time_map: TimeMap, flat: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """Return states of a set moved by each of `RADII` in random directions, on the space."""
+    """Perturb states of a set by each of `RADII` in random directions, on the space."""
     rng = np.random.default_rng(0)
     centres = flat[rng.integers(len(flat), size=(len(RADII), PERTURBED))]
     turned = rng.normal(size=centres.shape)
@@ -248,7 +263,7 @@ def _nearest(tree: KDTree, scaled: np.ndarray) -> np.ndarray:
 
 
 def _denser(record: Record, limit: LimitSet, windows: int) -> tuple[LimitSet, int]:
-    """Return a recurrent set with more points, of trajectories from some of its own, and how many of these left it."""
+    """Add points to a recurrent set from trajectories that start near it, and count those that left it."""
     time_map, flat = record.time_map, flat_states(limit.states)
     xs, found = on_space(time_map, _beside(flat)), []
     for k in range(windows):
@@ -266,15 +281,15 @@ def _denser(record: Record, limit: LimitSet, windows: int) -> tuple[LimitSet, in
     features = time_map.features_of(points)
     ends = KDTree(features[len(flat) :] / record.extent)
     covered = np.quantile(_nearest(ends, limit.features / record.extent), BACK)
-    if covered > LEFT * max(limit.spacing, float(np.median(late))):  # all of them have left
+    if covered > LEFT * max(limit.spacing, float(np.median(late))):  # all trajectories have left the set
         return limit, len(xs)
     return limit._replace(states=states_of(time_map, points), features=features), int(np.sum(away))
 
 
 def _beside(flat: Float[np.ndarray, "points n"]) -> Float[np.ndarray, "members n"]:
-    """Return states close to some points of a recurrent set, between them and their neighbours of another time.
+    """Choose states near the points of a recurrent set, between each and a neighbour from another time.
 
-    On a torus trajectories keep their distances: from close to the points they would leave its gaps open for ever.
+    On a torus trajectories keep their distances, so that starts close to the points would never fill the gaps.
     """
     rng, ranges = np.random.default_rng(0), np.maximum(np.ptp(flat, axis=0), 1e-300)
     one, other = np.array_split(flat, 2)
@@ -285,12 +300,12 @@ def _beside(flat: Float[np.ndarray, "points n"]) -> Float[np.ndarray, "members n
 
 
 def _away(record: Record, seen: np.ndarray, states: np.ndarray) -> Bool[np.ndarray, " members"]:
-    """Return which trajectories have left a set: far from it for the others, or at rest as it never is.
+    """Find which trajectories have left a set: they are far from it, or rest where the set never does.
 
     Args:
         record: the trajectory of the set.
-        seen: the distances of the trajectories from the set, (members,).
-        states: their last states, (window, members, n).
+        seen: distances of the trajectories from the set, (members,).
+        states: last states of the trajectories, (window, members, n).
     """
     far = seen > max(LEFT * float(np.median(seen)), OUTSIDE)
     steps = np.max(np.abs(np.diff(record.features, axis=0)) / record.extent, axis=1)

@@ -1,4 +1,4 @@
-"""Intervals between the samples of a trajectory: longer ones where it hardly moves in them, as with two time scales."""
+"""Adapt the sampling interval of trajectories: longer where they hardly move, shorter where the flow is steep."""
 
 from typing import Any
 
@@ -9,13 +9,20 @@ from analysis.dynamics.flow_maps.time_map import TimeMap, states_of
 from analysis.dynamics.scaling.samples import norms
 from dynsim._core.host import filled
 
-STILL = 0.01  # of the extent: a motion in an interval below which it may be longer
-NEARLY_ALL = 0.9  # of the motions are that small
-LONGER = 4  # times as long an interval becomes,
-AT_ONCE = 2  # so often at once
-FEWEST = 3  # samples by whose motions this is decided
-STEEP = 32.0  # times one over the mean norm of the Jacobian: an interval becomes no longer than that
-SOME = 32  # states at which this norm is taken
+# Motion in an interval, relative to the extent, below which the interval may become longer.
+STILL = 0.01
+# Share of the motions that must be that small.
+NEARLY_ALL = 0.9
+# Factor by which an interval becomes longer.
+LONGER = 4
+# Largest number of such factors applied at once.
+AT_ONCE = 2
+# Smallest number of samples from which this is decided.
+FEWEST = 3
+# Largest interval of an explicit solver, times the mean norm of the Jacobian.
+STEEP = 32.0
+# Number of states at which this norm is averaged.
+SOME = 32
 
 
 def suited(
@@ -24,9 +31,9 @@ def suited(
     xs: Float[np.ndarray, "starts n"],
     extent: Float[np.ndarray, " f"],
 ) -> tuple[TimeMap, bool]:
-    """Return the map over an interval that suits trajectories and last states, and whether its solver holds it back.
+    """Adapt the sampling interval to the recent states, and report whether stability of the solver limits it.
 
-    The interval becomes shorter where the last states ask for it (`relieved`), and else may become longer (`adapted`).
+    The interval is shortened where the last states require it (`relieved`); otherwise it may be lengthened (`adapted`).
     """
     shorter = relieved(time_map, xs)
     if shorter is not time_map:
@@ -38,10 +45,10 @@ def suited(
 def adapted(
     time_map: TimeMap, states: Float[np.ndarray, "samples members n"], extent: Float[np.ndarray, " f"]
 ) -> TimeMap:
-    """Return the map over a longer interval if nearly all motions in one are small, and a solver can follow; else it.
+    """Lengthen the interval if nearly all motions in it are small and the solver remains stable; else keep it.
 
-    It is `LONGER` times as long, and so many times again if motions in that one would be small, too. Fast rates at the
-    starts, as those of spikes, or of the way to a slow manifold, are so not those of all samples.
+    It becomes `LONGER` times as long, and again if motions would still be small. Deciding from samples, not from the
+    starts, ignores fast initial rates, such as those of spikes or of the approach to a slow manifold.
     """
     times = 1
     for _ in range(AT_ONCE):
@@ -54,7 +61,7 @@ def adapted(
 def hold_back(
     time_map: TimeMap, states: Float[np.ndarray, "samples members n"], extent: Float[np.ndarray, " f"]
 ) -> bool:
-    """Return whether nearly all motions in an interval are small, and a solver can follow no longer one."""
+    """Test whether nearly all motions in an interval are small, but the solver would be unstable in a longer one."""
     return _hardly_move(time_map, states, extent) and _is_steep(time_map, states)
 
 
@@ -67,7 +74,7 @@ def _hardly_move(time_map: TimeMap, states: np.ndarray, extent: np.ndarray) -> b
 
 
 def _is_steep(time_map: TimeMap, states: np.ndarray, times: int = 1) -> bool:
-    """Return whether an interval longer than so many of these would be too long for an explicit solver."""
+    """Test whether `times` intervals, lengthened once more, would be too long for an explicit solver."""
     if time_map.solver is not None:
         return False
     flat = states.reshape(-1, states.shape[-1])
@@ -76,8 +83,8 @@ def _is_steep(time_map: TimeMap, states: np.ndarray, times: int = 1) -> bool:
 
 
 def relieved(time_map: TimeMap, xs: Float[np.ndarray, "members n"]) -> TimeMap:
-    """Return the map over a shorter interval, but not than the first, if that has become steep at states; else it."""
-    if time_map.solver is not None:  # an implicit one
+    """Shorten a lengthened interval, at most to its first length, if it is now too long for an explicit solver."""
+    if time_map.solver is not None:  # implicit solvers are stable
         return time_map
     longer = 2 * float(time_map.interval) / float(time_map.unit)
     steep = _steepness(time_map, xs) / STEEP if longer > 1 and len(xs) else 0.0
@@ -88,7 +95,7 @@ def relieved(time_map: TimeMap, xs: Float[np.ndarray, "members n"]) -> TimeMap:
 
 
 def _steepness(time_map: TimeMap, xs: np.ndarray) -> float:
-    """Return the interval times the mean norm of the Jacobian at states."""
+    """Compute the interval times the mean norm of the Jacobian at states."""
     system: Any = time_map.system
     some = filled(xs[:: -(-len(xs) // SOME)], SOME)
     rates = norms(system, states_of(time_map, some))

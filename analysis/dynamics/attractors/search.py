@@ -1,4 +1,4 @@
-"""Attractors of flows and maps, found from many starts, told from saddles, centres and slow transients."""
+"""Find the attractors of a flow or map from many starts, and tell them from saddles, centres and slow transients."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -51,44 +51,59 @@ FATES = {
     FAILED: "left the domain, or failed",
     UNDECIDED: "at a limit whose attraction is undecided",
 }
-"""Labels of starts that do not lead to an attractor."""
+"""Labels of starts that lead to no attractor."""
 
 
-STIFF = "trajectories hardly move in the longest intervals that the solver can follow: take one for stiff flows"
+STIFF = "trajectories hardly move in the longest intervals at which the solver is stable: use one for stiff flows"
 
 
-IN_PYTHON = ", such as `integrator=Diffrax(Kvaerno4())`"  # how one is taken
+# Ends the sentence `STIFF` for users of the Python interface.
+IN_PYTHON = ", such as `integrator=Diffrax(Kvaerno4())`"
 
 
-ROUND = 128  # intervals of the first round; the others are each twice as long as the one before
+# Number of intervals in the first round; each later round is as long as all rounds before it.
+ROUND = 128
 
 
-ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
+# Number of samples after which a nonperiodic recurrent set is accepted; flows need twice as many.
+ENOUGH = 2048
 
 
-SAME = 1e-6  # of the extent: sets nearer to each other, but for the gaps between their points, are one
+# Largest distance, relative to the extent, at which two sets count as one, apart from the gaps between their points.
+SAME = 1e-6
 
 
-HYPERBOLIC = 1e-3  # multipliers have moduli below one minus this, or decide only with perturbations that come back
+# Multipliers decide about stability only if their moduli are below one minus this; otherwise perturbations must return.
+HYPERBOLIC = 1e-3
 
 
-NEUTRAL = 4  # neutral equilibria or periodic orbits that do not attract: others are of their family
+# Number of neutral limits found not to attract after which further ones are assumed to be of the same family.
+NEUTRAL = 4
 
 
-LYAPUNOV = 2000.0  # intervals over which a Lyapunov exponent is averaged
+# Number of intervals over which the largest Lyapunov exponent is averaged.
+LYAPUNOV = 2000.0
 
 
 class Attractors(NamedTuple):
-    """The attractors found, and for each start the index of its own, or a negative label of `FATES`.
+    """Attractors found by a search, and the label of each start: the index of its attractor, or a key of `FATES`.
 
-    Equilibria that are not isolated are one attractor if they are a curve to which states beside it move, or a surface
-    along which steps lead from one to the other (see `leads_to`).
-    `others` are limits that do not attract (saddles, centres, conservative sets), or for which this is open (their
-    `stability` is `undecided`); `other_reached` (starts,) says which of them a start has come to, -1 for none. `rates`
-    (starts,) is the speed per time unit of what has not settled, NaN elsewhere. At most `longest` intervals, the last
-    ones of the length `interval`, were run, and periods up to `longest_period` of them were looked for. `time_map` and
-    `extent` are those of the search. `is_stiff` says that trajectories hardly moved in the longest intervals that an
-    explicit solver can follow: an implicit one would take longer steps.
+    Equilibria that are not isolated count as one attractor if they form a curve that attracts nearby states, or a
+    surface along which one can step from one to the other (see `leads_to`).
+
+    Attributes:
+        attractors: the attractors.
+        others: limits that do not attract (saddles, centres, conservative sets), or for which this remains `undecided`.
+        labels: for each start the index of its attractor, or a negative key of `FATES`.
+        other_reached: for each start the index in `others` of the limit that it reached, or -1.
+        rates: speed, per time unit, of starts that have not settled; NaN for the others.
+        interval: length of the last sampling intervals, in time units or steps.
+        longest: largest number of intervals integrated.
+        longest_period: longest period, in intervals, that was looked for.
+        time_map: the system over one interval.
+        extent: size of each feature, by which distances are divided.
+        is_stiff: whether trajectories hardly moved in the longest intervals that an explicit solver can integrate
+            stably, so that an implicit solver would take longer steps.
     """
 
     attractors: tuple[LimitSet, ...]
@@ -106,7 +121,7 @@ class Attractors(NamedTuple):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Return the counts and the caps in a line."""
+        """Describe the attractors, the other outcomes and the limits of the search in one line."""
         counts = {f"{word} {np.sum(self.labels == code)}": np.sum(self.labels == code) for code, word in FATES.items()}
         rest = "".join(f", {text}" for text, count in counts.items() if count)
         kinds = "; ".join(str(a) for a in self.attractors) or "none"
@@ -117,42 +132,42 @@ class Attractors(NamedTuple):
 
 
 def held_back(is_stiff: bool, labels: Any, how: str = IN_PYTHON) -> str:
-    """Return the sentence on a solver that kept starts from settling, and how to take another one; "" if none did."""
+    """Explain that stiffness kept starts from settling, and name a solver to use; "" if it did not."""
     return STIFF + how if is_stiff and NOT_SETTLED in labels else ""
 
 
 class Settings(NamedTuple):
-    """What a search is told: see `find_attractors`."""
+    """Options of a search; see `find_attractors`."""
 
     forced: bool
     longest: int
     longest_period: int
     symmetries: Sequence[SymmetryGenerator]
     exponents: bool
-    adapts: bool = False  # whether intervals may become longer
+    adapts: bool = False  # whether the search may lengthen the sampling intervals
 
     def may_adapt(self, time_map: TimeMap) -> bool:
-        """Return whether the intervals of a system may become longer: those of a map or of a period are given."""
+        """Test whether the search may lengthen the intervals; for maps and forced flows they are fixed."""
         return self.adapts and not self.forced and not time_map.is_map
 
 
 class Search:
-    """The state of a search: the sets found so far, and the label, limit and rate of each start."""
+    """State of a search: the sets found so far, and the label, the limit and the speed of each start."""
 
     def __init__(self, time_map: TimeMap, flat: np.ndarray, told: Settings, known: Sequence[LimitSet] = ()):
-        """Begin with starts, and with attractors that are known."""
+        """Begin with flattened starts, and with known attractors."""
         self.time_map, self.told, self.attractors = time_map, told, list(known)
         self.others: list[LimitSet] = []
         self.labels = np.full(len(flat), NOT_SETTLED)
         self.other_reached = np.full(len(flat), -1)
         self.rates = np.full(len(flat), np.nan)
         self.pending = np.arange(len(flat))
-        self.neutral = 0  # neutral limits whose perturbations stayed away
+        self.neutral = 0  # number of neutral limits to which perturbations did not return
         self.extent = extent_of(time_map.features_of(flat))
         self.is_stiff = False
 
     def found(self) -> Attractors:
-        """Return what was found."""
+        """Collect the results of the search."""
         told, time_map = self.told, self.time_map
         return Attractors(
             tuple(self.attractors), tuple(self.others), self.labels, self.other_reached, self.rates,
@@ -160,7 +175,7 @@ class Search:
         )  # fmt: skip
 
     def judge(self, start: int, states: np.ndarray, last: bool) -> bool:
-        """Label a start by its last round of states, (samples, n), and return whether that is settled."""
+        """Label a start by the states of its last round, (samples, n); True if the label is final."""
         if self.has_arrived(start, states):
             return True
         features, told = self.time_map.features_of(states), self.told
@@ -181,7 +196,7 @@ class Search:
         return self._keep(start, limit, record, last)
 
     def has_arrived(self, start: int, states: np.ndarray) -> bool:
-        """Label a start that has stayed on a known attractor, and return whether it has."""
+        """Label a start that has stayed on a known attractor; True if it has."""
         features = self.time_map.features_of(states)
         for place, known in enumerate(self.attractors):
             if stays_on(features, known, self.extent, self.attractors):
@@ -190,7 +205,7 @@ class Search:
         return False
 
     def _keep(self, start: int, limit: LimitSet, record: Record, last: bool) -> bool:
-        """Add a limit to the attractors if it attracts, else to the others; return whether that is settled."""
+        """File a limit under the attractors if it attracts, else under the others; True if the label is final."""
         if np.isnan(limit.period) and (known := among_attractors(limit, self.attractors, self.extent)) >= 0:
             self.labels[start] = known
             return True
@@ -204,7 +219,7 @@ class Search:
                 limit = limit._replace(exponent=_largest_exponent(record))
             self.labels[start] = self._place(limit)
             return True
-        if found.left:  # a transient
+        if found.left:  # the trajectory is a transient
             return False
         if found.attracts is False and limit.stability == "undecided":
             limit = limit._replace(stability="not attracting")
@@ -212,7 +227,7 @@ class Search:
         return self._leave(start, len(self.others) - 1, last)
 
     def _attraction(self, limit: LimitSet, record: Record) -> tuple[LimitSet, Attraction]:
-        """Return a limit, with more points if it is not periodic, and whether it attracts."""
+        """Test whether a limit attracts; a nonperiodic set is given more points in the process."""
         if np.isnan(limit.period):
             growth = volume_growth(record)
             if growth.is_none:
@@ -223,7 +238,8 @@ class Search:
             return limit, found._replace(attracts=None) if is_open else found
         if limit.stability in ("saddle", "unstable"):
             return limit, Attraction(False, 0.0)
-        if limit.kind == SURFACE:  # perturbations come back elsewhere on it
+        # perturbations settle elsewhere on the surface, so that their return need not be tested
+        if limit.kind == SURFACE:
             return limit, Attraction(True, 0.0)
         sizes, neutral = np.abs(limit.values), limit.stability == "undecided" and limit.values.size > 0
         sure = limit.stability == "stable" and (limit.period == 0 or np.max(sizes, initial=0.0) < 1 - HYPERBOLIC)
@@ -235,35 +251,35 @@ class Search:
         if sure:
             return limit, found._replace(attracts=True)
         self.neutral += neutral and found.attracts is False
-        if neutral and found.attracts:  # of a higher order, if at all
+        if neutral and found.attracts:  # any attraction is of higher order, which the search cannot confirm
             found = Attraction(None, 0.0)
         return limit if found.attracts else limit._replace(stability="undecided"), found
 
     def _leave(self, start: int, place: int, last: bool) -> bool:
-        """Label a start that has come to a limit that does not attract; what is undecided goes on until the end."""
+        """Label a start at a limit that does not attract; True if the label is final, as for decided limits."""
         open_still = undecided_set(self.others[place])
         self.labels[start] = UNDECIDED if self.others[place].stability == "undecided" else NOT_ATTRACTING
         self.other_reached[start] = place
         return last or not open_still
 
     def next_round(self) -> None:
-        """Forget the sets whose attraction is open: their starts are followed for longer."""
+        """Forget the sets whose attraction is undecided, so that their starts are integrated for longer."""
         self.labels[self.pending], self.other_reached[self.pending] = NOT_SETTLED, -1
         self._keep_others([k for k, known in enumerate(self.others) if not undecided_set(known)])
 
     def _keep_others(self, kept: Sequence[int]) -> None:
-        """Forget the other limits, but for some by their places."""
+        """Keep only the given ones of the limits that do not attract, and renumber them."""
         renamed = {place: new for new, place in enumerate(kept)}
         self.other_reached = np.array([renamed.get(int(k), -1) for k in self.other_reached], int)
         self.others = [self.others[k] for k in kept]
 
     def adapt(self, states: np.ndarray) -> None:
-        """Take longer or shorter intervals where those of the last round do not suit its states."""
+        """Lengthen or shorten the sampling intervals if those of the last round do not suit its states."""
         if states.shape[1] and self.told.may_adapt(self.time_map):
             self.time_map, self.is_stiff = suited(self.time_map, states, states[-1], self.extent)
 
     def end(self) -> None:
-        """Give up the sets whose attraction was open and that turned out to be attractors, to which their starts go."""
+        """Move undecided sets that turned out to lie on attractors, with their starts, to these."""
         own = lambda other: among_attractors(other, self.attractors, self.extent) if undecided_set(other) else -1
         found = [own(other) for other in self.others]
         for place, known in enumerate(found):
@@ -272,9 +288,10 @@ class Search:
         self._keep_others([place for place, known in enumerate(found) if known < 0])
 
     def _place(self, limit: LimitSet) -> int:
-        """Return the index of an attractor, which is added unless it is known, or resolves a recurrent set.
+        """Find the index of an attractor, added if it is new; a periodic orbit replaces a recurrent set near it.
 
-        A trajectory that reaches a known one late, as one that has passed the remnant of a fold, leads here too.
+        A trajectory that reaches a known attractor late, for example after passing the ghost of a fold, is recognised
+        here.
         """
         surface = among_surfaces(self.time_map, limit, self.attractors, self.extent)
         for place, known in enumerate(self.attractors):
@@ -291,12 +308,12 @@ class Search:
 
 
 def undecided_set(limit: LimitSet) -> bool:
-    """Return whether a limit is a set that is not periodic and of which it is undecided whether it attracts."""
+    """Test whether a limit is a nonperiodic set whose attraction is undecided."""
     return limit.stability == "undecided" and bool(np.isnan(limit.period))
 
 
 def among_others(time_map: TimeMap, limit: LimitSet, others: Sequence[LimitSet], extent: np.ndarray) -> int:
-    """Return which of some limits that do not attract one is, -1 for none."""
+    """Find the index of a limit among the known limits that do not attract; -1 if it is new."""
     for place, known in enumerate(others):
         if np.isnan(limit.period) and np.isnan(known.period):
             if same_set(known, limit, extent):
@@ -307,7 +324,7 @@ def among_others(time_map: TimeMap, limit: LimitSet, others: Sequence[LimitSet],
 
 
 def among_attractors(limit: LimitSet, attractors: Sequence[LimitSet], extent: np.ndarray) -> int:
-    """Return which attractor a recurrent set is or lies on, -1 for none."""
+    """Find the index of the attractor that a recurrent set equals or lies on; -1 if there is none."""
     for place, known in enumerate(attractors):
         if np.isnan(known.period) and (same_set(known, limit, extent) or stays_on(limit.features, known, extent)):
             return place
@@ -321,9 +338,10 @@ def search(
     known: Sequence[LimitSet] = (),
     extent: np.ndarray | None = None,
 ) -> Attractors:
-    """Return the attractors to which flat starts lead, in rounds each twice as long as the one before.
+    """Find the attractors of flattened starts in rounds, each as long as all rounds before it.
 
-    With `known` attractors give the `extent` in which their radii are measured: that of a few starts may be far less.
+    With `known` attractors, give the `extent` by which their radii are measured; that of a few starts may be far
+    smaller.
     """
     run = Search(time_map, flat, told, known)
     run.extent = run.extent if extent is None else extent
@@ -353,7 +371,7 @@ def search(
 
 
 def _round(run: Search, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
-    """Move the pending ones of some states on, and return what they pass, until intervals are too long for a solver."""
+    """Integrate the pending starts for a round, or until the intervals become too long for the solver."""
     states = np.empty((length // WINDOW * WINDOW, run.pending.size, xs.shape[1]))
     for k in range(0, len(states), WINDOW):
         states[k : k + WINDOW] = run.time_map.window(xs[run.pending], begun + k)
@@ -364,7 +382,7 @@ def _round(run: Search, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
 
 
 def _largest_exponent(record: Record) -> float:
-    """Return the largest Lyapunov exponent of a set by the solver, and the tolerance, of the search."""
+    """Compute the largest Lyapunov exponent of a set, with the solver and the tolerance of the search."""
     time_map: Any = record.time_map
     interval, solver = float(time_map.interval), time_map.solver
     integrator = None if solver is None else Diffrax(solver, rtol=time_map.rtol)
@@ -374,10 +392,14 @@ def _largest_exponent(record: Record) -> float:
     return float(found.exponents[0])
 
 
-LOOKED_AT = 1_000_000  # entries of states at which a dependence on time is looked for
-SHARE = 0.05  # of the slowest time: the interval of an implicit solver
-ZERO = 1e-12  # of the largest eigenvalue: those below are zero
-FAR = 1e4  # times the size of the starts: where a state may have escaped, and its square: where it has
+# Number of entries of the states at which the search tests whether the field depends on time.
+LOOKED_AT = 1_000_000
+# Sampling interval with an implicit solver, relative to the slowest time scale.
+SHARE = 0.05
+# Eigenvalues below this share of the largest modulus count as zero.
+ZERO = 1e-12
+# A state this many times larger than the starts may have escaped; at the square of this factor it has.
+FAR = 1e4
 
 
 def find_attractors(
@@ -396,34 +418,35 @@ def find_attractors(
     exponents: bool = False,
     integrator: AbstractIntegrator | None = None,
 ) -> Attractors:
-    """Return the attractors to which starts lead, and what becomes of the starts that lead to none.
+    """Find the attractors that given starts reach, and classify the starts that reach none.
 
-    Equilibria and periodic orbits are found to rounding by Newton's method, and are attractors if and only if their
-    spectrum is stable; their radius is 0 if no perturbations of the sizes tried came back in time. Other recurrent sets
-    are attractors if nine in ten perturbed trajectories come as close to them as unperturbed ones of the set, and
-    volumes are not conserved. They do not attract if perturbations stay away; if the points of a set are too far apart
-    to tell, or the time was too short, its starts are labelled as undecided. What still moves slowly after the longest
-    time is not settled. A chaotic transient longer than that cannot be told from an attractor.
+    Equilibria and periodic orbits are located to rounding error by Newton's method. They are attractors if and only if
+    their spectrum is stable; their `radius` is 0 if perturbations of none of the tested sizes returned in time. Other
+    recurrent sets are attractors if nine in ten perturbed trajectories come as close to them as unperturbed ones, and
+    if volumes are not conserved. They do not attract if perturbations stay away. If the points of the set are too
+    sparse, or the time was too short, its starts are labelled as undecided. A trajectory that still moves slowly at the
+    end has not settled. A chaotic transient that is longer than the search cannot be told from an attractor.
 
     Args:
         system: a flow, or a map in JAX.
-        starts: states, on the first axis of every array.
-        period: that of the forcing, for a flow that depends on time: its attractors are those of the map over a period.
-        interval: the time between two samples, by default half of one over the median norm of the Jacobian, made longer
-            on the way where trajectories hardly move in it, as those of two time scales; with an implicit solver a
-            twentieth of one over the modulus of the eigenvalue next to zero.
-        features: a function of the state in JAX, by whose values states are compared, such as invariants of a symmetry.
-        wrapped: periods of the entries of a vector that are angles, by their index; instead of `features`.
-        symmetries: generators of symmetries, whose zero eigenvalues are left out; see `spectrum`.
-        longest: the most intervals, or steps of a map.
-        longest_period: the longest period that is looked for, of a map, in steps, or of a forced flow, in periods.
-        escape: a state with a larger feature has escaped; by default one hundred million times the size of the starts,
-            or ten thousand times where the solver fails from there on, as before a blow-up.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units near the ranges of
+        starts: states, stacked along the first axis of every array.
+        period: period of the forcing, for a flow that depends on time; its attractors are those of the map over one
+            period.
+        interval: time between two samples. The default is 0.5 divided by the median norm of the Jacobian at the starts.
+            It grows where trajectories hardly move in an interval, as in systems with two time scales. With an implicit
+            solver it is a twentieth of the slowest nonzero time scale.
+        features: a function of the state in JAX; states are compared by its values, such as invariants of a symmetry.
+        wrapped: periods of the entries that are angles, by their index in the flattened state; instead of `features`.
+        symmetries: generators of symmetries, whose zero eigenvalues are ignored; see `spectrum`.
+        longest: largest number of intervals, or of steps of a map.
+        longest_period: longest period to look for, in steps of a map or in periods of the forcing.
+        escape: a state with a larger feature has escaped. The default is one hundred million times the size of the
+            starts, or ten thousand times where the solver fails from there on, as before a blow-up.
+        rtol: relative tolerance of the solver. The absolute tolerance is a hundredth of it, in units near the ranges of
             the starts.
-        exponents: whether to compute the largest Lyapunov exponent of sets that are not periodic.
-        integrator: for a flow, instead of Tsit5 at `rtol`: of a stiff one `Diffrax(Kvaerno4(), rtol=1e-8)`, with
-            diffrax's `Kvaerno4`. Its solver and its relative tolerance count.
+        exponents: whether to compute the largest Lyapunov exponent of nonperiodic sets.
+        integrator: replaces Tsit5 at `rtol` for a flow. For stiff flows use `Diffrax(Kvaerno4(), rtol=1e-8)` with
+            diffrax's `Kvaerno4`. Only its solver and its relative tolerance are used.
 
     Raises:
         ValueError: for bad input, or a flow that depends on time without a `period`.
@@ -451,7 +474,11 @@ def prepared(
     rtol: float,
     integrator: AbstractIntegrator | None = None,
 ) -> tuple[TimeMap, Float[np.ndarray, "starts n"]]:
-    """Return the map over an interval and flat starts, checked; raise `ValueError` for bad input."""
+    """Check the arguments of a search, and set up the map over an interval and the flattened starts.
+
+    Raises:
+        ValueError: for bad input.
+    """
     if not isinstance(system, AbstractFlow | AbstractMap):
         raise ArgumentError("system", "be a flow or a map", f"is {shown(system)}")
     if isinstance(system, AbstractMap) and system.on_host:
@@ -459,7 +486,7 @@ def prepared(
     starts = as_state("starts", starts)
     count_of("starts", starts)
     flat = np.asarray(flat_states(jax.vmap(lambda y: start_on(system.space, y))(starts)), float)
-    starts = jax.tree.map(np.asarray, starts)  # on the host, where nothing is compiled
+    starts = jax.tree.map(np.asarray, starts)  # NumPy arrays, so that slicing them compiles nothing
     if not np.all(np.isfinite(flat)):
         raise ArgumentError("starts", "be finite", "has an entry that is not")
     if features is not None and wrapped is not None:
@@ -490,7 +517,7 @@ def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:
 def _interval(
     system: Any, starts: State, period: float | None, interval: float | None, implicit: bool = False
 ) -> float:
-    """Return the interval: the period of the forcing, what was given, or a time in which a flow changes its course."""
+    """Choose the sampling interval: the forcing period, the given one, or a fraction of the time scale of the flow."""
     if isinstance(system, AbstractMap):
         if period is not None:
             raise ArgumentError("period", "be left out for a map", f"is {shown(period)}")
@@ -516,7 +543,7 @@ def _interval(
 
 
 def _slow_interval(flow: AbstractFlow, starts: State) -> float:
-    """Return a twentieth of the time in which the slowest direction at a start changes, the lower quartile of rates."""
+    """Compute a twentieth of the slowest time scale, at the lower quartile over the starts."""
     slowest = []
     for k in range(count_of("starts", starts)):
         sizes = np.abs(eigenvalues(tangent_jacobian(flow, jax.tree.map(lambda y, k=k: y[k], starts))))
@@ -525,5 +552,5 @@ def _slow_interval(flow: AbstractFlow, starts: State) -> float:
 
 
 def _some(starts: State, count: int, most: int) -> State:
-    """Return starts at equal distances in their order: about so many, or all if there are less than twice as many."""
+    """Take about `most` starts at equal distances in their order, or all if there are fewer than twice as many."""
     return jax.tree.map(lambda y: y[:: max(1, count // most)], starts)

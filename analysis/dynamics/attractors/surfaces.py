@@ -1,4 +1,4 @@
-"""Surfaces of equilibria: whether steps along one, from a state on it, lead to others, through states of one type."""
+"""Decide whether equilibria lie on one surface of equilibria, by stepping along the surface from one to the other."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,33 +16,37 @@ from analysis.dynamics.linearisation import NEAR_ZERO
 from dynsim._core.host import filled
 from dynsim.systems.rescaled import is_flat
 
-STEPS = 96  # at most, each of them
-STRIDE = 1 / 16  # extents long
-CORRECTIONS = 4  # steps of Newton's method back to the surface
-EXACT = 1e-7  # of the extent: the last correction
+# Largest number of steps along a surface.
+STEPS = 96
+# Length of a step, relative to the extent.
+STRIDE = 1 / 16
+# Number of Newton corrections back to the surface after each step.
+CORRECTIONS = 4
+# Largest last correction, relative to the extent, that counts as converged.
+EXACT = 1e-7
 
 
 def can_walk(time_map: TimeMap) -> bool:
-    """Return whether surfaces are looked at: those of flows in flat spaces whose states are compared as they are."""
+    """Test whether surfaces are supported: flows on flat spaces, with states compared directly."""
     return not time_map.is_map and is_flat(time_map.system.space) and time_map.features is state_itself
 
 
 def leads_to(
     time_map: TimeMap, begin: Float[np.ndarray, " n"], xs: Float[np.ndarray, "members n"], extent: np.ndarray
 ) -> Bool[np.ndarray, " members"]:
-    """Return which states lie on the surface of equilibria of another one. NumPy: not for `jit`.
+    """Test which states lie on the same surface of equilibria as `begin`. NumPy: not for `jit`.
 
-    Newton's method leads from a state to an equilibrium nearby. To this, steps are made from `begin`, each along the
-    null directions of the linearisation, as near to it as they lead, and back to the surface. All of them have to be at
-    equilibria of one type, with as many null and as many unstable directions. Where they do not lead to a state it is
-    not decided whether the surface does on another way: it then counts as another one.
+    Newton's method moves each state to a nearby equilibrium, the target. Steps from `begin` then follow the null
+    directions of the linearisation towards the target, with corrections back to the surface. All equilibria on the way
+    must be of one type, with equally many null and unstable directions. If the steps do not reach the target, another
+    path on the surface might; the state then counts as lying on a different surface.
     """
     found = [_leads_to(time_map, begin, xs[k : k + FEW], extent) for k in range(0, len(xs), FEW)]
     return np.concatenate([*found, np.empty(0, bool)])
 
 
 def among_surfaces(time_map: TimeMap, limit: LimitSet, sets: Sequence[LimitSet], extent: np.ndarray) -> int:
-    """Return on which of the surfaces of equilibria among some sets another one lies, -1 for none."""
+    """Find which of some surfaces of equilibria contains another one; -1 if none does."""
     for place, known in enumerate(sets):
         if known.kind == limit.kind == SURFACE and known.stability == limit.stability:
             one, other = flat_states(known.states), flat_states(limit.states)
@@ -64,9 +68,9 @@ def _leads_to(time_map: TimeMap, begin: np.ndarray, xs: np.ndarray, extent: np.n
 
 
 def alike(jacobians: Float[np.ndarray, "states n n"]) -> bool:
-    """Return whether linearisations have as many null directions, two or more, and as many unstable ones.
+    """Test whether linearisations have equally many null directions, at least two, and equally many unstable ones.
 
-    Null directions with more zero eigenvalues than these, or pairs on the imaginary axis, decide nothing.
+    The answer is False if there are more zero eigenvalues than null directions, or a pair on the imaginary axis.
     """
     values, sizes = np.linalg.eigvals(jacobians), np.linalg.svd(jacobians, compute_uv=False)
     least = NEAR_ZERO * np.max(sizes, axis=1)[:, None]
@@ -80,7 +84,7 @@ def alike(jacobians: Float[np.ndarray, "states n n"]) -> bool:
 
 @eqx.filter_jit
 def _walk(time_map: TimeMap, begin: Array, xs: Array, extent: Array) -> tuple[Array, Array, Array, Array]:
-    """Return, in extents, how far states are from equilibria, and the ends of steps from these, with their errors."""
+    """Step from `begin` towards states, and compute offsets, final gaps, corrections and Jacobians, per extent."""
     velocity = velocity_of(time_map)
     field = lambda z: velocity(jnp.zeros(()), z * extent) / extent
     jacobian = jax.jacfwd(field)

@@ -1,1 +1,1 @@
-"""Curves of bifurcations in two parameters and the codimension-two points on them."""
+"""Curves of bifurcations in two parameters, and the codimension-two points on them."""

@@ -1,4 +1,4 @@
-"""Coefficients of the normal forms at degenerate points of curves of bifurcations, in given units."""
+"""Compute normal form coefficients at codimension-two points, in the units of the given system."""
 
 import numpy as np
 
@@ -29,22 +29,23 @@ from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
 CRITICAL = {"cusp": 1.0, "1:1 resonance": 1.0, "generalised period doubling": -1.0}
-"""The critical multiplier at degenerate points of orbits."""
+"""Critical multiplier at codimension-two points of orbits."""
 RETURNING = (*CRITICAL, "Chenciner point", "1:3 resonance", "1:4 resonance")
-"""The degenerate points of orbits at which coefficients are found."""
+"""Codimension-two points of orbits that have coefficients."""
 
 
 def degenerate_coefficients(curve: AbstractCritical, name: str, point: CurvePoint) -> tuple[float, ...]:
-    """Return the coefficients of a kind of degenerate point in the units of the given flow; none for other kinds."""
+    """Compute the normal form coefficients of a codimension-two point; none for kinds without coefficients."""
     if isinstance(curve, CriticalEquations):
         return _of_equilibrium(curve, name, point)
     return _of_return(curve, name, point) if isinstance(curve, CriticalReturns) else ()
 
 
 def _of_return(curve: CriticalReturns, name: str, point: CurvePoint) -> tuple[float, ...]:
-    """Return those of orbits: of cusps, and of fixed points also where terms of the fifth order decide, or resonances.
+    """Compute the coefficients of a codimension-two point of orbits.
 
-    Derivatives of return maps of flows are those of variational equations, which are dear beyond the third.
+    For periodic orbits of flows these are cusps only, because derivatives of return maps beyond the third order are
+    expensive. For fixed points of maps, they include points where fifth-order terms decide, and strong resonances.
     """
     if name not in RETURNING:
         return ()
@@ -52,7 +53,7 @@ def _of_return(curve: CriticalReturns, name: str, point: CurvePoint) -> tuple[fl
     if not isinstance(inner, FixedPointCurve):
         return (inner.coefficient("cusp", here, 0.0).value,) if name == "cusp" else ()
     angle, (chart, A) = float(critical_of(point).frequency), inner.chart(here)
-    if name == "1:3 resonance":  # which has no unit
+    if name == "1:3 resonance":  # a coefficient without unit
         return (third_resonance_coefficient(chart, A),)
     if name == "1:4 resonance":
         return fourth_resonance_coefficient(chart, A)
@@ -75,7 +76,7 @@ def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> t
     if name == "Bogdanov-Takens point":
         a, b = bogdanov_takens_coefficients(flow, at.state)
         found = (a / (time**2 * size), b / (time * size))
-    if name == "fold-Hopf point":  # which has no unit
+    if name == "fold-Hopf point":  # a coefficient without unit
         pair = crossing_pair(curve.others(point))[1] if at.frequency == 0 else 1j * float(at.frequency)
         found = fold_hopf_coefficients(flow, at.state, abs(pair.imag))
     if name == "Bautin point":
@@ -91,7 +92,7 @@ def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> t
 def _double_hopf(
     curve: CriticalEquations, flow: AbstractFlow, state: State, frequencies: tuple[float, float]
 ) -> tuple[float, ...]:
-    """Return the coefficients of a double Hopf point in the units of the given flow."""
+    """Compute the coefficients of a double Hopf point in the units of the given flow."""
     squares = [_critical_length(curve, flow, state, w) ** 2 for w in sorted(frequencies, reverse=True)]
     sizes = np.array(2 * squares) * (1.0 if curve.units is None else curve.units.time)
     p = double_hopf_coefficients(flow, state, frequencies)
@@ -99,7 +100,7 @@ def _double_hopf(
 
 
 def _critical_length(curve: CriticalEquations, flow: AbstractFlow, state: State, frequency: float) -> float:
-    """Return the length, in the units of the given flow, of the critical vector that has the length one in these."""
+    """Compute the norm, in the units of the given flow, of the unit critical vector in rescaled units."""
     if curve.units is None:
         return 1.0
     sizes = curve.units.flat(state)[:, None] * tangent_basis(flow.space, state)
@@ -107,6 +108,6 @@ def _critical_length(curve: CriticalEquations, flow: AbstractFlow, state: State,
 
 
 def _length(units: Units, flow: AbstractFlow, state: State) -> float:
-    """Return the length, in the units of the given flow, of the null vector that has the length one in these units."""
+    """Compute the norm, in the units of the given flow, of the unit null vector in rescaled units."""
     null = tangent_basis(flow.space, state) @ null_vectors(tangent_jacobian(flow, state))[0]
     return float(np.linalg.norm(units.flat(state) * null))

@@ -1,4 +1,7 @@
-"""Bifurcations of equilibria and of orbits followed in two parameters, with cusps and points of higher degeneracy."""
+"""Continue bifurcations of equilibria and orbits in two parameters, and locate codimension-two points on the curves.
+
+The file also chooses the equations of each kind, refines curves for drawing, and continues curves read from a file.
+"""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -32,22 +35,24 @@ from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 
-SEEN = 1e-3  # of the bounds of a parameter: how far a chord may be from the curve, less than a figure of 3.4 in shows
+# Largest distance of a chord from the curve, relative to the bounds; it is invisible in a figure 3.4 inches wide.
+SEEN = 1e-3
 
 
-HALVINGS = 4  # of a step
+# Largest number of bisections of a step for drawing.
+HALVINGS = 4
 
 
 def refined(curve: AbstractCurve, points: list[CurvePoint], widths: Float[np.ndarray, "2"]) -> list[CurvePoint]:
-    """Return points that follow each other with those between them where chords are far from the curve in the plane.
+    """Insert points between successive ones wherever chords would deviate visibly from the curve in the plane.
 
-    The first parameter is the last entry of a state, the second that of the curve. How far the curve is from a chord is
-    told from its tangents at both ends; what is added are solutions.
+    The first parameter is the last entry of a state; the second is the parameter of the curve. The deviation is
+    estimated from the tangents at both ends. Inserted points are solutions.
 
     Args:
         curve: the equations.
-        points: of the curve, with tangents of one sense.
-        widths: of the bounds of both parameters.
+        points: points of the curve, with consistently oriented tangents.
+        widths: widths of the bounds of both parameters.
     """
     found = points[:1]
     for begin, end in itertools.pairwise(points):
@@ -58,7 +63,7 @@ def refined(curve: AbstractCurve, points: list[CurvePoint], widths: Float[np.nda
 def _between(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, widths: np.ndarray, halvings: int
 ) -> list[CurvePoint]:
-    """Return points between two others; a cubic with their tangents is away from the chord by an eighth of these."""
+    """Insert points between two others; a cubic deviates from its chord by an eighth of the change of tangents."""
     size = float(np.linalg.norm(end.flat - begin.flat))
     turn = _in_plane(begin) - _in_plane(end)
     if not halvings or float(np.linalg.norm(size * turn / 8 / widths)) <= SEEN:
@@ -71,16 +76,16 @@ def _between(
 
 
 def _in_plane(point: CurvePoint) -> np.ndarray:
-    """Return the part of the tangent along both parameters."""
+    """Select the components of the tangent along both parameters."""
     return np.append(point.basis @ point.tangent[:-1], point.tangent[-1])[-2:]
 
 
 OF_EQUILIBRIA, OF_ORBITS = ("fold", "Hopf point"), ("fold", "period doubling", "Neimark-Sacker point")
-"""The kinds of bifurcations that are followed in two parameters."""
+"""Kinds of bifurcations that are continued in two parameters."""
 
 
 class Returning(NamedTuple):
-    """How orbits return: the iterate of a map, the period of a forcing, the longest period, the solver's tolerance."""
+    """Options of orbits: the iterate of a map, the period of a forcing, the longest period, the solver's tolerance."""
 
     iterate: int = 1
     forcing: Callable[[Any], Any] | None = None
@@ -89,19 +94,19 @@ class Returning(NamedTuple):
 
 
 def kinds_of(flow: Any, state: Any) -> tuple[str, ...]:
-    """Return the kinds of bifurcations of such states that are followed in two parameters."""
+    """List the kinds of bifurcations of given states that can be continued in two parameters."""
     return OF_ORBITS if isinstance(flow, AbstractMap) or isinstance(state, Cycle) else OF_EQUILIBRIA
 
 
 def check_kind(flow: Any, at: Bifurcation) -> None:
-    """Raise `ValueError` for a bifurcation that is not followed in two parameters."""
+    """Raise `ValueError` for a bifurcation that cannot be continued in two parameters."""
     kinds = kinds_of(flow, at.state)
     if at.kind not in kinds:
         raise ArgumentError("at", f"be a {', a '.join(kinds[:-1])} or a {kinds[-1]}", f"is a {at.kind}")
 
 
 def check_time(flow: Any, where: Any, state: Any, at: float, bounds: Any, returning: Returning) -> None:
-    """Raise `ValueError` for a flow that depends on time without a forcing, and for another period than that of it."""
+    """Raise `ValueError` if a time-dependent flow has no forcing, or if an orbit's period does not fit it."""
     if isinstance(state, Cycle):
         check_forcing(
             with_parameter(real_parameter("where", where[0], flow)[0], flow, jnp.asarray(at)), state, returning.forcing
@@ -111,7 +116,7 @@ def check_time(flow: Any, where: Any, state: Any, at: float, bounds: Any, return
 
 
 def units_at(flow: Any, where: Any, state: Any, parameters: tuple[float, float], bounds: Any) -> Units:
-    """Return the units of a curve through a state, or an orbit, at values of both parameters."""
+    """Choose units for a curve through a state, or an orbit, at given values of both parameters."""
     if not isinstance(flow, AbstractMap):
         check_flow(flow)
     if not isinstance(state, Cycle):
@@ -127,7 +132,7 @@ def units_at(flow: Any, where: Any, state: Any, parameters: tuple[float, float],
 def equations_of(
     units: Units, kind: str, state: Any, bounds: tuple[float, float], returning: Returning
 ) -> AbstractCritical:
-    """Return the equations of a kind of bifurcation beside a state in units, with bounds of the first parameter."""
+    """Set up the equations of a kind of bifurcation near a rescaled state, with bounds of the first parameter."""
     system, where = units.system, (units.where[0], units.where[1])
     if isinstance(state, Cycle):
         start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), state.nodes), len(jax.tree.leaves(state.nodes)[0])
@@ -156,29 +161,36 @@ LETTERS = {
     "generalised period doubling": ("e",),
     "Chenciner point": ("L2",),
 }
-"""The coefficients of degenerate points by kind."""
+"""Names of the coefficients of codimension-two points, by kind."""
 END_WORDS = {"bounds": "a bound of the second parameter", "outside": "a bound of the first one"}
-"""What is said of ends of curves at bounds."""
+"""Descriptions of ends of curves at bounds."""
 
 
 class Degeneracy(NamedTuple):
-    """A degenerate point of a curve.
+    """Codimension-two point on a curve of bifurcations.
 
-    It is a `cusp`, a `Bogdanov-Takens point`, where a curve of Hopf points begins at one of folds, a `Bautin point`,
-    where the first Lyapunov coefficient of Hopf points changes its sign, a `fold-Hopf point` (zero-Hopf), where a fold
-    is a Hopf point, too, or a `double Hopf point`, with two pairs of imaginary eigenvalues.
+    Kinds for equilibria: a `cusp`; a `Bogdanov-Takens point`, where a Hopf curve starts on a fold curve; a
+    `Bautin point`, where the first Lyapunov coefficient changes sign; a `fold-Hopf point` (zero-Hopf), where a fold is
+    a Hopf point, too; a `double Hopf point`, with two imaginary pairs of eigenvalues.
 
-    Of orbits it is a `cusp`, a strong resonance, `1:1 resonance` or `1:2 resonance`, where the multiplier 1 or -1 is
-    double and curves of Neimark-Sacker points begin, `1:3 resonance` or `1:4 resonance` on these, a `generalised period
-    doubling` or a `Chenciner point`, where the coefficient of a period doubling or of a Neimark-Sacker point changes
-    its sign and folds of doubled cycles, or of invariant curves, begin, or a point with two bifurcations, `fold-flip
-    point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker point`.
+    Kinds for orbits: a `cusp`; a strong resonance, `1:1 resonance` or `1:2 resonance`, where the multiplier 1 or -1 is
+    double and a Neimark-Sacker curve starts, or `1:3 resonance` or `1:4 resonance` on such a curve; a
+    `generalised period doubling` or a `Chenciner point`, where the coefficient of a period doubling or a Neimark-Sacker
+    point changes sign, and folds of doubled cycles or of invariant curves start; and points with two bifurcations,
+    `fold-flip point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker point`.
 
-    `coefficients` are those of the normal form, see `codimension_two`, `hopf_degeneracies` and `map_degeneracies`: c of
-    a cusp, a and b of a Bogdanov-Takens point or a 1:1 resonance, s and theta of a fold-Hopf point, the second Lyapunov
-    coefficient of a Bautin point, p11, p12, p21, p22, theta and delta of a double Hopf point, e of a generalised period
-    doubling, L2 of a Chenciner point, a of a 1:3 resonance, the real and the imaginary part of A of a 1:4 resonance.
-    Those that are not defined are NaN. Of periodic orbits of a flow only cusps have one.
+    `coefficients` are those of the normal form, see `normal_forms.flows` and `normal_forms.maps`; undefined ones are
+    NaN. For periodic orbits of flows only cusps have one.
+
+    - cusp: c
+    - Bogdanov-Takens point and 1:1 resonance: a, b
+    - fold-Hopf point: s, theta
+    - Bautin point: the second Lyapunov coefficient
+    - double Hopf point: p11, p12, p21, p22, theta, delta
+    - generalised period doubling: e
+    - Chenciner point: L2
+    - 1:3 resonance: a
+    - 1:4 resonance: the real and the imaginary part of A
     """
 
     kind: str
@@ -202,14 +214,20 @@ class Degeneracy(NamedTuple):
 
 
 class CriticalCurve(NamedTuple):
-    """The curve of bifurcations of a kind in the plane of two parameters.
+    """Curve of bifurcations of one kind in the plane of two parameters.
 
-    `kind` is `fold` or `Hopf point`, of orbits `fold`, `period doubling` or `Neimark-Sacker point`; `first` and
-    `second` are the parameters, `states` the equilibria, the points of an `iterate` of a map, or the orbits, `Cycle`s,
-    `frequencies` those of Hopf points and the angles of Neimark-Sacker points. `ends` says at both ends why the curve
-    ends: `bounds` of the second parameter, `outside` those of the first, a `Bogdanov-Takens point`, a `1:1 resonance`
-    or `1:2 resonance`, an `equilibrium` to which orbits shrink, the longest `period`, beside a `homoclinic` orbit, or
-    where a stricter solver does not confirm the orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
+    Attributes:
+        kind: `fold` or `Hopf point`; for orbits `fold`, `period doubling` or `Neimark-Sacker point`.
+        first: first parameter at each point.
+        second: second parameter at each point.
+        states: equilibria, points of an iterate of a map, or orbits (`Cycle`), on the first axis.
+        frequencies: frequencies of Hopf points in radians per time unit, or angles of Neimark-Sacker points.
+        degeneracies: codimension-two points on the curve.
+        ends: why the curve ends at either side: `bounds` of the second parameter, `outside` the bounds of the first
+            one, a `Bogdanov-Takens point`, a `1:1 resonance` or `1:2 resonance`, an `equilibrium` to which orbits
+            shrink, the longest `period`, close to a `homoclinic` orbit, where a stricter solver does not confirm the
+            orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
+        iterate: iterate of a map.
     """
 
     kind: str
@@ -230,16 +248,16 @@ class CriticalCurve(NamedTuple):
 
     @property
     def of(self) -> str:
-        """Of what the bifurcations are, if it is said: ` of periodic orbits` or ` of iterate 2`."""
+        """Suffix that names the object of the bifurcations: " of periodic orbits", " of iterate 2", or ""."""
         return " of periodic orbits" if self.of_orbits else f" of iterate {self.iterate}" if self.iterate > 1 else ""
 
     @property
     def name(self) -> str:
-        """The kind among all those of a system: `fold of periodic orbits` beside the `fold` of equilibria."""
+        """Kind that is unique among the curves of a system: `fold of periodic orbits` in contrast to `fold`."""
         return self.kind + (self.of if self.of_orbits and self.kind in OF_EQUILIBRIA else "")
 
     def __str__(self) -> str:
-        """Return the curve in a line: its kind, how many points, and what lies on it."""
+        """Describe the kind, the number of points, and the codimension-two points in one line."""
         sizes = [size_of(values.tolist()) for values in (self.first, self.second)]
         found = ", ".join(d.sized(sizes) for d in self.degeneracies) or "no degeneracy"
         ends = " and ".join(END_WORDS.get(end, end) for end in dict.fromkeys(self.ends))
@@ -260,25 +278,26 @@ def critical_curve(
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> CriticalCurve:
-    """Return the curve of bifurcations of a kind through one of them, in the plane of two parameters.
+    """Continue the bifurcations of one kind through a given one, in the plane of two parameters.
 
-    Of equilibria these are folds and Hopf points, of fixed points of an iterate of a map, and of periodic orbits,
-    folds, period doublings and Neimark-Sacker points.
+    For equilibria these are folds and Hopf points. For fixed points of iterates of maps, and for periodic orbits, these
+    are folds, period doublings and Neimark-Sacker points.
 
     Args:
-        flow: the system, or a map; its own second parameter is that of `at`.
-        where: which leaves of the flow are the parameters; the first is that in which `at` was found.
+        flow: the flow or map; its own second parameter is the one at which `at` was found.
+        where: select both parameters among the leaves of the flow; the first is the one in which `at` was found.
         at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits.
-        bounds: the least and the largest value of both parameters.
-        iterate: of a map, that of the branch.
-        forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
-        step: the first step along the curve, in the norm of the state, the critical vector and the parameters together,
-            the state and the parameters in units near their sizes; see `continue_equilibria`.
-        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
-        max_points: the cap on points in each direction; a curve that reaches it says so. Points that are added where
-            chords between successive ones would be seen beside the curve do not count.
-        max_period: the period at which a curve of periodic orbits ends; see `continue_orbits`.
-        rtol: the relative tolerance of the solver for periodic orbits.
+        bounds: lower and upper bound of each parameter.
+        iterate: iterate of a map on that branch.
+        forcing: period of the forcing as a function of the flow; see `continue_orbits`.
+        step: first step along the curve, in the norm of state, critical vector and parameters together, where state and
+            parameters are scaled to order one; see `continue_equilibria`.
+        max_step: largest step. The default is four times the first step or a hundredth of the width of the bounds, if
+            that is larger.
+        max_points: largest number of points in each direction; a curve that reaches it ends with `steps`. Points
+            inserted to keep chords close to the curve do not count.
+        max_period: period at which a curve of periodic orbits ends; see `continue_orbits`.
+        rtol: relative tolerance of the solver for periodic orbits.
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no such point is found near it.
@@ -302,7 +321,7 @@ def critical_curve(
 
 
 def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: Any, rtol: Any) -> Returning:
-    """Return how orbits return; raise `ValueError` for what does not fit the system."""
+    """Collect the options of orbits; raise `ValueError` for options that do not fit the system."""
     times = integer("iterate", iterate, least=1)
     if times != 1 and not isinstance(flow, AbstractMap):
         raise ArgumentError("iterate", "be 1 for a flow", f"is {times}")
@@ -312,7 +331,7 @@ def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: An
 
 
 def units_through(flow: Any, where: Any, state: Any, first: float, bounds: Any) -> Units:
-    """Return the units of a curve through a state and a value of the first parameter; see `critical_curve`."""
+    """Choose units for a curve through a state and a value of the first parameter; see `critical_curve`."""
     if not isinstance(where, tuple) or len(where) != 2:
         raise ArgumentError("where", "be two functions of the flow", "is not")
     _, second = real_parameter("where", where[1], flow)
@@ -320,9 +339,9 @@ def units_through(flow: Any, where: Any, state: Any, first: float, bounds: Any) 
 
 
 def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCurve:
-    """Return a curve in the units of the given flow, or, with the power -1, one of the given flow in these units.
+    """Convert a curve to the units of the given flow, or with power -1 from them to rescaled units.
 
-    Coefficients of normal forms are those of the given flow, always.
+    Normal form coefficients always are in the units of the given flow.
     """
     if units.are_given:
         return found
@@ -353,10 +372,10 @@ def extended_curve(
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> CriticalCurve:
-    """Return a curve, such as one read from a file, with what follows at those of its ends that can be continued.
+    """Continue a curve, such as one read from a file, beyond those of its ends that can be continued.
 
-    These are the ends at bounds, where the new ones lie further out, and at the cap on points. The arguments are those
-    of `critical_curve`.
+    These are ends at bounds, if the new ones are wider, and ends at the limit on points. The arguments are the same as
+    for `critical_curve`.
 
     Raises:
         ValueError: for bad input, or if the last states are no such bifurcations of this flow.
@@ -384,7 +403,7 @@ def extended_curve(
 def _end(
     units: Units, known: CriticalCurve, inside: tuple[float, float], side: int, returning: Returning
 ) -> tuple[AbstractCritical, CurvePoint, np.ndarray]:
-    """Return the equations of a known curve, its point at one end, and the tangent that leads away from it."""
+    """Set up the equations of a known curve, its point at one end, and the tangent that leads outwards."""
     last, before = (0, 1) if side == 0 else (-1, -2)
     state: Any = jax.tree.map(lambda a: a[last], known.states)
     first, second, frequency = (float(a[last]) for a in (known.first, known.second, known.frequencies))
@@ -400,13 +419,13 @@ def _end(
 
 
 def _place(point: CurvePoint) -> np.ndarray:
-    """Return the state and both parameters of a point of a curve, flat."""
+    """Flatten the state of a point of a curve, followed by both parameters."""
     at = critical_of(point)
     return np.concatenate([flat_state(at.state), [float(at.parameter), point.parameter]])
 
 
 def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCurve:
-    """Return a curve with another one behind it (side 1), or, reversed, before it; they share a point."""
+    """Append a curve (side 1), or prepend it reversed (side 0); the curves share a point."""
     join = lambda a, b: np.concatenate([a, b[1:]] if side else [b[:0:-1], a])
     found = (known.degeneracies + more.degeneracies) if side else (more.degeneracies[::-1] + known.degeneracies)
     return CriticalCurve(
@@ -417,7 +436,7 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
 
 
 def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
-    """Return the curve of points that follow each other, with the degeneracies between them."""
+    """Build a curve from successive points, and locate the codimension-two points between them."""
     tests = curve.tests()
     values = {kind: [test(point) for point in points] for kind, test in tests.items()}
     degenerate: list[Degeneracy] = []
@@ -425,12 +444,14 @@ def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, s
         for kind, test in tests.items():
             for begin, end in _changes(curve, points, values[kind], k, test):
                 place, _ = located(curve, begin, end, test)
-                if place is None or not abs(test(place)) <= JUMP * (abs(test(begin)) + abs(test(end))):  # a pole
+                # the test function has a pole
+                if place is None or not abs(test(place)) <= JUMP * (abs(test(begin)) + abs(test(end))):
                     continue
                 if test != curve.crosses or turns(crossing_pair(curve.others(place))[1]):
                     degenerate.append(_degeneracy(curve, kind, place))
     last = [_degeneracy(curve, kind, point) for kind, point in curve.ended]
-    if last and ends[0] == last[-1].kind:  # both directions were followed, the second one to the begin of the curve
+    # both directions were continued, the second one towards the beginning of the curve
+    if last and ends[0] == last[-1].kind:
         degenerate.insert(0, last.pop())
     degenerate += last
     stacked: Any = jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *[p.state for p in points])
@@ -443,9 +464,9 @@ def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, s
 def _changes(
     curve: AbstractCritical, points: list[CurvePoint], values: list[float], k: int, test: Callable
 ) -> Sequence[tuple[CurvePoint, CurvePoint]]:
-    """Return the pairs of points from the k-th to the next one between which a test function changes its sign.
+    """Find the pairs of points around the k-th step between which a test function changes sign.
 
-    Where it is zero at the k-th point, to the last bit, it changes its sign between the neighbours of this point.
+    If it is exactly zero at the k-th point, it must change sign between the neighbours of this point.
     """
     if values[k] == 0 and k and values[k - 1] * values[k + 1] < 0:
         return [(points[k - 1], points[k + 1])]

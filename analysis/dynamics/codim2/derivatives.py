@@ -1,4 +1,4 @@
-"""A system together with tangent vectors and two parameters, as one system: its derivatives are second derivatives."""
+"""Extend a system by tangent vectors and two parameters, so that its derivatives include second derivatives."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from dynsim.systems.rescaled import is_flat
 
 
 class Varied(NamedTuple):
-    """A state, tangent vectors there, (vectors, n), the rate at which they move along the flow, and two parameters."""
+    """State, tangent vectors, (vectors, n), the rate at which they move along the flow, and two parameters."""
 
     state: State
     vectors: Any
@@ -32,26 +32,26 @@ class Varied(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where the parts of a flat `Varied` are: the state and the vectors, and the places of the others."""
+    """Positions of the parts of a flattened `Varied`: first state and vectors, then the rest."""
 
     size: int
     count: int
 
     @property
     def moving(self) -> int:
-        """The entries of the state and the vectors, which come first."""
+        """Number of entries of the state and the vectors, which come first."""
         return self.size * (1 + self.count)
 
     @property
     def rate(self) -> int:
-        """The place of the rate; the first and the second parameter follow it."""
+        """Index of the rate; the first and the second parameter follow it."""
         return self.moving
 
 
 class Images(NamedTuple):
-    """The images of rows: themselves, derivatives by the rows, and velocities at the images and at the rows.
+    """Images of rows: end points, derivatives by the rows, and velocities at the images and at the rows.
 
-    Shapes (m, N), (m, N, N), (m, N), (m, N); velocities of a map are zero.
+    The shapes are (m, N), (m, N, N), (m, N) and (m, N); velocities of a map are zero.
     """
 
     ends: np.ndarray
@@ -61,19 +61,19 @@ class Images(NamedTuple):
 
 
 class VariedFlow(AbstractFlow):
-    """A flow with tangent vectors v, v' = Df v + r f, at a rate r and values of two parameters, which are at rest."""
+    """Flow extended by tangent vectors v with v' = Df v + r f, a rate r and two parameters, which are constant."""
 
     flow: AbstractFlow
     where: tuple[Callable, Callable] = eqx.field(static=True)
     space: AbstractSpace
 
     def __init__(self, flow: AbstractFlow, where: tuple[Callable, Callable]):
-        """Store the flow, and which leaves of it are the parameters."""
+        """Store the flow, and which of its leaves are the parameters."""
         self.flow, self.where = flow, where
         self.space = Product(Varied(flow.space, *[Euclidean()] * 4))
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the velocities of all parts."""
+        """Compute the velocities of all parts."""
         at: Any = x
         moved, (flat, restored) = _moved(self.where, self.flow, at), ravel_pytree(at.state)
         f = lambda y: ravel_pytree(moved.vector_field(t, restored(y)))[0]
@@ -84,7 +84,7 @@ class VariedFlow(AbstractFlow):
 
 
 class VariedReturns:
-    """The images of rows, flat `Varied`s, under a flow over shares of a period, or under an iterate of a map."""
+    """Images of rows, flattened `Varied`s, under a flow over shares of a period or under an iterate of a map."""
 
     def __init__(self, system: Any, where: tuple[Callable, Callable], state: State, count: int, iterate: int = 1):
         """Store the system, its parameters, a state for its shape, the number of vectors, and the iterate of a map."""
@@ -97,7 +97,7 @@ class VariedReturns:
             self._pair, self._flat = Linearised(VariedFlow(system, where), begin), is_flat(system.space)
 
     def images(self, rows: np.ndarray, period: float, rtol: Array) -> Images:
-        """Return the images of all rows; of a flow the k-th row is followed from k to k + 1 shares of the period."""
+        """Compute the images of all rows; under a flow the k-th row moves from k to k + 1 shares of the period."""
         if self._is_flow:
             found = Images(*shoot(self._pair, rows, period, rtol))
             if self._flat:
@@ -110,7 +110,7 @@ class VariedReturns:
         return Images(np.asarray(end)[None], np.asarray(by_row)[None], zero, zero)
 
     def along(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the sum of the products of first vectors with the field of an autonomous flow, by rows too."""
+        """Sum the products of the first vectors with an autonomous field, and differentiate the sum by the rows."""
         value, by_rows = _products(self._where, self._system, self._restored, np.asarray(rows))
         return float(value), np.asarray(by_rows)
 
@@ -130,7 +130,7 @@ def _moved(where: Any, system: Any, at: Varied) -> Any:
 
 
 def _tangent(space: AbstractSpace, at: Varied) -> Varied:
-    """Return the same with the tangent parts of the vectors."""
+    """Project the vectors to the tangent space at the state."""
     restored = ravel_pytree(at.state)[1]
     part = lambda v: ravel_pytree(space.tangent(at.state, restored(v)))[0]
     return at._replace(vectors=jax.vmap(part)(at.vectors))
@@ -138,13 +138,13 @@ def _tangent(space: AbstractSpace, at: Varied) -> Varied:
 
 @compiled
 def _begun(flow: AbstractFlow, restored: Any, row: Array) -> Array:
-    """Return the derivative of a row with its vectors in the tangent space, which changes with the state."""
+    """Differentiate the projection of a row's vectors to the tangent space, which depends on the state."""
     return jax.jacfwd(lambda z: ravel_pytree(_tangent(flow.space, restored(z)))[0])(row)
 
 
 @compiled
 def _of_map(where: Any, system: AbstractMap, restored: Any, row: Array, iterate: Array) -> tuple[Array, Array]:
-    """Return the image of a row by an iterate of a map, and its derivative."""
+    """Compute the image of a row under an iterate of a map, and its derivative."""
 
     def image(z: Array) -> Array:
         given = restored(z)

@@ -1,4 +1,4 @@
-"""The plane of two parameters: all curves of bifurcations through those of a diagram, and numbers of equilibria."""
+"""Continue all bifurcations of a diagram in the plane of two parameters, and count equilibria on a grid."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -26,7 +26,8 @@ from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import real_parameter, with_parameter
 
-NEAR = 0.1  # of a segment of a curve: a bifurcation nearer to it is one of the curve
+# Distance from a segment of a curve, relative to its length, below which a bifurcation belongs to the curve.
+NEAR = 0.1
 
 
 def critical_curves(
@@ -43,11 +44,11 @@ def critical_curves(
     max_points: int = 500,
     max_period: float | None = None,
 ) -> tuple[CriticalCurve, ...]:
-    """Return the curves through all bifurcations that are followed in two parameters, each curve once.
+    """Continue all given bifurcations in two parameters, computing each curve once.
 
-    Others, such as branch points, are left out. `iterates` are those of the branches on which bifurcations of a map
-    lie, by default 1. Curves that are `known` come first and go on to the bounds; see `extended_curve`. The other
-    arguments and the errors are those of `critical_curve`.
+    Kinds that cannot be continued, such as branch points, are left out. `iterates` are those of the branches on which
+    bifurcations of a map lie, 1 by default. `known` curves come first and are continued to the bounds; see
+    `extended_curve`. The other arguments and the errors are the same as for `critical_curve`.
     """
     options: Any = {"step": step, "max_step": max_step, "max_points": max_points, "max_period": max_period}
     _, second = real_parameter("where", where[1], flow)
@@ -70,7 +71,7 @@ def critical_curves(
 
 
 def _images(flow: AbstractFlow | AbstractMap, take: Any, at: Bifurcation, iterate: int) -> list[State]:
-    """Return the states of a point of an iterate of a map on its orbit; that of a flow alone."""
+    """List the states on the orbit of a point of an iterate of a map; for a flow, the state alone."""
     if not isinstance(flow, AbstractMap):
         return [at.state]
     states = jax.tree.map(lambda a: np.asarray(a)[None], at.state)
@@ -79,25 +80,25 @@ def _images(flow: AbstractFlow | AbstractMap, take: Any, at: Bifurcation, iterat
 
 
 def _sizes_on(flow: AbstractFlow | AbstractMap, where: Any, curve: CriticalCurve, bounds: Any) -> np.ndarray:
-    """Return the units at the first point of a curve; see `_sizes`."""
+    """Compute the units at the first point of a curve; see `_sizes`."""
     return _sizes(flow, where, jax.tree.map(lambda a: a[0], curve.states), float(curve.first[0]), bounds)
 
 
 def _sizes(flow: AbstractFlow | AbstractMap, where: Any, state: State, first: float, bounds: Any) -> np.ndarray:
-    """Return the units of both parameters and of the entries of a flat state, in which distances are measured."""
+    """Compute the units of both parameters and of the entries of a flattened state, by which distances are divided."""
     units = units_through(flow, where, state, first, bounds)
     return np.array([*units.parameters, *flat_sizes(units, state)])
 
 
 def _passes(curve: CriticalCurve, at: Bifurcation, second: float, sizes: Any = 1.0) -> bool:
-    """Return whether a curve passes a bifurcation, by distances in units."""
+    """Test whether a curve passes through a bifurcation, by scaled distances."""
     point = np.array([at.parameter, second, *flat_state(at.state)])
     same = curve.kind == at.kind and curve.of_orbits == isinstance(at.state, Cycle)
     return same and len(_rows(curve)[0]) == len(point) and _holds(curve, point, sizes)
 
 
 def _covers(curve: CriticalCurve, other: CriticalCurve, sizes: Any = 1.0) -> bool:
-    """Return whether a curve passes both ends of another one."""
+    """Test whether a curve passes through both ends of another one."""
     same = (curve.kind, curve.of_orbits, curve.iterate) == (other.kind, other.of_orbits, other.iterate)
     return (
         same
@@ -107,7 +108,7 @@ def _covers(curve: CriticalCurve, other: CriticalCurve, sizes: Any = 1.0) -> boo
 
 
 def _holds(curve: CriticalCurve, point: np.ndarray, sizes: Any) -> bool:
-    """Return whether a curve passes a point: both parameters, and the flat state."""
+    """Test whether a curve passes through a point, given as both parameters and the flattened state."""
     gaps, lengths = chord_distances(_rows(curve) / sizes, point / sizes)
     return bool(np.any(gaps <= NEAR * lengths))
 
@@ -117,7 +118,7 @@ def _rows(curve: CriticalCurve) -> np.ndarray:
 
 
 class StabilityMap(NamedTuple):
-    """How many equilibria were found, and how many of them are stable, on a grid of two parameters, (second, first)."""
+    """Numbers of equilibria found, and of stable ones, on a grid of two parameters, (second, first)."""
 
     first: Float[np.ndarray, " columns"]
     second: Float[np.ndarray, " rows"]
@@ -137,10 +138,10 @@ def stability_map(
     *,
     radius: float = 1e-6,
 ) -> StabilityMap:
-    """Return the numbers of equilibria to which Newton's method leads from some starts, on a grid of two parameters.
+    """Count equilibria, and stable ones, that Newton's method finds from given starts on a grid of two parameters.
 
-    Starts at a grid point are those given and the equilibria of its neighbour. There may be more equilibria. Those that
-    are nearer to each other than `radius` are one; it is in units near the sizes of the states, as all tolerances are.
+    At each grid point the starts are the given ones and the equilibria of its neighbour; further equilibria may be
+    missed. Equilibria closer than `radius`, in units near the sizes of the states, count as one.
     """
     check_flow(flow)
     for one in where:
@@ -164,7 +165,7 @@ def stability_map(
 
 
 def _distinct(flow: AbstractFlow, starts: Sequence[State], radius: float) -> list[State]:
-    """Return the different equilibria to which Newton's method leads."""
+    """Find the different equilibria to which Newton's method converges."""
     found: list[State] = []
     for start in starts:
         x, speed = newton(flow, start)

@@ -1,4 +1,4 @@
-"""Branches: the points of a curve of solutions with their stability, and the bifurcations between them."""
+"""Branches of solutions with their stability, the bifurcations on them, and their conversion to other units."""
 
 import math
 from typing import Any, NamedTuple
@@ -18,32 +18,45 @@ from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
-"""The sign of the coefficient at which what begins there is stable on the centre manifold, by kind."""
+"""Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind."""
 BEGINNINGS = ("branch point", "Hopf point", "period doubling")
-"""The bifurcations at which branches begin."""
-DEGENERATE = 1e-8  # of its natural size: with a smaller coefficient the cubic terms decide nothing
-RESONANT = 1e-6  # relative: an angle that is nearer to that of a strong resonance has it
-VERTICAL = 10  # times the error of a slope: a branch whose parameter changes by less on the whole is vertical
-TOUCHED = 0.05  # of its neighbours: the least value, by a parabola, of a test function that may touch zero
-ZERO = 1e-8  # relative: a singular value at its least that is zero up to the error of its place
-HALVINGS = 6  # of a step with several bifurcations
+"""Kinds of bifurcations at which branches begin."""
+# Coefficients below this share of their natural size count as zero, so that criticality stays undecided.
+DEGENERATE = 1e-8
+# Largest relative distance of an angle from that of a strong resonance that counts as resonant.
+RESONANT = 1e-6
+# A branch counts as vertical if the parameter changes by less than this many times the error of its slope.
+VERTICAL = 10
+# Extrapolated minimum of a test function, relative to its neighbours, below which it may touch zero.
+TOUCHED = 0.05
+# Relative singular value at its minimum that counts as zero, given the error of its location.
+ZERO = 1e-8
+# Largest number of bisections of a step that contains several bifurcations.
+HALVINGS = 6
 
 
 class Bifurcation(NamedTuple):
-    """A bifurcation on a branch: its kind, and where.
+    """Bifurcation on a branch: its kind and its location.
 
-    At a `fold` the branch turns back in the parameter. At a `branch point` other branches cross it; see `switch`. At a
-    `Hopf point` a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. Of maps and periodic orbits, a
-    multiplier passes -1 at a `period doubling`, a pair leaves the unit circle at the angles +-`frequency` at a
-    `Neimark-Sacker point`. At a `corner` the derivative of the field jumps: it is not smooth there. `multiplicity` is
-    the number of eigenvalues that cross, 0 at a branch point where one touches zero. `arclength` is where it lies,
-    `direction` that of the branch there, in the ambient coordinates of the state and the parameter.
+    Kinds: at a `fold` the branch turns back in the parameter. At a `branch point` other branches cross it; see
+    `switch`. At a `Hopf point` a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. For maps and
+    periodic orbits, a multiplier passes -1 at a `period doubling`, and a pair leaves the unit circle at the angles
+    +-`frequency` at a `Neimark-Sacker point`. At a `corner` the derivative of the field jumps.
 
-    `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
-    distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
-    the coefficients of `map_normal_forms`. It is NaN elsewhere, and where further eigenvalues are critical.
-    `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
-    eigenvalues grow as fast as they turn; it has the units of the coefficient.
+    Attributes:
+        kind: the kind.
+        state: the solution there.
+        parameter: the parameter value.
+        eigenvalues: eigenvalues or multipliers there.
+        frequency: in radians per time unit, or the angle of a pair of multipliers; 0 at other kinds.
+        arclength: position along the branch.
+        direction: tangent of the branch, in ambient coordinates of state and parameter.
+        multiplicity: number of eigenvalues that cross; 0 at a branch point where one only touches zero.
+        coefficient: normal form coefficient. At a fold it is c, with the parameter c s^2 away at the distance s; at a
+            Hopf point the first Lyapunov coefficient; for maps and return maps of periodic orbits see
+            `normal_forms.maps`. It is NaN for other kinds, and if further eigenvalues are critical.
+        natural_size: size of the terms whose sum is the coefficient, in the same unit. It is measured there, or from
+            their change towards where the critical eigenvalues grow as fast as they rotate.
     """
 
     kind: str
@@ -61,9 +74,9 @@ class Bifurcation(NamedTuple):
 
     @property
     def criticality(self) -> str:
-        """`supercritical`, `subcritical` or `degenerate`, by the coefficient where it decides; "" elsewhere.
+        """`supercritical`, `subcritical` or `degenerate` by the sign of the coefficient; "" where it does not decide.
 
-        It decides at a Hopf point, at a period doubling, and at a Neimark-Sacker point without a strong resonance.
+        It decides at Hopf points, period doublings, and Neimark-Sacker points without a strong resonance.
         """
         sign = CRITICAL.get(self.kind, 0)
         if not sign or not math.isfinite(self.coefficient) or self.resonance:
@@ -74,14 +87,14 @@ class Bifurcation(NamedTuple):
 
     @property
     def resonance(self) -> int:
-        """3 or 4 at a Neimark-Sacker point with the angle 2 pi / 3 or pi / 2, a strong resonance; 0 elsewhere."""
+        """Order of a strong resonance, 3 or 4, at a Neimark-Sacker point with angle 2 pi / 3 or pi / 2; 0 otherwise."""
         if self.kind != "Neimark-Sacker point":
             return 0
         return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
 
     @property
     def _unknown(self) -> str:
-        """Why a bifurcation of periodic orbits has no coefficient: one run over the period multiplies its errors."""
+        """Why a bifurcation of periodic orbits has no coefficient: a run over the period would multiply errors."""
         largest = float(np.max(np.abs(self.eigenvalues), initial=0.0))
         has = self.kind in ("fold", "period doubling", "Neimark-Sacker point") and isinstance(self.state, Cycle)
         if not has or math.isfinite(self.coefficient) or largest <= REACH:
@@ -99,14 +112,21 @@ class Bifurcation(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """Solutions on a curve: states with the points on the first axis, parameters, arclengths and eigenvalues.
+    """Branch of solutions with parameters, eigenvalues, stability and bifurcations.
 
-    `kinds` are `stable`, `saddle`, `unstable` or `undecided`, `bifurcations` lie in between. `ends` says at both ends
-    why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
-    not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
-    orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
-    does not confirm the orbits (`accuracy`). `isolated` is false if the solutions are not: the derivative is singular
-    along the branch.
+    Attributes:
+        states: the solutions, on the first axis of every array.
+        parameters: parameter value of each point.
+        arclengths: arclength of each point, in the unit of the parameter.
+        eigenvalues: eigenvalues or multipliers of each point.
+        kinds: `stable`, `saddle`, `unstable` or `undecided` for each point.
+        bifurcations: bifurcations between the points.
+        ends: why the branch ends at either side: `bounds` of the parameter, `closed` curve, `steps` (the limit on
+            points), `corner` (the field is not smooth), `lost` (no step succeeds, however small), or the kind of
+            bifurcation where it begins. Branches of periodic orbits also end at an `equilibrium`, at the longest
+            `period`, close to a `homoclinic` orbit, or where a stricter solver does not confirm the orbits
+            (`accuracy`).
+        isolated: false if the derivative is singular along the whole branch, so that solutions are not isolated.
     """
 
     states: State
@@ -122,18 +142,18 @@ class Branch(NamedTuple):
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The stability at the points, but for those on a bifurcation at which the branch begins or ends."""
+        """Stability at the points, except at bifurcations where the branch begins or ends."""
         begin, end = (side in BEGINNINGS for side in self.ends)
         return self.kinds[int(begin) : len(self.kinds) - int(end)]
 
     @property
     def vertical(self) -> bool:
-        """Whether the parameter does not change along the branch, up to errors: a family at one value of it."""
+        """Whether the parameter is constant along the branch, up to errors, as for a family at one parameter value."""
         share = VERTICAL * (OrbitCurve if isinstance(self.states, Cycle) else AbstractCurve).vertical
         return len(self.kinds) > 2 and bool(np.ptp(self.parameters) <= share * np.ptp(self.arclengths))
 
     def __str__(self) -> str:
-        """Return the branch in a line: how many points, which parameters, which bifurcations."""
+        """Describe the number of points, the parameters, the bifurcations and the ends in one line."""
         values = [*self.parameters.tolist(), *(b.parameter for b in self.bifurcations)]
         low, high = min(values), max(values)
         size = size_of((low, high))
@@ -148,7 +168,7 @@ class Branch(NamedTuple):
 
 
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
-    """Return a branch of points, with the bifurcations between them."""
+    """Build a branch from points, with the bifurcations between them."""
     lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
     first = int(ends[0] in BEGINNINGS)
     least = [curve.least_singular(point) for point in points[first:]]
@@ -160,16 +180,18 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
         states, np.array([p.parameter for p in points]), lengths, np.array([p.values for p in points]), kinds,
         tuple(found), ends, isolated=not (len(singular) > 2 and all(singular)),
     )  # fmt: skip
-    real = tuple(b for b in found if b.kind not in ("fold", "corner"))  # where the parameter turns back by its error
+    # on a vertical branch the parameter turns back by rounding errors
+    real = tuple(b for b in found if b.kind not in ("fold", "corner"))
     return made._replace(bifurcations=real) if made.vertical else made
 
 
 def _bifurcations(
     curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
 ) -> list[Bifurcation]:
-    """Return the bifurcations between successive points, with their least singular values, and at points on one."""
+    """Locate all bifurcations between successive points and at points, given their least singular values."""
     found: list[Bifurcation] = []
-    last: list[int | None] = [None, None]  # the last points at which the test functions of fold and crossing had a sign
+    # last points at which the test functions of fold and branch point had a definite sign
+    last: list[int | None] = [None, None]
     slopes = [float(p.tangent[-1]) for p in points]
     signed = [(slopes, curve.vertical), (least, SINGULAR)]
     values = [[value if abs(value) > bound else 0.0 for value in numbers] for numbers, bound in signed]
@@ -186,7 +208,7 @@ def _bifurcations(
                 continue
             here += _simple(curve, points[before], points[k], float(lengths[before]), which, name)
         if k and not at[k]:
-            begin = k - 2 if at[k - 1] else k - 1  # what crosses at a point is looked for between its neighbours
+            begin = k - 2 if at[k - 1] else k - 1  # a crossing at a point is searched between its neighbours
             length = float(lengths[begin])
             known = here + (_within(found, length, float(lengths[k]) - length) if at[k - 1] else [])
             beside = _crossings(curve, points[begin], points[k], length, known, HALVINGS)
@@ -198,16 +220,17 @@ def _bifurcations(
     crossed = [b.arclength for b in found if b.kind == "branch point"]
     near = 1e-4 * max(1e-3, float(np.max(np.diff(lengths), initial=0.0)))
     found = [b for b in found if b.kind != "fold" or all(abs(b.arclength - at) > near for at in crossed)]
-    return sorted(found, key=lambda b: b.arclength)  # at a pitchfork the branch across turns too, which is no fold
+    # the crossing branch of a pitchfork turns back at the branch point, which is no fold
+    return sorted(found, key=lambda b: b.arclength)
 
 
 def _simple(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, which: int, name: str
 ) -> list[Bifurcation]:
-    """Return the fold or the simple branch point between two points."""
+    """Locate the fold or the simple branch point between two points."""
     test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.least_singular
     begin, end = (turned(p, p.tangent, curve.polished(p, p.tangent))[0] for p in (begin, end))
-    if test(begin) * test(end) > 0:  # the sign of one of them was that of its error
+    if test(begin) * test(end) > 0:  # the sign at one of the points was only its error
         return []
     size = float(np.linalg.norm(end.flat - begin.flat))
     point, share = (crossed if which else located)(curve, begin, end, test)
@@ -222,9 +245,9 @@ def _simple(
 
 
 def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
-    """Return the branch point between successive points at which an eigenvalue touches zero without crossing it.
+    """Locate a branch point between successive points at which an eigenvalue touches zero without crossing it.
 
-    It is one if other solutions leave it. The test function, whose values are given, is least at the middle point.
+    It counts only if other solutions leave it. The given test function is smallest at the middle point.
     """
     before, here, after = values
     lowest = abs(here) <= min(abs(before), abs(after)) and before * after > 0
@@ -252,7 +275,7 @@ def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float]
 def _crossings(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, known: list[Bifurcation], halvings: int
 ) -> list[Bifurcation]:
-    """Return the bifurcations between two points at which the number of growing eigenvalues changes, but the known."""
+    """Locate bifurcations where the number of growing eigenvalues changes between two points, except known ones."""
     growth = [np.sort(curve.growth(point.values))[::-1] for point in (begin, end)]
     counts = [index(g, tolerance=curve.neutral(p.values)) for g, p in zip(growth, (begin, end), strict=True)]
     low, high = sorted(counts)
@@ -267,14 +290,15 @@ def _crossings(
     size = float(np.linalg.norm(end.flat - begin.flat))
     critical = point.values[np.argsort(-curve.growth(point.values), kind="stable")[low:high]]
     near = 1e-4 * max(1.0, float(np.max(np.abs(point.values))))
-    if float(np.max(np.abs(curve.growth(critical)))) > near:  # several in one step
+    if float(np.max(np.abs(curve.growth(critical)))) > near:  # several bifurcations in one step
         if abs(test(point)) > near or not halvings or not 0.01 < share < 0.99:
-            return []  # they jump, or one hides behind another
+            return []  # the eigenvalues jump, or one hides another
         left = _crossings(curve, begin, point, length, _within(known, length, share * size), halvings - 1)
         rest = _within(known, length + share * size, size)
         return left + _crossings(curve, point, end, length + share * size, rest, halvings - 1)
     real = curve.double * max(float(np.max(np.abs(p.values), initial=0.0)) for p in (begin, point, end))
-    if min(curve.zeros(begin.values), curve.zeros(end.values)):  # one of these may take the place of one that crosses
+    # a neutral eigenvalue may take the place of one that crosses
+    if min(curve.zeros(begin.values), curve.zeros(end.values)):
         neutral = point.values[np.abs(curve.growth(point.values)) <= near]
         critical = np.append([value for value in neutral if curve.name(_cleaned(value, real))], critical)
     first = _cleaned(critical[0], real)
@@ -283,7 +307,7 @@ def _crossings(
         return []
     where, away = length + share * size, (end.flat - begin.flat) / size
     c, alone = UNKNOWN, high - low == (2 if frequency else 1)
-    if not name:  # where one crosses zero and no curves do, the slope of the parameter changes its sign, if only a bit
+    if not name:  # where one eigenvalue crosses zero but no curves cross, the parameter turns back, if only slightly
         crossed = not alone or curve.singular(begin) * curve.singular(end) <= 0
         name = "branch point" if crossed else "fold"
     if name == "fold":
@@ -297,12 +321,12 @@ def _crossings(
 def _twice(
     curve: AbstractCurve, points: list[CurvePoint], growths: list[np.ndarray], k: int, length: float
 ) -> list[Bifurcation]:
-    """Return two bifurcations between a point and the next one, after which as many eigenvalues grow as before."""
+    """Locate two bifurcations in one step after which as many eigenvalues grow as before it."""
     begin, end = points[k : k + 2]
     counts = [index(growths[j], tolerance=curve.neutral(points[j].values)) for j in (k, k + 1)]
     if counts[0] != counts[1] or curve.zeros(begin.values) or curve.zeros(end.values):
         return []
-    first = max(0, k - 1)  # only the neighbours of both are looked at
+    first = max(0, k - 1)  # only the neighbours of both points matter
     near, shown = points[first : k + 3], growths[first : k + 3]
     for which in (counts[0] - 1, counts[0]):
         if not 0 <= which < len(growths[k]):
@@ -316,18 +340,18 @@ def _twice(
 
 
 def _cleaned(value: complex, real: float) -> complex:
-    """Return an eigenvalue, without an imaginary part that is rounding."""
+    """Remove an imaginary part that is rounding error from an eigenvalue."""
     return complex(value) if abs(value.imag) > real else complex(value.real)
 
 
 def _in_natural_size(
     curve: AbstractCurve, name: str, points: tuple[CurvePoint, CurvePoint], frequency: float, growth: float
 ) -> Coefficient:
-    """Return the coefficient at the first of two points, in the larger of two sizes of its terms.
+    """Compute the coefficient at the first of two points, with the larger of two estimates of its natural size.
 
-    One is that at the point; the other is their change towards the second point, where the growth is given, carried on
-    to where it is the frequency of a Hopf point, or one of multipliers. A coefficient that vanishes with all of its
-    terms is as large as the error of the point, and small by this size only.
+    One is the size of its terms at the point. The other is their change towards the second point, extrapolated to where
+    the growth equals the frequency of a Hopf point, or one for multipliers. It is needed for coefficients that vanish
+    together with all of their terms.
     """
     here, beside = (curve.coefficient(name, point, frequency) for point in points)
     change = abs(beside.size - here.size) * (frequency if name == "Hopf point" else 1.0) / growth
@@ -335,7 +359,7 @@ def _in_natural_size(
 
 
 def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float:
-    """Return the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
+    """Compute the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
     if not critical.imag:
         return 0.0
     return abs(critical.imag) if curve.name(1j) == "Hopf point" else float(abs(np.angle(critical / modulus)))
@@ -346,20 +370,20 @@ def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurca
 
 
 def branch_in_given(units: Units, found: Branch) -> Branch:
-    """Return a branch in the units of the given system, with arclengths in that of the parameter.
+    """Convert a branch to the units of the given system, with arclengths in the unit of the parameter.
 
-    Coefficients of normal forms are in these units already.
+    Normal form coefficients already are in these units.
     """
     return found if units.are_given else _branch(units, found, 1)
 
 
 def branch_in_own(units: Units, given: Branch) -> Branch:
-    """Return a branch of the given system in these units."""
+    """Convert a branch of the given system to rescaled units."""
     return given if units.are_given else _branch(units, given, -1)
 
 
 def bifurcation_in_own(units: Units, at: Bifurcation) -> Bifurcation:
-    """Return a bifurcation of the given system in these units, but for its coefficient."""
+    """Convert a bifurcation of the given system, except its coefficient, to rescaled units."""
     return at if units.are_given else _bifurcation(units, at, -1)
 
 
@@ -388,17 +412,17 @@ def _bifurcation(units: Units, at: Bifurcation, power: int) -> Bifurcation:
 
 
 def _rate(units: Units, state: State, power: int) -> float:
-    """Return the unit of time by which eigenvalues are divided: 1 for multipliers."""
+    """Compute the unit of time by which eigenvalues are divided; 1 for multipliers."""
     return 1.0 if isinstance(state, Cycle) else units.time**power
 
 
 def cycle_in_own(units: Units, cycle: Cycle) -> Any:
-    """Return an orbit, or orbits on the first axis, of the given system in these units."""
+    """Convert an orbit of the given system, or several on the first axis, to rescaled units."""
     return cycle if units.are_given else moved_states(units, cycle, -1)
 
 
 def moved_states(units: Units, state: Any, power: int) -> Any:
-    """Return states, or orbits, on any leading axes, in other units."""
+    """Convert states or orbits, with any leading axes, to other units."""
     if isinstance(state, Cycle):
         nodes = units.moved(state.nodes, power)
         return Cycle(nodes, np.asarray(state.period * units.time**power))
@@ -406,7 +430,7 @@ def moved_states(units: Units, state: Any, power: int) -> Any:
 
 
 def flat_sizes(units: Units, state: Any) -> np.ndarray:
-    """Return the unit of each entry of a flat state, or of a flat orbit with its period."""
+    """Compute the unit of each entry of a flattened state, or of a flattened orbit with its period."""
     if isinstance(state, Cycle):
         return np.append(units.flat(state.nodes), units.time)
     return units.flat(state)

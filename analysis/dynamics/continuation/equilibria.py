@@ -1,4 +1,4 @@
-"""Equilibria of flows and fixed points of maps followed in a parameter, on any space, with their bifurcations."""
+"""Continue equilibria of flows and fixed points of maps in a parameter, locate bifurcations, and switch branches."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,24 +42,26 @@ def continue_equilibria(
     max_points: int = 1000,
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Branch:
-    """Return the branch of equilibria through one of them, in both directions of the curve, within bounds.
+    """Continue equilibria of a flow, or fixed points of a map, in a parameter, and locate their bifurcations.
 
-    The curve is followed in the tangent space of the flow's space and the parameter, so that it passes folds. Length is
-    measured there, in the norm of the state and the parameter together. Both, and time, have units there in which they
-    are of order one (`curve_units`: 1 for systems that are of order one themselves, else powers of 1024); arclengths
-    of the branch are in the unit of the parameter, all else in the units of the flow. Branches that pass each other are
-    told from those that cross by residuals above 1e-11 there: an imperfection of this size is followed, with a smaller
-    one a branch point is said.
+    Pseudo-arclength continuation from one equilibrium goes in both directions of the curve, past folds, within bounds
+    of the parameter. It works in the tangent space of the state space. Arclength is measured in the norm of state and
+    parameter together. States, parameter and time are scaled to order one (`curve_units`); well-scaled systems are left
+    unchanged. Arclengths of the branch are in the unit of the parameter, and everything else is in the units of the
+    flow. A residual above 1e-11 in scaled units distinguishes two branches that pass each other from two that cross;
+    smaller imperfections are reported as branch points.
 
     Args:
-        flow: the system, autonomous at both bounds of the parameter, or a map, whose fixed points are followed.
-        where: which leaf of the flow is the parameter, such as `lambda flow: flow.rho`; a real number.
-        start: a state near an equilibrium at the flow's own value of the parameter.
-        bounds: the least and the largest value of the parameter.
-        iterate: of a map, how often it is applied: fixed points of its iterate, periodic points of the map.
-        step: the first step along the curve, in its units: a share of the size of the state and the parameter.
-        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
-        max_points: the cap on points in each direction; a branch that reaches it says so.
+        flow: the system. A flow must be autonomous at both bounds of the parameter; of a map, fixed points are
+            continued.
+        where: selects the parameter, a real number, among the leaves of the flow, such as `lambda flow: flow.rho`.
+        start: a state near an equilibrium at the flow's own parameter value.
+        bounds: lower and upper bound of the parameter.
+        iterate: number of applications of a map; fixed points of the iterate are periodic points of the map.
+        step: first step along the curve, in scaled units, that is, relative to the sizes of state and parameter.
+        max_step: largest step. The default is four times the first step or a hundredth of the width of the bounds, if
+            that is larger.
+        max_points: largest number of points in each direction; a branch that reaches it ends with `steps`.
         symmetries: generators of continuous symmetries, along whose orbits equilibria are not isolated.
 
     Raises:
@@ -94,11 +96,11 @@ def switch(
     max_points: int = 1000,
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> tuple[Branch, ...]:
-    """Return the branches that leave a branch point across the branch on which it was found, one in each direction.
+    """Switch branches: continue the branches that cross a branch point, one for each direction.
 
-    They begin at the branch point. A direction in which no other equilibrium is found, or only that of the first
-    branch, is left out. Where several eigenvalues cross, directions are looked for on a sphere (see `leaving.rays`).
-    At a period doubling of a map the points of twice the period leave: give the `iterate` of the branch, not twice.
+    The new branches start at the branch point. Directions in which no other equilibrium is found are left out. If
+    several eigenvalues cross, directions are searched on a sphere (see `switching.rays`). At a period doubling of a
+    map, points of twice the period are continued; `iterate` is then that of the branch, not twice as much.
 
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
@@ -126,9 +128,9 @@ def switch(
 def _leaving(
     curve: EquilibriumCurve, here: CurvePoint, along: Any, across: Any, within: Limits, *, touches: bool
 ) -> list[Any]:
-    """Return what leaves a point in both senses of a direction across a curve, or, if nothing does, beside it.
+    """Continue the branches that leave a point in both senses of a direction, or, if there are none, close to it.
 
-    Beside it is where tangential branches are, and those that meet where an eigenvalue touches zero.
+    The latter finds tangential branches, and branches that meet where an eigenvalue touches zero.
     """
     left: list[Any] = []
     for beside in (True,) if touches else (False, True):
@@ -151,9 +153,9 @@ def extend(
     max_points: int = 1000,
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Branch:
-    """Return a branch, such as one read from a file, with what follows at those of its ends that can be continued.
+    """Continue a branch, such as one read from a file, beyond those of its ends that can be continued.
 
-    These are the ends at the bounds of the parameter, where the new bounds lie further out, and at the cap on points.
+    These are ends at the bounds of the parameter, if the new bounds are wider, and ends at the limit on points.
 
     Raises:
         ValueError: for bad input, or if the last states are no equilibria of this flow.
@@ -171,7 +173,7 @@ def extend(
 def check_autonomous(
     name: str, flow: AbstractFlow, where: Callable[[Any], Any], state: State, bounds: tuple[float, float]
 ) -> None:
-    """Raise `ValueError` for the argument `name`, a flow that depends on time at one of two values of a parameter."""
+    """Raise `ValueError` if a flow depends on time at one of two parameter values."""
     take, _ = real_parameter("where", where, flow)
     if any(depends_on_time(with_parameter(take, flow, jnp.asarray(end)), state) for end in bounds):
         but = "does (see `continue_orbits` with a `forcing`, and `dynsim basins --period`)"
@@ -179,7 +181,7 @@ def check_autonomous(
 
 
 def _curve_in(units: Units, iterate: int, symmetries: Sequence[SymmetryGenerator]) -> EquilibriumCurve:
-    """Return the curve of a system in its units."""
+    """Build the curve of a system in its units."""
     curve = _curve(units.system, units.where[0], iterate, units.acting(symmetries))
     curve.units = None if units.are_given else units
     return curve

@@ -1,4 +1,4 @@
-"""The curves of equilibria of a flow, and of fixed points of an iterate of a map, in state and parameter."""
+"""Equations of equilibria of a flow, and of fixed points of an iterate of a map, for continuation."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ from dynsim.systems.named import real_parameter, with_parameter
 
 
 class EquilibriumCurve(AbstractCurve):
-    """The field of a flow in tangent coordinates at t = 0, and its derivatives."""
+    """Vector field of a flow in tangent coordinates at t = 0, with its derivatives."""
 
     def __init__(self, flow: AbstractFlow, where: Callable, symmetries: Sequence[SymmetryGenerator] = ()):
         check_flow(flow)
@@ -33,15 +33,15 @@ class EquilibriumCurve(AbstractCurve):
         self.symmetries = tuple(symmetries)
 
     def basis(self, state: State) -> np.ndarray:
-        """Return a basis of the tangent space."""
+        """Compute a basis of the tangent space."""
         return tangent_basis(self.system.space, state)
 
     def displaced(self, state: State, step: np.ndarray) -> State:
-        """Return the point of the space at a step."""
+        """Move a state by a step, and project it to the space."""
         return displaced(self.system.space, state, step)
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
-        """Return the field and its derivatives in tangent coordinates."""
+        """Evaluate the vector field and its derivatives in tangent coordinates."""
         found = self._derivatives(state, np.asarray(parameter, float))
         field, J, slope = (np.asarray(part) for part in found)
         return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, float(np.max(np.abs(field), initial=0)))
@@ -50,25 +50,25 @@ class EquilibriumCurve(AbstractCurve):
         return _of_flow(self._where, self.system, state, parameter)
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
-        """Return a basis of the directions in which the symmetries move a state."""
+        """Compute a basis of the directions in which the symmetries move a state."""
         return orbit_basis(basis, state, self.symmetries)
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Return the eigenvalues across the orbit of the symmetries."""
+        """Compute the eigenvalues transverse to the orbit of the symmetries."""
         del state, parameter
         across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :] if orbit.size else np.eye(len(J))
         return eigenvalues(across.T @ J @ across)
 
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Return the real parts."""
+        """Compute the real parts of the eigenvalues."""
         return np.real(values)
 
     def name(self, critical: complex) -> str:
-        """Return `Hopf point` for an imaginary eigenvalue."""
+        """Name the bifurcation of an imaginary eigenvalue: `Hopf point`; "" for a real one."""
         return "Hopf point" if abs(critical.imag) > 0 else ""
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Return the coefficient of a fold or a Hopf point, where no symmetry moves the state."""
+        """Compute the normal form coefficient of a fold or a Hopf point, unless symmetries move the state."""
         if name not in ("fold", "Hopf point") or point.orbit.size:
             return UNKNOWN
         flow = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
@@ -77,7 +77,7 @@ class EquilibriumCurve(AbstractCurve):
         return self._given(fold_coefficient(FlowChart(flow, point.state, point.basis), point.J, point.slope), point)
 
     def _given(self, found: Coefficient, point: CurvePoint, critical: complex | None = None) -> Coefficient:
-        """Return the coefficient of a fold, or of an eigenvalue of J, in the units of the given system."""
+        """Convert the coefficient of a fold, or of an eigenvalue of J, to the units of the given system."""
         if self.units is None:
             return found
         if critical is None:
@@ -89,7 +89,7 @@ class EquilibriumCurve(AbstractCurve):
 
 
 class FixedPointCurve(EquilibriumCurve):
-    """The displacement by an iterate of a map in tangent coordinates, and its derivatives."""
+    """Displacement by an iterate of a map in tangent coordinates, with its derivatives."""
 
     def __init__(
         self, system: AbstractMap, where: Callable, iterate: int, symmetries: Sequence[SymmetryGenerator] = ()
@@ -103,25 +103,25 @@ class FixedPointCurve(EquilibriumCurve):
         return _of_map(self._where, self.system, state, parameter, np.asarray(self.iterate))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Return the multipliers: the eigenvalues of the derivative of the iterate."""
+        """Compute the multipliers, the eigenvalues of the derivative of the iterate."""
         found = super().spectrum(state, parameter, J, orbit) + 1
         return found[np.argsort(-np.abs(found), kind="stable")]
 
     def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
-        """Return the derivative of the iterate."""
+        """Compute the derivative of the iterate."""
         del state
         return J + np.eye(len(J))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Return the moduli, less one."""
+        """Compute the moduli of the multipliers minus one."""
         return np.abs(values) - 1
 
     def name(self, critical: complex) -> str:
-        """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
+        """Name the bifurcation: `period doubling` at the multiplier -1, `Neimark-Sacker point` at a complex pair."""
         return name_of_multiplier(critical)
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Return the coefficient of a fold, a period doubling or a Neimark-Sacker point, where no symmetry acts."""
+        """Compute the normal form coefficient of a fold, period doubling or Neimark-Sacker point without symmetries."""
         if point.orbit.size:
             return UNKNOWN
         chart, A = self.chart(point)
@@ -132,26 +132,26 @@ class FixedPointCurve(EquilibriumCurve):
         return self._given(fold_coefficient(chart, point.J, point.slope), point) if name == "fold" else UNKNOWN
 
     def chart(self, point: CurvePoint) -> tuple[MapChart, np.ndarray]:
-        """Return the iterate in coordinates at a point of the curve, and its derivative there."""
+        """Build the iterate in tangent coordinates at a point of the curve, and its derivative there."""
         system = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
         return MapChart(system, point.state, point.basis, self.iterate), point.J + np.eye(len(point.J))
 
     def critical_length(self, point: CurvePoint, critical: complex) -> float:
-        """Return the length, in the units of the given system, of the critical vector of length one of a multiplier."""
+        """Compute the norm, in the units of the given system, of the unit critical vector of a multiplier."""
         if self.units is None:
             return 1.0
         q, _, _ = eigenvectors_near(point.J, critical - 1)
         return float(np.linalg.norm(self.units.flat(point.state) * (point.basis @ q)))
 
     def of(self, system: AbstractMap) -> "FixedPointCurve":
-        """Return the curve of another system in the same units."""
+        """Build the curve of another system in the same units."""
         made = FixedPointCurve(system, self._where, self.iterate, self.symmetries)
         made.units = self.units
         return made
 
 
 def name_of_multiplier(critical: complex) -> str:
-    """Return the kind of the bifurcation of an orbit at which a multiplier is on the unit circle; "" for 1."""
+    """Name the bifurcation of an orbit at which a multiplier reaches the unit circle; "" for the multiplier 1."""
     if abs(critical.imag) > 0:
         return "Neimark-Sacker point"
     return "period doubling" if critical.real < 0 else ""
@@ -178,7 +178,7 @@ def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, ite
 
 
 def derivatives(where: Any, system: Any, state: State, parameter: Array) -> tuple[Array, ...]:
-    """Return the field of a flow or the displacement by a map, and its derivatives, all ambient."""
+    """Evaluate the field of a flow, or the displacement by a map, with its ambient derivatives."""
     if isinstance(system, AbstractFlow):
         return _of_flow(where, system, state, parameter)
     return _of_map(where, system, state, parameter, np.asarray(1))

@@ -1,4 +1,4 @@
-"""Points of a curve between two others: where a test function changes its sign, and where the parameter runs back."""
+"""Locate zeros of test functions and folds between two points of a curve."""
 
 import itertools
 import math
@@ -8,31 +8,45 @@ import numpy as np
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, direction_to, turned
 
-LOCATED = 1e-10  # of the distance of two points: to which bifurcations are located between them
-JUMP = 1e-3  # of its values at both points: a test function that is larger at its zero jumps there
-SIDE = 4  # points on each side of a point where curves meet, through which polynomials are laid
-BESIDE = 5e-3  # of the distance of two points: the spacing of these points where curves cross
-AROUND = 0.1  # the same where an eigenvalue touches zero, which it does to the second order
-NEARLY = 1e-8  # the value of a test function at a zero that polynomials have
-FLAT = 0.05  # of the mean slope of a test function between two points: with less at its zero this is not simple
-NULL = 1e-6  # of the derivatives beside a crossing: smaller singular values are those of its null space
-KINK = 0.1  # of the distance of a point from the tangent at another one: what a cubic through both misses if smooth
-STEEP = 0.1  # the least cosine between a tangent and the chord with which a cubic is measured along the chord
-DIP = 0.25  # of the slope of the parameter at both ends of a step: with less in between, folds may hide there
-NARROW = 1e-3  # of the distance of two points: to which the extreme value of a test function between them is found
-NARROWEST = 1e-3  # the least sine of the angle, at the first points, between branches that are told apart
-BACK = 1e-8  # the slope at which the parameter runs back; at a cusp it vanishes up to rounding
+# Relative distance to which bifurcations are located between two points.
+LOCATED = 1e-10
+# Size of a test function at its zero, relative to its values at both points, above which it jumps there.
+JUMP = 1e-3
+# Number of points on each side of a branch point used for the polynomial fit.
+SIDE = 4
+# Spacing of these points where curves cross, relative to the distance of the two points.
+BESIDE = 5e-3
+# Spacing of these points where an eigenvalue touches zero, which it does to second order.
+AROUND = 0.1
+# Largest value of a test function at a zero found from polynomials.
+NEARLY = 1e-8
+# Slope of a test function at its zero, relative to its mean slope, below which the zero is not simple.
+FLAT = 0.05
+# Singular values of the derivatives below this share belong to the null space beside a crossing.
+NULL = 1e-6
+# Largest deviation of a smooth curve from a cubic, relative to its deviation from the tangent.
+KINK = 0.1
+# Smallest cosine between a tangent and a chord with which a cubic is parametrised along the chord.
+STEEP = 0.1
+# Slope of the parameter within a step, relative to the ends, below which folds may hide there.
+DIP = 0.25
+# Relative distance to which the extreme value of a test function is located between two points.
+NARROW = 1e-3
+# Smallest sine of the angle between two branches that can be told apart.
+NARROWEST = 1e-3
+# Slope below which the parameter runs back; at a cusp the slope vanishes up to rounding.
+BACK = 1e-8
 
 
 class _Chord:
-    """The points of a curve in planes across the chord of two of them, each predicted from its neighbours."""
+    """Points of a curve in planes across a chord, each predicted from its neighbours."""
 
     def __init__(self, curve: AbstractCurve, begin: CurvePoint, end: CurvePoint):
         self.curve, self.begin, self.direction = curve, begin, direction_to(begin, end)
         self.points: dict[float, CurvePoint] = {0.0: begin, 1.0: end}
 
     def at(self, share: float) -> CurvePoint:
-        """Return the point at a share of the way; raise `ArithmeticError` if there is none."""
+        """Compute the point at a share of the way; raise `ArithmeticError` if there is none."""
         if share not in self.points:
             low, high = max(s for s in self.points if s < share), min(s for s in self.points if s > share)
             pair = (self.points[low], self.points[high])
@@ -44,10 +58,10 @@ class _Chord:
         return self.points[share]
 
     def smooth(self, share: float, spacing: float, test: Any, order: int) -> tuple[CurvePoint, float] | None:
-        """Return the point at which a test function, or its first derivative, vanishes near a share of the way.
+        """Find the point near a share of the way at which a test function, or its derivative, vanishes.
 
-        It is that of polynomials through points on both sides: beside a point where curves meet, corrections have
-        large errors. None if these points are not found.
+        It is interpolated by polynomials through points on both sides, because corrections beside a branch point have
+        large errors. The result is None if these points are not found.
         """
         spacing = min(spacing, 0.9 / SIDE * min(share, 1 - share))
         if spacing <= LOCATED:
@@ -72,21 +86,21 @@ class _Chord:
 
 
 def _interpolated(places: np.ndarray, rows: np.ndarray, at: float) -> np.ndarray:
-    """Return the value at a place of the polynomials through rows at some places."""
+    """Interpolate rows by polynomials at a place."""
     weights = [np.prod((at - np.delete(places, k)) / (places[k] - np.delete(places, k))) for k in range(len(places))]
     return np.asarray(weights) @ rows
 
 
 def located(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> tuple[CurvePoint | None, float]:
-    """Return the point between two others at which a test function changes its sign, and its share of the way."""
+    """Locate the point between two others at which a test function changes sign, and its share of the way."""
     return _located(_Chord(curve, begin, end), test)
 
 
 def crossed(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> tuple[CurvePoint | None, float]:
-    """Return the same where another curve crosses, for a test function that is smooth there."""
+    """Do the same as `located` where another curve crosses and the test function is smooth."""
     chord = _Chord(curve, begin, end)
     point, share = _located(chord, test)
-    if point is None:  # no correction leads to a point so near to the crossing
+    if point is None:  # corrections fail so close to the crossing
         sizes = abs(float(test(begin))), abs(float(test(end)))
         share = sizes[0] / max(sum(sizes), np.finfo(float).tiny)
     found = chord.smooth(share, BESIDE, test, 0)
@@ -97,7 +111,7 @@ def crossed(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any)
 
 
 def _is_flat(chord: _Chord, share: float, test: Any) -> bool:
-    """Return whether a test function changes its sign at a share much slower than on a chord, as a cube does."""
+    """Test whether a test function changes sign much more slowly than on average, as a cubic zero does."""
     near = sorted((s for s in chord.points if 0 < s < 1), key=lambda s: abs(s - share))[: 2 * SIDE]
     low, high = min(near), max(near)
     change, whole = (abs(float(test(chord.points[b]) - test(chord.points[a]))) for a, b in ((low, high), (0.0, 1.0)))
@@ -105,10 +119,10 @@ def _is_flat(chord: _Chord, share: float, test: Any) -> bool:
 
 
 def passes_by(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
-    """Return whether a step leads to another branch that does not cross the first one, but passes it beside a crossing.
+    """Test whether a step jumps to another branch that passes the first one without crossing it.
 
-    The test function of branch points changes its sign between both points as where curves cross, but where polynomials
-    through points on both sides have its zero there is no solution, to the tolerance of the curve.
+    The test function of branch points changes sign as at a crossing. At the zero of its interpolation, however, there
+    is no solution within the tolerance of the curve.
     """
     test = curve.least_singular
     sizes = abs(curve.singular(begin)), abs(curve.singular(end))
@@ -117,13 +131,13 @@ def passes_by(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
     chord = _Chord(curve, begin, end)
     point, share = _located(chord, test)
     found = chord.smooth(share if point is not None else sizes[0] / sum(sizes), BESIDE, test, 0)
-    if found is None or abs(test(found[0])) > JUMP * sum(sizes):  # it jumps
+    if found is None or abs(test(found[0])) > JUMP * sum(sizes):  # the test function jumps
         return False
     state, parameter, basis = found[0].state, found[0].parameter, found[0].basis
     at = curve.equations(state, parameter, basis)
     left, stretches, right = np.linalg.svd(np.column_stack([at.J, at.slope]), full_matrices=False)
     kept = stretches > NULL * max(np.linalg.norm(np.column_stack([p.J, p.slope])) for p in (begin, end))
-    change = right[kept].T @ (left[:, kept].T @ -at.values / stretches[kept])  # but along the null space
+    change = right[kept].T @ (left[:, kept].T @ -at.values / stretches[kept])  # no correction along the null space
     state, parameter = curve.displaced(state, basis @ change[:-1]), parameter + float(change[-1])
     return curve.equations(state, parameter, curve.basis(state)).size > curve.tolerances[0] * max(at.size, 1.0)
 
@@ -140,7 +154,7 @@ def _located(chord: _Chord, test: Any) -> tuple[CurvePoint | None, float]:
 
         share = float(np.asarray(scipy.optimize.brentq(value, 0.0, 1.0, xtol=LOCATED)))
         value(share)
-    except ArithmeticError:  # at a branch point itself the correction has no one solution, at a pole there is no value
+    except ArithmeticError:  # the correction is not unique at a branch point, and there is no value at a pole
         sizes = {share: abs(float(test(point))) for share, point in chord.points.items()}
         inner = [share for share, size in sizes.items() if 0 < share < 1 and math.isfinite(size)]
         share = min(inner, key=lambda share: sizes[share], default=0.0)
@@ -150,7 +164,7 @@ def _located(chord: _Chord, test: Any) -> tuple[CurvePoint | None, float]:
 
 
 def between(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, share: float) -> CurvePoint | None:
-    """Return the point of the curve at a share of the way between two others, in the plane across their chord."""
+    """Compute the point at a share of the way between two points, in the plane across their chord."""
     return _predicted(curve, (begin, end), (0.0, 1.0), share, (begin, direction_to(begin, end)))
 
 
@@ -161,10 +175,10 @@ def _predicted(
     share: float,
     chord: tuple[CurvePoint, np.ndarray],
 ) -> CurvePoint | None:
-    """Return the point of the curve at a share of the way along a chord, in the plane across it.
+    """Compute the point at a share of the way along a chord, in the plane across it.
 
-    The prediction is the cubic through the pair, which lies at two shares of the way, with their tangents: from the
-    chord itself, or from a pair further away, the correction may lead to another branch that crosses this one.
+    It is predicted by the cubic through the pair of points with their tangents. A prediction on the chord itself, or
+    from points further away, may lead to a branch that crosses this one.
     """
     (begin, end), (first, direction) = pair, chord
     away = end.flat - begin.flat
@@ -182,7 +196,7 @@ def _predicted(
 
 
 def least_between(curve: AbstractCurve, pair: tuple[CurvePoint, CurvePoint], test: Any) -> tuple[CurvePoint, float]:
-    """Return the point between two others at which a test function is nearest to zero, and its share of the way."""
+    """Locate the point between two others at which a test function is nearest to zero, and its share of the way."""
     begin, end = pair
 
     def size(share: float) -> float:
@@ -203,9 +217,9 @@ def least_between(curve: AbstractCurve, pair: tuple[CurvePoint, CurvePoint], tes
 def hidden_sign(
     curve: AbstractCurve, points: list[CurvePoint], values: list[float], k: int, test: Any
 ) -> list[CurvePoint]:
-    """Return a point between the k-th and the next one at which a test function has not the sign that it has at both.
+    """Find a point between two successive ones at which a test function has the opposite sign.
 
-    It is looked for where a parabola through both values and a neighbour's is much nearer to zero in between.
+    It is searched where a parabola through both values and a neighbouring one comes much closer to zero in between.
     """
     sign, least = float(np.sign(values[k])), DIP * min(abs(values[k]), abs(values[k + 1]))
     if not any(_dips(points[j : j + 3], values[j : j + 3], k - j, sign, least) for j in (k - 1, k) if j >= 0):
@@ -223,7 +237,7 @@ def hidden_sign(
 
 
 def _dips(points: list[CurvePoint], values: list[float], k: int, sign: float, least: float) -> bool:
-    """Return whether a parabola through three values has its extreme value after the k-th one, near zero or beyond."""
+    """Test whether a parabola through three values has its extreme after the k-th one, near zero or beyond."""
     if len(points) < 3 or sign == 0 or not np.all(np.isfinite(values)):
         return False
     sizes = [float(np.linalg.norm(b.flat - a.flat)) for a, b in itertools.pairwise(points)]
@@ -234,9 +248,9 @@ def _dips(points: list[CurvePoint], values: list[float], k: int, sign: float, le
 
 
 def _is_beside(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, near: CurvePoint) -> bool:
-    """Return whether a point is not on the curve with a tangent at another point, to which it may be nearly parallel.
+    """Test whether a point lies off the curve with the given tangent, even if it is nearly parallel to it.
 
-    That of the curve which lies in the same plane across the tangent is then further from it than errors are.
+    The point of the curve in the same plane across the tangent must then be further away than errors explain.
     """
     away = here.basis.T @ (near.flat - here.flat)[:-1]
     reach = float(np.append(away, near.parameter - here.parameter) @ along)
@@ -245,10 +259,10 @@ def _is_beside(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, near: 
 
 
 def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: CurvePoint) -> bool:
-    """Return whether a step leads from one branch to another: the cubic through both ends misses the curve half-way.
+    """Test whether a step jumps between branches: the cubic through both ends misses the curve half-way.
 
-    It is looked at where that may be: on a first step, where the test function of branch points changes its sign, and
-    where it does not although the step before lets expect it, as from one of two branches that cross to the other one.
+    The test is made on a first step, where the test function of branch points changes sign, and where it does not
+    although the last step made this likely, as after a jump between two crossing branches.
     """
     tests = [curve.singular(point) for point in (before, begin, end)]
     old, new = (float(np.linalg.norm(b.flat - a.flat)) for a, b in ((before, begin), (begin, end)))
@@ -265,15 +279,16 @@ def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: C
 
 
 def hidden_turn(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, depth: int = 3) -> list[CurvePoint]:
-    """Return a point between two others at which the parameter runs back, as between two folds in one step.
+    """Find a point between two others at which the parameter runs back, as between two folds in one step.
 
-    It is looked for where the cubic through both points with their tangents has its least slope, if that is much less
-    than at both ends.
+    It is searched where the cubic through both points with their tangents has its smallest slope, if this is much
+    smaller than at both ends.
     """
     r0, r1 = float(begin.tangent[-1]), float(end.tangent[-1])
     away = end.flat - begin.flat
     mean = float(away[-1]) / max(float(np.linalg.norm(away)), np.finfo(float).tiny)
-    bend, slope = 3 * (r0 + r1 - 2 * mean), 6 * mean - 4 * r0 - 2 * r1  # of the derivative r0 + slope s + bend s^2
+    # coefficients of the derivative r0 + slope s + bend s^2
+    bend, slope = 3 * (r0 + r1 - 2 * mean), 6 * mean - 4 * r0 - 2 * r1
     if r0 * r1 <= 0 or bend * r0 <= 0 or not 0 < -slope / (2 * bend) < 1:
         return []
     least = (r0 - slope**2 / (4 * bend)) * np.sign(r0)

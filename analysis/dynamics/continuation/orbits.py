@@ -1,4 +1,4 @@
-"""Periodic orbits followed in a parameter by multiple shooting, with folds, period doublings and tori located."""
+"""Continue periodic orbits in a parameter by multiple shooting, locate bifurcations, and switch branches."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -36,10 +36,14 @@ from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import real_parameter, with_parameter
 
-LONGEST = 1e3  # units of time of a curve: the period at which it ends by default
-RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
-TOGETHER = 64  # segments of orbits are followed in one program, the last one repeated
-CUBIC = 8  # parts of an interval between two samples in which an extreme is looked for
+# Default of the period at which a branch ends, in time units of the curve.
+LONGEST = 1e3
+# Relative tolerance of the solver; the absolute tolerance is a hundredth of it.
+RTOL = 1e-10
+# Number of orbit segments solved in one program; the last one is repeated to fill the group.
+TOGETHER = 64
+# Number of parts into which cubics divide an interval between two samples to find an extreme.
+CUBIC = 8
 
 
 def continue_orbits(
@@ -55,25 +59,25 @@ def continue_orbits(
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> Branch:
-    """Return the branch of periodic orbits through one of them, in both directions, within bounds of the parameter.
+    """Continue periodic orbits in a parameter, in both directions within bounds, and locate their bifurcations.
 
-    States of the branch are `Cycle(nodes, period)`, its eigenvalues are the Floquet multipliers, for autonomous flows
-    without the trivial one. It has as many nodes as the first orbit: give that more `segments` where multipliers are
-    large. Length is measured in the norm of all nodes, the period and the parameter together, each in a unit near its
-    size; see `continue_equilibria`.
+    The states of the branch are `Cycle(nodes, period)`. Its eigenvalues are the Floquet multipliers, without the
+    trivial one of an autonomous flow. It has as many nodes as the first orbit; use more `segments` there if multipliers
+    are large. Arclength is measured in the norm of nodes, period and parameter together, each scaled to order one; see
+    `continue_equilibria`.
 
     Args:
         flow: the system.
-        where: which leaf of the flow is the parameter, such as `lambda flow: flow.mu`; a real number.
-        orbit: what `periodic_orbit` returned at the flow's own value of the parameter.
-        bounds: the least and the largest value of the parameter.
-        forcing: of a forced flow, the period as a function of the flow, such as `lambda flow: 2 * jnp.pi / flow.omega`.
-        step: the first step along the curve, in its units.
-        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
-        max_points: the cap on points in each direction; a branch that reaches it says so.
-        max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
-            time, those of the curve.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
+        where: selects the parameter, a real number, among the leaves of the flow, such as `lambda flow: flow.mu`.
+        orbit: the result of `periodic_orbit` at the flow's own parameter value.
+        bounds: lower and upper bound of the parameter.
+        forcing: period of the forcing as a function of the flow, such as `lambda flow: 2 * jnp.pi / flow.omega`.
+        step: first step along the curve, in scaled units.
+        max_step: largest step. The default is four times the first step or a hundredth of the width of the bounds, if
+            that is larger.
+        max_points: largest number of points in each direction; a branch that reaches it ends with `steps`.
+        max_period: period at which a branch ends, as near a homoclinic orbit; the default is 1e3 scaled time units.
+        rtol: relative tolerance of the solver. The absolute tolerance is a hundredth of it, in units of the orbit.
 
     Raises:
         ValueError: for bad input, or if no orbit is found near the first one.
@@ -105,19 +109,20 @@ def orbits_from_hopf(
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> Branch:
-    """Return the branch of periodic orbits that begins at a Hopf point of a branch of equilibria.
+    """Continue the periodic orbits that are born at a Hopf point of a branch of equilibria.
 
     Args:
         flow: the system.
-        where: which leaf of the flow is the parameter.
+        where: selects the parameter among the leaves of the flow.
         at: the Hopf point.
-        bounds: the least and the largest value of the parameter.
-        segments: the number of nodes of the orbits, at least 3.
-        step: the first step, in units of the curve: the norm of the distances of the nodes from the equilibrium.
-        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
-        max_points: the cap on points; a branch that reaches it says so.
-        max_period: the period at which the branch ends; see `continue_orbits`.
-        rtol: the relative tolerance of the solver.
+        bounds: lower and upper bound of the parameter.
+        segments: number of nodes of the orbits, at least 3.
+        step: first step, in scaled units: the norm of the distances of the nodes from the equilibrium.
+        max_step: largest step. The default is four times the first step or a hundredth of the width of the bounds, if
+            that is larger.
+        max_points: largest number of points; a branch that reaches it ends with `steps`.
+        max_period: period at which the branch ends; see `continue_orbits`.
+        rtol: relative tolerance of the solver.
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
@@ -133,13 +138,13 @@ def orbits_from_hopf(
     points, end = follow(curve, begin, begin.tangent, within)
     if not points:
         raise ArgumentError(
-            "at", "be a Hopf point from which orbits can be followed", "leads to none: try another step"
+            "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
     return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
 
 
 def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
-    """Raise `ValueError` for no forcing of a flow that depends on time, and for an orbit without the period of one."""
+    """Raise `ValueError` if a time-dependent flow has no forcing, or if the orbit's period does not fit it."""
     if forcing is not None:
         check_period("forcing", flow, cycle.nodes, float(cycle.period))
     elif depends_on_time(flow, jax.tree.map(lambda a: a[0], cycle.nodes)):
@@ -149,7 +154,7 @@ def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
 def curve_of_orbits(
     units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
 ) -> OrbitCurve:
-    """Return the curve of orbits of a flow in its units."""
+    """Build the curve of orbits of a flow in its units."""
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
     curve = OrbitCurve(
         units.system, units.where[0], units.rescaled(start), count, forcing_in(units, forcing), longest,
@@ -160,7 +165,7 @@ def curve_of_orbits(
 
 
 def forcing_in(units: Units, forcing: Any) -> Any:
-    """Return the period of a forcing as a function of the flow in units; None for none."""
+    """Express the period of a forcing as a function of the rescaled flow; None without a forcing."""
     if forcing is None or units.are_given:
         return forcing
     function("forcing", forcing, "the flow")
@@ -168,7 +173,7 @@ def forcing_in(units: Units, forcing: Any) -> Any:
 
 
 class _Forcing(NamedTuple):
-    """The period of a forcing in a unit of time, as a function of the flow in units."""
+    """Period of a forcing in rescaled time, as a function of the rescaled flow."""
 
     given: Callable[[Any], Any]
     units: Units
@@ -178,7 +183,7 @@ class _Forcing(NamedTuple):
 
 
 def _at_hopf(curve: OrbitCurve, flow: AbstractFlow, at: Bifurcation) -> CurvePoint:
-    """Return the orbit of size zero at a Hopf point, with the tangent towards orbits of a positive size."""
+    """Build the orbit of size zero at a Hopf point, with its tangent towards orbits of positive size."""
     basis, J = tangent_basis(flow.space, at.state), tangent_jacobian(flow, at.state)
     values, vectors = np.linalg.eig(J)
     which = int(np.argmin(np.abs(values - 1j * at.frequency)))
@@ -206,11 +211,11 @@ def switch_orbits(
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> tuple[Branch, ...]:
-    """Return the branches of periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
+    """Switch branches of periodic orbits at a branch point, or continue the doubled orbits of a period doubling.
 
-    At a period doubling one branch leaves, whose orbits have twice the period and twice the nodes. At a branch point
-    there is one in each direction; the first branch itself is left out. Where several multipliers are 1, directions
-    are looked for on a sphere (see `leaving.rays`).
+    At a period doubling there is one new branch, whose orbits have twice the period and twice as many nodes. At a
+    branch point there is one for each direction, without the first branch. If several multipliers are 1, directions are
+    searched on a sphere (see `switching.rays`).
 
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
@@ -243,7 +248,7 @@ def switch_orbits(
 
 
 def orbit_of(flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, point: int) -> PeriodicOrbit:
-    """Return one of the orbits of a branch of an autonomous flow, found again with its multipliers and errors."""
+    """Recompute one orbit of a branch of an autonomous flow, with its multipliers and errors."""
     states: Any = cycles.states
     moved = with_parameter(where, flow, jnp.asarray(cycles.parameters[point]))
     start = jax.tree.map(lambda a: jnp.asarray(a[point, 0]), states.nodes)
@@ -253,10 +258,10 @@ def orbit_of(flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, po
 def orbit_ranges(
     flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, component: int, *, samples: int = 50
 ) -> Float[np.ndarray, "points 2"]:
-    """Return the least and the largest value of a component on each periodic orbit of a branch.
+    """Compute the smallest and largest value of a component on each periodic orbit of a branch.
 
-    Each orbit is solved anew from all of its nodes, at rtol 1e-6, and looked at `samples` times between two nodes, and
-    between these on the cubics that have its velocities there: extremes lie between samples.
+    Each orbit is integrated again from all of its nodes, at rtol 1e-6, with `samples` samples between nodes. Cubic
+    interpolation with the velocities locates extremes between samples.
     """
     count, (take, _) = integer("samples", samples, least=2), real_parameter("where", where, flow)
     states: Any = cycles.states
@@ -282,9 +287,9 @@ def orbit_ranges(
 
 @eqx.filter_jit
 def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: Array, component: Array) -> Array:
-    """Return the extremes of a component on segments, (segments, 2).
+    """Compute the extremes of a component on segments, (segments, 2).
 
-    `numbers` are the duration of each segment, the parameter, and the count of segments before it.
+    The columns of `numbers` are the duration of each segment, the parameter, and the number of segments before it.
     """
 
     import diffrax as dfx
@@ -304,7 +309,7 @@ def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: 
 
 
 def _with_cubics(values: Array, slopes: Array, step: Array) -> Array:
-    """Return values at equal distances, and those in between of the cubics with these values and slopes."""
+    """Refine values at equal distances by the cubics that also match their slopes."""
     u = jnp.arange(1, CUBIC)[:, None] / CUBIC
     first, last, out, into = (row[None] for row in (values[:-1], values[1:], step * slopes[:-1], step * slopes[1:]))
     ends = (1 + 2 * u) * (1 - u) ** 2 * first + u**2 * (3 - 2 * u) * last

@@ -1,4 +1,4 @@
-"""Units of curves of equilibria and of periodic orbits, estimated from one point and the bounds of parameters."""
+"""Choose units for continuing equilibria and periodic orbits, from one point and the bounds of the parameters."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -31,7 +31,8 @@ from dynsim.systems.named import real_parameter, with_parameter
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.rescaled import is_flat
 
-RTOL = 1e-10  # of the solver that finds the states of an orbit, as for `periodic_orbit`
+# Relative tolerance of the solver that computes the states of an orbit, as in `periodic_orbit`.
+RTOL = 1e-10
 
 
 def curve_units(
@@ -42,14 +43,14 @@ def curve_units(
     *,
     at: Sequence[float] | None = None,
 ) -> Units:
-    """Return units near the sizes that matter on a curve of equilibria or fixed points through a state.
+    """Choose units near the scales on a curve of equilibria or fixed points through a state.
 
     Args:
-        system: the flow, or the map.
-        where: which leaves are its parameters.
+        system: the flow or map.
+        where: select the parameters among its leaves.
         state: a state on the curve.
-        bounds: the least and the largest value of each parameter; what is not two numbers has the unit 1.
-        at: the parameters there, by default the system's own.
+        bounds: lower and upper bound of each parameter; anything but two numbers gives the unit 1.
+        at: parameter values at the state; the default is the system's own.
     """
     taken, own = zip(*(real_parameter("where", take, system) for take in where), strict=True)
     own = own if at is None else tuple(float(value) for value in at)
@@ -84,9 +85,9 @@ def curve_units(
 def orbit_units(
     flow: AbstractFlow, where: Sequence[Callable[[Any], Any]], cycle: Cycle, bounds: Sequence[Any]
 ) -> Units:
-    """Return units near the ranges of the states of a periodic orbit, its period, and the ranges of parameters.
+    """Choose units near the ranges of the states of a periodic orbit, its period, and the ranges of the parameters.
 
-    An orbit of one or two nodes is followed from the first one.
+    An orbit with one or two nodes is integrated from the first one to obtain its range.
     """
     taken = [real_parameter("where", take, flow)[0] for take in where]
     widths = [float(unit_of(high - low, WIDTHS, 1 / TYPICAL)) for low, high in map(_ends, bounds)]
@@ -100,7 +101,7 @@ def orbit_units(
 
 
 def hopf_units(flow: AbstractFlow, where: Callable[[Any], Any], at: Bifurcation, bounds: Any) -> Units:
-    """Return units near the sizes at a Hopf point, and the period of the orbits that begin there."""
+    """Choose units near the scales at a Hopf point, and near the period of the orbits born there."""
     take, _ = real_parameter("where", where, flow)
     found = curve_units(flow, (take,), at.state, (bounds,), at=(at.parameter,))
     return made_units(flow, [take], found.scale, _turn(2 * np.pi / at.frequency), found.parameters)
@@ -111,7 +112,7 @@ def _turn(period: float) -> float:
 
 
 def _ends(pair: Any) -> tuple[float, float]:
-    """Return two numbers; twice not a number for anything else."""
+    """Convert a pair of bounds to numbers; NaN for anything else."""
     try:
         low, high = (float(end) for end in pair)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Curves of solutions followed by pseudo-arclength: steps, bounds, and why they end."""
+"""Step along curves by pseudo-arclength continuation: step-size control, bounds, closed curves and other ends."""
 
 from typing import Any, NamedTuple
 
@@ -13,23 +13,34 @@ from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, shown
 
-SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
-CONTRACTION = 0.25  # of successive Newton steps: a larger one may lead to another branch that is near
-SURE = 1e-3  # of the first step: with smaller ones Newton steps that contract less are those beside a corner
-CERTAIN = 1e-5  # of the first step: with smaller ones branches that pass each other are not told from those that cross
-PARALLEL = 1 - 1e-9  # the cosine of a direction and a tangent that are the same
-LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
-WIDE = 0.01  # of the width of the bounds: steps become as large at least
-FAR = 1.5  # steps: a correction that leads further away has found another branch
-ROUNDING = 1e-12  # of the width of the bounds: by which a correction may move a parameter that it keeps
-CLOSED = 1.05  # steps: a curve is back where it began if both ends of a step are nearer to this
-ANGLE = 0.8  # least cosine between the tangents of successive points
+# The step shrinks if a correction fails, and grows after a correction with at most `EASY` Newton steps.
+SHRINK, GROW, EASY = 0.5, 1.3, 4
+# Largest ratio of successive Newton steps; slower contraction may lead to another branch nearby.
+CONTRACTION = 0.25
+# Step, relative to the first, below which slow Newton contraction indicates a corner instead.
+SURE = 1e-3
+# Step, relative to the first, below which crossing branches and branches that pass each other look alike.
+CERTAIN = 1e-5
+# Smallest cosine between a direction and a tangent that counts as parallel.
+PARALLEL = 1 - 1e-9
+# Smallest step, relative to the first; a branch that needs smaller ones ends.
+LEAST = 1e-6
+# Default of the largest step, relative to the width of the bounds, if that exceeds four times the first step.
+WIDE = 0.01
+# Largest distance of a corrected point, in steps; further away it lies on another branch.
+FAR = 1.5
+# Largest change, relative to the width of the bounds, of a parameter that a correction keeps fixed.
+ROUNDING = 1e-12
+# Distance, in chords, within which both ends of a step must lie of the first point for a closed curve.
+CLOSED = 1.05
+# Smallest cosine between successive tangents that counts as the same branch.
+ANGLE = 0.8
 
 
 class Limits(NamedTuple):
-    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points.
+    """Limits of a continuation: bounds of the parameter, first and largest step, and number of points.
 
-    The bounds are in the unit of the parameter of the curve.
+    The bounds are divided by the unit of the parameter.
     """
 
     bounds: tuple[float, float]
@@ -40,7 +51,7 @@ class Limits(NamedTuple):
 
 
 def limits(bounds: Any, step: Any, max_step: Any, max_points: Any, unit: float = 1.0) -> Limits:
-    """Return the limits, with bounds in a unit of the parameter; raise `ValueError` for bad input."""
+    """Check the limits of a continuation, and rescale the bounds by the unit of the parameter."""
     low, high = two_bounds(bounds)
     size = number("step", step)
     if high - low < LEAST * size * unit:
@@ -51,27 +62,27 @@ def limits(bounds: Any, step: Any, max_step: Any, max_points: Any, unit: float =
 
 
 def two_bounds(bounds: Any) -> tuple[float, float]:
-    """Return the least and the largest value of a parameter; raise `ValueError` for anything else."""
+    """Check that bounds are two numbers, the lower one first; raise `ValueError` otherwise."""
     try:
         low, high = (float(value) for value in bounds)
     except (TypeError, ValueError):
         raise ArgumentError("bounds", "be two numbers", f"is {shown(bounds)}") from None
     if not low < high:
-        raise ArgumentError("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
+        raise ArgumentError("bounds", "be a lower and an upper bound", f"are {low:g} and {high:g}")
     return low, high
 
 
 def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
-    """Return whether a curve that ended at a value of its parameter goes on within bounds.
+    """Test whether a curve that ended at some parameter value can be continued within new bounds.
 
-    It does from bounds, if the new ones lie further out, and from the cap on points.
+    It can if it ended at bounds and the new ones are wider, or if it ended at the limit on points.
     """
     near = LEAST * (bounds[1] - bounds[0])
     return end in ("bounds", "outside", "steps") and bounds[0] + near < parameter < bounds[1] - near
 
 
 def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
-    """Return the branch through a point, in both directions."""
+    """Continue a curve from a point in both directions."""
     low, high = within.bounds
     inside = min(max(first.parameter, low), high)
     if abs(first.parameter - inside) > ROUNDING * (high - low):
@@ -89,7 +100,7 @@ def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch
 def follow(
     curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
 ) -> tuple[list[CurvePoint], str]:
-    """Return the points of a curve from a first one in a direction, without it, and why the curve ends."""
+    """Continue a curve from a point in one direction; give the points after it, and why the curve ends."""
     points: list[CurvePoint] = []
     bounds, step = within.bounds, within.step
     _check_steps(curve, first, within)
@@ -100,7 +111,7 @@ def follow(
         if found is not None:
             found, cosine = turned(here, direction, found)
             cosine = 0.0 if float(np.linalg.norm(found.flat - here.flat)) > FAR * size else cosine
-        known = before is not here or along > PARALLEL  # the tangent at the first point
+        known = before is not here or along > PARALLEL  # whether the tangent at the first point is known
         far = size > SURE * step
         unsure = found is not None and size > CERTAIN * step and _unsure(curve, (before, here, found), known, far)
         if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
@@ -127,14 +138,14 @@ def follow(
 
 
 def _other(here: CurvePoint, direction: np.ndarray, last: CurvePoint | None, least: float) -> list[CurvePoint]:
-    """Return the last point of a curve with its tangent, none if it is not away from the one before."""
+    """Give the last point of a curve with its tangent, unless it coincides with the point before."""
     if last is None or not float(np.linalg.norm(last.flat - here.flat)) > least:
         return []
     return [turned(here, direction, last)[0]]
 
 
 def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> None:
-    """Raise `ValueError` for steps that are not larger than the error of the points of a curve."""
+    """Raise `ValueError` if the steps do not exceed the error of the points of the curve."""
     error = curve.tolerances[1] * (1 + abs(first.parameter))
     for name, size in (("step", within.step), ("max_step", within.largest)):
         if size <= error:
@@ -142,14 +153,14 @@ def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Non
 
 
 def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, within: Limits) -> Any:
-    """Return the points of another curve through a point, and its end, or None if only the first curve is found.
+    """Continue another curve through a point where two curves meet; None if only the first curve is found.
 
     Args:
         curve: the equations.
-        here: the point where both meet.
-        along: the tangent of the first curve there.
-        across: a direction out of it in the null space, towards which the other one is looked for.
-        within: the limits.
+        here: the point where both curves meet.
+        along: tangent of the first curve there.
+        across: direction in the null space towards which the other curve is searched.
+        within: limits of the continuation.
     """
     for towards in departures(curve, here, along, across, min(within.step, within.largest)):
         points, end = follow(curve, here, towards, within)
@@ -159,9 +170,9 @@ def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across:
 
 
 def _unsure(curve: AbstractCurve, three: tuple[CurvePoint, CurvePoint, CurvePoint], known: bool, far: bool) -> bool:
-    """Whether a step, the second of two, may have led to another branch.
+    """Test whether the last of three points may lie on another branch.
 
-    `known` is whether the tangents are those of the curve, `far` whether Newton steps that contract little are a sign.
+    `known` says whether the tangents are those of the curve, and `far` whether slow Newton contraction is a sign.
     """
     if far and three[2].contraction > CONTRACTION:
         return True
@@ -169,7 +180,7 @@ def _unsure(curve: AbstractCurve, three: tuple[CurvePoint, CurvePoint, CurvePoin
 
 
 def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
-    """Whether a curve has come back to its first point between two successive ones."""
+    """Test whether a curve has returned to its first point between two successive points."""
     low, high = sorted((here.parameter, found.parameter))
     room = CLOSED * float(np.linalg.norm(found.flat - here.flat))
     if not low - room <= first.parameter <= high + room or float(here.tangent[-1] * first.tangent[-1]) < 0:
@@ -180,7 +191,7 @@ def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: 
 
 
 def prolonged(curve: AbstractCurve, known: Branch, within: Limits) -> Branch:
-    """Return a branch with what follows at those of its ends that can be continued.
+    """Continue a branch beyond those of its ends that can be continued.
 
     Raises:
         ValueError: if the states at these ends do not lie on the curve.
@@ -206,7 +217,7 @@ def prolonged(curve: AbstractCurve, known: Branch, within: Limits) -> Branch:
 
 
 def _joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
-    """Return branches, each of which begins where the one before ends, as one."""
+    """Join branches, each of which begins where the one before ends."""
     found = parts[0]
     for part in parts[1:]:
         length = float(found.arclengths[-1])
@@ -221,6 +232,6 @@ def _joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
 
 
 def _beside(found: CurvePoint, state: State, parameter: float) -> bool:
-    """Return whether Newton's method has left a state where it was, up to the error of what is read from a file."""
+    """Test whether Newton's method left a state in place, up to the error of data from a file."""
     known = found._replace(state=state, parameter=parameter).flat
     return bool(np.linalg.norm(found.flat - known) <= 1e-6 * (1 + np.linalg.norm(known)))

@@ -1,4 +1,4 @@
-"""Directions in which branches leave a point where several eigenvalues vanish: all that a search on a sphere finds."""
+"""Find the directions in which other branches leave a branch point, also if several eigenvalues vanish there."""
 
 import math
 from collections.abc import Iterator
@@ -8,31 +8,37 @@ import numpy as np
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, direction_to
 from analysis.dynamics.continuation.locating import NARROWEST, _is_beside
 
-SAME = 0.05  # radians: directions that are nearer are one
-LOCAL = 0.5  # radians: by more the direction of a branch that begins at the point does not turn from a third of the way
-SEARCH = (16, 4)  # starts that must lead to nothing new before a search ends, and further ones for each direction known
-MOST = 400  # directions
-STEPS = 40  # of Newton's method from a start
-BOUND = 0.3  # of the distance: the longest of these steps
-SETTLED = 1e-6  # of the distance: a step after which the method has converged
+# Largest angle in radians between directions that count as the same.
+SAME = 0.05
+# Largest angle in radians by which a branch may turn within two thirds of the distance; larger ones are not local.
+LOCAL = 0.5
+# Number of starts without a new direction that end the search, and additional ones for each known direction.
+SEARCH = (16, 4)
+# Largest number of directions.
+MOST = 400
+# Largest number of Newton steps from a start.
+STEPS = 40
+# Largest Newton step, relative to the distance.
+BOUND = 0.3
+# Newton step, relative to the distance, below which the iteration has converged.
+SETTLED = 1e-6
 
 
 def rays(
     curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, size: float
 ) -> list[np.ndarray]:
-    r"""Return the directions of the solutions at a distance from a point where curves meet, but those of the first one.
+    r"""Find the directions from a branch point to solutions at a distance, except along the first curve.
 
-    With a null space of dimension m the directions of branches are the zeros of m - 1 polynomials on its unit sphere
-    (the algebraic bifurcation equations), homogeneous quadratic ones if these are not degenerate, else of higher order.
-    The equations themselves are solved from many directions, half of them across the first curve, until further starts
-    lead to nothing new: a direction that few starts lead to may be missed. Where solutions are not isolated, only the
-    directions to which a basis leads are taken.
+    With a null space of dimension m, directions of branches are the zeros of m - 1 polynomials on its unit sphere, the
+    algebraic bifurcation equations. These are homogeneous and quadratic unless they degenerate. The full equations are
+    solved from many starts, half of them across the first curve, until further starts find nothing new. Directions that
+    few starts reach may be missed. If solutions are not isolated, only those found from a basis are kept.
 
     Args:
         curve: the equations.
-        here: the point.
-        along: the tangent of the first curve there.
-        across: an orthonormal basis of the null space across it, as rows.
+        here: the branch point.
+        along: tangent of the first curve there.
+        across: orthonormal basis of the null space across that tangent, as rows.
         size: the distance.
     """
     known = [way for sign in (1, -1) if (way := _ray(curve, here, sign * along, size)) is not None]
@@ -56,7 +62,7 @@ def rays(
 
 
 def _starts(along: np.ndarray, across: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield unit vectors: a basis across the first curve, both ways, then any, every other one across it."""
+    """Yield unit vectors: a basis across the first curve with both signs, then random ones, half of them across it."""
     yield from (sign * row for row in across for sign in (1, -1))
     random = np.random.default_rng(len(across))
     while True:
@@ -66,9 +72,9 @@ def _starts(along: np.ndarray, across: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _ray(curve: AbstractCurve, here: CurvePoint, way: np.ndarray, size: float) -> np.ndarray | None:
-    """Return the direction of the solution at a distance to which a direction leads; None if none is found.
+    """Find the direction of a solution at a distance by Newton's method from a start direction; None if there is none.
 
-    Newton steps are bounded: beside directions along which the equations are nearly solved they are long.
+    Newton steps are bounded, since they become long near directions along which the equations are nearly solved.
     """
     move, orbit = size * way, here.basis @ here.orbit
     state, parameter = curve.displaced(here.state, here.basis @ move[:-1]), here.parameter + float(move[-1])
@@ -95,7 +101,7 @@ def _ray(curve: AbstractCurve, here: CurvePoint, way: np.ndarray, size: float) -
 
 
 def _local(curve: AbstractCurve, here: CurvePoint, way: np.ndarray, size: float) -> bool:
-    """Return whether there is a solution in nearly the same direction at a third of the distance."""
+    """Test whether a solution exists in nearly the same direction at a third of the distance."""
     inside = _ray(curve, here, way, size / 3)
     return inside is not None and bool(inside @ way > np.cos(LOCAL))
 
@@ -106,7 +112,7 @@ def _isolated(curve: AbstractCurve, here: CurvePoint, way: np.ndarray, size: flo
 
 
 def ways_out(along: np.ndarray, across: np.ndarray, *, touches: bool) -> list[np.ndarray]:
-    """Return the directions in which another curve may leave: that across, or two between it and the first curve.
+    """List the directions in which another curve may leave: `across`, or two between it and the first curve.
 
     Where an eigenvalue touches zero, other solutions lie on both sides of the direction across, and none in it.
     """
@@ -116,13 +122,13 @@ def ways_out(along: np.ndarray, across: np.ndarray, *, touches: bool) -> list[np
 def departures(
     curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, size: float
 ) -> Iterator[np.ndarray]:
-    """Yield directions from a point to others that are not on the curve through it, at ever smaller distances.
+    """Yield directions from a branch point to solutions off the first curve, at ever smaller distances.
 
     Args:
         curve: the equations.
         here: a point where two curves may meet.
-        along: the tangent of the first curve there.
-        across: a direction out of it in the null space, towards which the other one is looked for.
+        along: tangent of the first curve there.
+        across: direction in the null space towards which the other curve is searched.
         size: the first distance.
     """
     for k in range(6):
@@ -137,5 +143,5 @@ def departures(
 
 
 def departs(along: np.ndarray, towards: np.ndarray) -> bool:
-    """Return whether a direction leads away from a curve with a tangent."""
+    """Test whether a direction leads away from a curve with the given tangent."""
     return abs(float(towards @ along)) <= 1 - 0.01

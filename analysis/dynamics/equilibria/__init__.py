@@ -1,1 +1,1 @@
-"""Equilibria: Newton's method from given states, searches of a region, curves of equilibria, long-time limits."""
+"""Equilibria: Newton's method from given states, searches of a region, curves of equilibria, and long-time limits."""

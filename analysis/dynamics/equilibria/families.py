@@ -1,4 +1,4 @@
-"""Equilibria that are not isolated, followed as curves along the null directions of their linearisation."""
+"""Continue equilibria that are not isolated, as curves along the null directions of their linearisation."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -25,18 +25,24 @@ from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim.systems.base import AbstractFlow
 
-STEPS = 150  # of a curve along the extent of the states
-SHORTEST = 4  # steps: a shorter curve is one degenerate equilibrium
-LONGEST = 4000  # points of half a curve
-FINEST = 2**20  # parts of a step to which it is divided, at the end of a curve and where its type changes
-CORRECTIONS = 12  # steps of Newton's method back to the curve
+# Number of steps of a curve along the extent of the states.
+STEPS = 150
+# Length in steps below which a curve counts as one degenerate equilibrium.
+SHORTEST = 4
+# Largest number of points of half a curve.
+LONGEST = 4000
+# Largest number of parts into which a step is divided, at the ends of a curve and where its stability changes.
+FINEST = 2**20
+# Largest number of Newton steps back to the curve.
+CORRECTIONS = 12
 
 
 class Family(NamedTuple):
     """Equilibria that are not isolated: points along a curve of them, (points, d), or one point of a surface.
 
-    `kinds` are the types at the points by all other eigenvalues: at a `stable` one, states beside the curve move to it.
-    `end` is `open`, `closed` (the first point follows the last), `cut` (not followed to its end), or `surface`.
+    `kinds` are the stability types at the points, without the zero eigenvalues along the family; where it is `stable`,
+    nearby states move to the curve. `end` is `open`, `closed` (the first point follows the last), `cut` (not continued
+    to its end), or `surface`.
     """
 
     points: Float[np.ndarray, "points d"]
@@ -47,18 +53,18 @@ class Family(NamedTuple):
 
     @property
     def runs(self) -> list[tuple[str, int, int]]:
-        """The parts of the curve with one type: the type, the first point, and the one after the last."""
+        """Parts of the curve with one stability type: the type, the first point, and the one after the last."""
         starts = [k for k, word in enumerate(self.kinds) if k == 0 or word != self.kinds[k - 1]]
         return [(self.kinds[a], a, b) for a, b in zip(starts, [*starts[1:], len(self.kinds)], strict=True)]
 
     def part(self, x: np.ndarray, sizes: np.ndarray) -> tuple[str, np.ndarray]:
-        """Return the type of the family beside a state, and its points of this type around it, up to the next type."""
+        """Find the stability type of the family near a state, and the adjacent points of this type."""
         here = int(np.argmin(np.sum(((self.points - x) / sizes) ** 2, axis=1)))
         word, first, last = next(run for run in self.runs if run[1] <= here < run[2])
         return word, self.points[first : last + 1]
 
     def __str__(self) -> str:
-        """Return the family in words."""
+        """Describe the family and its stability types in one line."""
         size = float(np.max(np.abs(self.points), initial=1e-300))
         texts = [f"({', '.join(f'{v:.4g}' for v in np.where(np.abs(p) < 1e-6 * size, 0.0, p))})" for p in self.points]
         if self.end == "surface":
@@ -79,19 +85,19 @@ def equilibrium_families(
     axes: Sequence[int] | None = None,
     t: Time = 0.0,
 ) -> tuple[tuple[Equilibrium, ...], tuple[Family, ...]]:
-    """Return the equilibria that are isolated, and the families that the others belong to. NumPy: not for `jit`.
+    """Separate isolated equilibria from curves and surfaces of equilibria. NumPy: not for `jit`.
 
-    An equilibrium is not isolated if Newton's method finds others along a null direction of its linearisation. From
-    there a curve of equilibria is followed to both sides. Tolerances hold in `sample_units` of the starts.
+    An equilibrium is not isolated if Newton's method finds others along a null direction of its linearisation. The
+    curve of equilibria is then continued to both sides. Tolerances are relative to `sample_units` of the starts.
 
     Args:
-        flow: the system, with vector states; a field that depends on time is frozen at `t`.
-        found: equilibria, such as those of `equilibria`.
-        starts: the starts that led to them.
-        extent: the size of each component of the states; a step of a curve is a 150th of it.
-        inside: whether a state is shown: curves end where it is not.
-        axes: the components that vary, in a slice of Euclidean space; by default all.
-        t: the time at which the field is evaluated.
+        flow: the system, with vector states. A field that depends on time is frozen at `t`.
+        found: equilibria, such as the result of `equilibria`.
+        starts: the starts of that search.
+        extent: size of each component of the states; a step along a curve is a 150th of it.
+        inside: tests whether a state is in the region of interest; curves end where it is not.
+        axes: components that vary in a slice of Euclidean space; the default is all.
+        t: time at which the field is evaluated.
     """
     units = sample_units(flow, starts, t)
     speeds = np.abs(fields(units.system, np.asarray(units.rescaled(starts)), t / units.time))
@@ -119,13 +125,13 @@ def family_through(
     *,
     inside: Callable[[np.ndarray], bool] = lambda x: True,
 ) -> Family | None:
-    """Return the family of equilibria that an equilibrium belongs to, None for one that is isolated.
+    """Continue the family of equilibria through one of them; None if it is isolated.
 
     Args:
-        units: of a flow that does not depend on time.
+        units: the units in which tolerances hold, of a flow that does not depend on time.
         x: the equilibrium.
-        extent: the size of each component of the states.
-        inside: whether a flat state is of interest: curves end where it is not.
+        extent: size of each component of the states.
+        inside: tests whether a flattened state is in the region of interest; curves end where it is not.
     """
     curve = _Curves(units, x, extent, 1.0, inside)
     flat = np.asarray(ravel_pytree(x)[0], float)
@@ -133,7 +139,7 @@ def family_through(
 
 
 class _Curves:
-    """Curves of equilibria of a flow, in units of its states; states are flat, in the units of the flow."""
+    """Continuation of curves of equilibria in rescaled units; states are passed flattened, in the flow's units."""
 
     def __init__(
         self,
@@ -152,11 +158,11 @@ class _Curves:
         self.step = float(np.linalg.norm(size[self.axes])) / STEPS
 
     def null(self, x: np.ndarray) -> np.ndarray:
-        """Return the null directions at a state, (directions, d)."""
+        """Compute the null directions of the linearisation at a state, (directions, d)."""
         return self._null(x / self.unit)
 
     def holds(self, family: Family, x: np.ndarray) -> bool:
-        """Return whether a state is on a curve, or the family is a surface."""
+        """Test whether a state lies on a family; a surface is assumed to contain all non-isolated equilibria."""
         if family.end == "surface":
             return True
         points, z = family.points / self.unit, x / self.unit
@@ -164,7 +170,7 @@ class _Curves:
         return bool(np.min(chord_distances(ends, z)[0]) < self.step / 4)
 
     def through(self, x: np.ndarray) -> Family | None:
-        """Return the family through an equilibrium; None for one that is isolated."""
+        """Continue the family through an equilibrium; None if it is isolated."""
         z = x / self.unit
         null = self._null(z)
         if len(null) > 1 and self._next(z, null.sum(axis=0) / np.sqrt(len(null)), self.step) is not None:
@@ -180,7 +186,7 @@ class _Curves:
         return None
 
     def _typed(self, points: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Return the points of a curve, with those where its type changes, and the type at each."""
+        """Insert the points at which the stability type of a curve changes, and classify each point."""
         typed = [(points[0], self._kind(points[0]))]
         for after in points[1:]:
             (before, word), other = typed[-1], self._kind(after)
@@ -188,11 +194,12 @@ class _Curves:
                 typed.append((self._change(before, after, word), other))
             typed.append((after, other))
         words = [word for _, word in typed]
-        words[0], words[-1] = words[1], words[-2]  # at an end, as at the edge of a kink, the type is not that beside it
+        # at an end, as at a kink, the type differs from that of the neighbours
+        words[0], words[-1] = words[1], words[-2]
         return np.array([z for z, _ in typed]), tuple(words)
 
     def _change(self, low: np.ndarray, high: np.ndarray, word: str) -> np.ndarray:
-        """Return the first equilibrium between two whose type is not that of the first, `word`."""
+        """Bisect between two equilibria for the first one whose stability type differs from `word`."""
         while (apart := float(np.linalg.norm(high - low))) > self.step / FINEST:
             middle = self._next(low, (high - low) / apart, apart / 2)
             if middle is None:
@@ -201,7 +208,7 @@ class _Curves:
         return high
 
     def _half(self, begin: np.ndarray, way: np.ndarray) -> tuple[list[np.ndarray], str]:
-        """Return the points of a curve from one on, in a direction, and how it ends."""
+        """Continue a curve from a point in a direction; give its points and how it ends."""
         points: list[np.ndarray] = []
         z, step = begin, self.step
         while len(points) < LONGEST:
@@ -223,7 +230,7 @@ class _Curves:
         return points, "cut"
 
     def _next(self, z: np.ndarray, way: np.ndarray, step: float) -> np.ndarray | None:
-        """Return the equilibrium of the curve at a step in a direction, None if there is none nearby."""
+        """Find the equilibrium of the curve near a step in a direction; None if there is none nearby."""
         aim = found = self._moved(z, step * way)
         for _ in range(CORRECTIONS):
             state = self._state(found)
@@ -242,7 +249,7 @@ class _Curves:
         return flat_state(displaced(self.flow.space, self._state(z), np.asarray(step)))
 
     def _linear(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the directions that vary, (d, directions), and the Jacobian along them."""
+        """Compute the directions that vary, (d, directions), and the Jacobian along them."""
         state = self._state(z)
         basis, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.flow, state, self.t)
         return basis[:, self.axes], J[:, self.axes]
@@ -252,7 +259,7 @@ class _Curves:
         return null_directions(J) @ basis.T
 
     def _kind(self, z: np.ndarray) -> str:
-        """Return the type of an equilibrium by its eigenvalues without the zeros along the family."""
+        """Classify an equilibrium by its eigenvalues without the zeros along the family."""
         J = tangent_jacobian(self.flow, self._state(z), self.t)
         values = eigenvalues(J)
         others = values[np.argsort(np.abs(values), kind="stable")][len(null_directions(J)) :]
@@ -260,7 +267,7 @@ class _Curves:
 
 
 def _oriented(points: np.ndarray, closed: bool, step: float) -> np.ndarray:
-    """Return the points of a curve in the order in which its ends, or the first one's neighbours, are smaller first."""
+    """Orient a curve so that it starts at, or if closed moves towards, the smaller one of two coordinates."""
     one, other = (points[1], points[-1]) if closed else (points[0], points[-1])
     apart = np.flatnonzero(np.abs(one - other) > step / 4)
     if len(apart) and one[apart[0]] > other[apart[0]]:

@@ -1,4 +1,4 @@
-"""Equilibria of a flow, found by least squares and Newton's method from many initial points."""
+"""Find equilibria of a flow from given starts, by least squares and Newton's method."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -26,15 +26,20 @@ from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat
 
-AT_REST = 1e-10  # a lower speed, in units of the starts, is zero up to rounding
-CLOSE = 1e-2  # in units of the starts: nearer equilibria with no speed between them are one that is degenerate
-STEPS = 60  # of Newton's method, which approaches degenerate equilibria by a fixed factor in each
-PADDING = 32  # places for equilibria that deflate: more are left out of the deflation
-SAME = 1e-6  # in units of the starts: equilibria nearer to each other are one
+# Largest speed, in units of the starts, that counts as zero up to rounding.
+AT_REST = 1e-10
+# Equilibria closer than this, in units of the starts, with no speed between them count as one degenerate equilibrium.
+CLOSE = 1e-2
+# Largest number of Newton steps; at degenerate equilibria each step only gains a fixed factor.
+STEPS = 60
+# Number of known equilibria by which a search is deflated; further ones are left out.
+PADDING = 32
+# Largest distance, in units of the starts, at which two equilibria count as one.
+SAME = 1e-6
 
 
 class Equilibrium(NamedTuple):
-    """An equilibrium: a state where the field is at most `speed`, its spectrum, and how many starts converged to it."""
+    """Equilibrium: the state, the remaining speed there, its spectrum, and how many starts converged to it."""
 
     state: State
     speed: float
@@ -46,12 +51,12 @@ class Equilibrium(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The type by the spectrum: `stable`, `saddle`, `unstable` or `undecided`."""
+        """Stability type from the spectrum: `stable`, `saddle`, `unstable` or `undecided`."""
         return self.spectrum.kind
 
     @property
     def order(self) -> tuple[int, int]:
-        """The place in a list: the stable ones first, and those of few unstable directions."""
+        """Sort key that puts stable equilibria first, then those with few unstable directions."""
         return ("stable", "saddle", "unstable", "undecided").index(self.kind), self.spectrum.index
 
 
@@ -64,23 +69,24 @@ def equilibria(
     invariant: Callable[[State], Array] | None = None,
     radius: float | None = None,
 ) -> list[Equilibrium]:
-    """Return the equilibria to which Newton's method converges from `starts`, classified, the stable ones first.
+    """Find the equilibria to which Newton's method converges from given starts, and classify them.
 
-    There may be others, which more starts may find. Local minima of the speed that are not zero are left out.
-    Tolerances hold in `sample_units` of the starts. NumPy: not for `jit`.
+    To search a region without given starts, use `find_equilibria`. Equilibria that no start reaches are missed. Nonzero
+    local minima of the speed are discarded. The stable equilibria come first. Tolerances are relative to `sample_units`
+    of the starts. NumPy: not for `jit`.
 
     Args:
-        flow: the system; a time-dependent field is frozen at `t`.
+        flow: the system. A field that depends on time is frozen at `t`.
         starts: initial points, on the first axis of every array, such as `random_starts(flow, key, shape, num_starts)`.
-        t: the time at which the field is evaluated.
+        t: time at which the field is evaluated.
         symmetries: generators of symmetries, whose zero eigenvalues are left out of the spectra; see `spectrum`.
-        invariant: a function of the state; two equilibria are identified if its values differ by at most `radius` in
-            every entry. By default the state itself. With symmetries take an invariant of them, such as the sorted
+        invariant: a function of the state. Two equilibria are identified if its values differ by at most `radius` in
+            every entry. The default is the state itself. With symmetries use an invariant of them, such as the sorted
             entries of the Gram matrix.
-        radius: that tolerance; by default 1e-6, for states in units of the starts.
+        radius: that tolerance; the default is 1e-6 for states in units of the starts.
 
     Raises:
-        ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
+        ValueError: for a radius that is not positive, or starts without a common first axis or with infinite entries.
     """
     starts = jax.tree.map(lambda y: np.asarray(y, float), as_state("starts", starts))
     count = count_of("starts", starts)
@@ -90,7 +96,8 @@ def equilibria(
     compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
     scaled, when = compare.units.system, jnp.asarray(np.asarray(t / compare.units.time, float))
     begin = compare.units.rescaled(starts)
-    none = np.full((PADDING, _size(starts)), np.inf)  # as `all_equilibria` has them: one program serves both
+    # the same shape as in `find_equilibria`, so that one compiled program serves both
+    none = np.full((PADDING, _size(starts)), np.inf)
     near, scale = jax.device_get(least_speed(scaled, begin, when, none))
     found: list[tuple[State, np.ndarray, float, int]] = []
     for k in range(count):
@@ -101,7 +108,7 @@ def equilibria(
         for place, (known, other, slowest, times) in enumerate(found):
             same = compare.are_same(value, other)
             if same or is_flat_between(scaled, x, known, float(scale), when):
-                nearer = speed < slowest and not same  # to a degenerate equilibrium
+                nearer = speed < slowest and not same  # closer to the degenerate equilibrium
                 found[place] = (x, value, speed, times + 1) if nearer else (known, other, slowest, times + 1)
                 break
         else:
@@ -111,28 +118,28 @@ def equilibria(
 
 
 class Comparison(NamedTuple):
-    """Whether two equilibria are the same: by their states in units of their size, or by an invariant in its own."""
+    """Comparison of equilibria, by their states in rescaled units or by an invariant in its own unit."""
 
     units: Units
     invariant: Callable[[State], Array] | None
     radius: float | None
 
     def value(self, z: State) -> np.ndarray:
-        """Return what is compared of a state in these units."""
+        """Compute the vector by which a state in these units is compared."""
         if self.invariant is not None:
             return flat_state(self.invariant(self.units.restored(z)))
         return flat_state(z if self.radius is None else self.units.restored(z))
 
     def are_same(self, one: np.ndarray, other: np.ndarray) -> bool:
-        """Return whether two values are those of one equilibrium."""
+        """Test whether two such vectors belong to one equilibrium."""
         return bool(np.max(np.abs(one - other), initial=0.0) <= (SAME if self.radius is None else self.radius))
 
 
 def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 0.0) -> bool:
-    """Return whether a low speed is zero up to rounding, in units in which rates are of order one.
+    """Test whether a low speed is zero up to rounding, in units in which rates are of order one.
 
-    Where speeds of the order `scale` are larger than one, a step of Newton's method must predict a lower one: a minimum
-    of the speed that is not zero may be low beside the speeds far from it.
+    If the typical speed `scale` exceeds one, the speed may be low only relative to it, at a nonzero minimum. A Newton
+    step must then predict a lower speed.
     """
     if not (speed <= AT_REST * max(1.0, scale) and np.all(np.isfinite(flat_state(x)))):
         return False
@@ -147,7 +154,7 @@ def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 
 
 
 def is_flat_between(flow: AbstractFlow, x: State, other: State, scale: float, t: Time = 0.0) -> bool:
-    """Return whether the speed between two near equilibria is zero up to rounding, as near a degenerate one."""
+    """Test whether the speed vanishes, up to rounding, between two close equilibria, as near a degenerate one."""
     apart = flat_state(other) - flat_state(x)
     if float(np.max(np.abs(apart))) > CLOSE:
         return False
@@ -156,7 +163,7 @@ def is_flat_between(flow: AbstractFlow, x: State, other: State, scale: float, t:
 
 
 def in_box(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
-    """Return whether a flat state is in a box; on its edge, up to rounding, it is."""
+    """Test whether a flattened state is in a box; its boundary is included up to rounding."""
     edge = SAME * (high - low)
     return bool(np.all((x >= low - edge) & (x <= high + edge)))
 
@@ -164,7 +171,7 @@ def in_box(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
 def classified(
     units: Units, z: State, speed: float, symmetries: Sequence[SymmetryGenerator], times: int, t: Time = 0.0
 ) -> Equilibrium:
-    """Return an equilibrium in the units of the given flow, with its spectrum, from a state and a speed in others."""
+    """Classify an equilibrium computed in rescaled units, and convert it to the units of the given flow."""
     found = spectrum(units.system, z, t / units.time, symmetries=units.acting(symmetries))
     values, tolerance = found.values / units.time, found.tolerance / units.time
     x = units.restored(z)
@@ -173,10 +180,10 @@ def classified(
 
 
 def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:
-    """Return `num_starts` random points of the flow's space, each of `shape`, on a new first axis.
+    """Sample random points of the flow's space, each of `shape`, stacked along a new first axis.
 
     Raises:
-        ValueError: for fewer than one.
+        ValueError: if `num_starts` is less than one.
     """
     if num_starts < 1:
         raise ArgumentError("num_starts", "be at least 1", f"is {num_starts}")
@@ -184,7 +191,7 @@ def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_star
 
 
 def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) -> tuple[State, float]:
-    """Return an equilibrium near `x` and the speed there, by minimum-norm Newton steps in the tangent space.
+    """Find an equilibrium near `x` by minimum-norm Newton steps in the tangent space; give it and its speed.
 
     A minimum-norm step does not move along the orbit of a symmetry, where the Jacobian is singular. Iteration stops
     when a step does not reduce the speed, or after `max_steps`. NumPy: not for `jit`.
@@ -207,18 +214,18 @@ def _size(states: State) -> int:
 
 
 def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
-    """Return the largest entry of the field at `x`, as an absolute value. NumPy: not for `jit`."""
+    """Compute the largest absolute entry of the vector field at `x`. NumPy: not for `jit`."""
     return float(np.max(np.abs(field_at(flow, as_state("x", x), np.asarray(t, float)))))
 
 
 @compiled
 def field_at(flow: AbstractFlow, x: State, t: Array) -> Array:
-    """Return the field at a state as a flat vector."""
+    """Evaluate the vector field at a state, flattened."""
     return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
 
 
 def displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State:
-    """Return the point of the space at a step, a flat ambient vector, from another one. NumPy: not for `jit`."""
+    """Move a point of a space by a flattened ambient vector, and project it. NumPy: not for `jit`."""
     if not is_flat(space):
         return _displaced(space, x, np.asarray(step))
     leaves, tree = jax.tree.flatten(x)
@@ -240,8 +247,8 @@ def least_speed(
 ) -> tuple[State, Array | np.ndarray | float]:
     """Return for each start a nearby local minimum of the speed, and the median speed at the starts.
 
-    The speed is multiplied by a factor that grows near `known` equilibria, flat rows, of which those with an infinity
-    are left out; there may be none.
+    The speed is deflated: it is multiplied by a factor that grows near the `known` equilibria, given as flattened rows.
+    Rows with infinite entries are padding and have no effect.
     """
     rows = np.asarray(known, float)
     leaves, tree = jax.tree.flatten(starts)

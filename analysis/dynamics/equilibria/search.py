@@ -1,4 +1,4 @@
-"""All equilibria in a box or on the space: multistart in rounds, each deflated by the equilibria found before."""
+"""Search a box or a space for all equilibria, from random starts in rounds that are deflated by those already found."""
 
 from collections.abc import Callable, Sequence
 from itertools import permutations
@@ -35,18 +35,26 @@ from dynsim.errors import ArgumentError, counted
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 
-BETWEEN = 8  # points on the way to a family from which Newton's method leads to a chain of equilibria
-QUIET = 2  # rounds without a new equilibrium end the search
+# Number of points between an equilibrium and a family at which a chain of equilibria is tested.
+BETWEEN = 8
+# Number of consecutive rounds without a new equilibrium that end the search.
+QUIET = 2
 
 
 class AllEquilibria(NamedTuple):
-    """Equilibria found by a search, the stable ones first, and how the search ended.
+    """Equilibria found by a search, stable ones first, and the reason why the search ended.
 
-    `families` are the equilibria that are not isolated, one for each family met, and for families of the same spectrum:
-    at each a direction of the null space leads to further equilibria. Points between which the speed is zero up to
-    rounding, as near a degenerate equilibrium, are one. `outside` counts those found outside of the box; one on its
-    edge, up to rounding, is inside. `end` says why the search ended: `quiet` (two rounds found nothing new), `rounds`
-    or `count` (the caps). There may be others: a search proves nothing; see `certified_equilibria`.
+    A search may miss equilibria; for a proof see `certified_equilibrium` and `certified_count`.
+
+    Attributes:
+        found: isolated equilibria. Points between which the speed vanishes up to rounding, as near a degenerate
+            equilibrium, count as one.
+        families: one member of each family of equilibria that are not isolated. Families with the same spectrum count
+            as one.
+        outside: number of equilibria found outside the box; its boundary, up to rounding, belongs to the box.
+        rounds: number of rounds.
+        starts: number of starts.
+        end: `quiet` (two rounds found nothing new), `rounds` or `count` (the limits).
     """
 
     found: tuple[Equilibrium, ...]
@@ -59,7 +67,7 @@ class AllEquilibria(NamedTuple):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Return the result in a line."""
+        """Describe the result in one line."""
         kinds = [e.kind for e in self.found]
         said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds)) or (
             "none isolated" if self.families else "none in the box"
@@ -85,26 +93,31 @@ def find_equilibria(
     invariant: Callable[[State], Array] | None = None,
     radius: float | None = None,
 ) -> AllEquilibria:
-    """Return the equilibria found in a box or on the space, by Levenberg's and Newton's methods from random starts.
+    """Search a box or the flow's space for all equilibria from random starts, and classify them.
 
-    In every round the field is multiplied by a factor that grows near the equilibria found before, so that the starts
-    lead to others. Tolerances hold in `sample_units` of the first starts.
+    To run Newton's method from given starts, use `equilibria`. Each start is moved to a minimum of the speed by the
+    Levenberg-Marquardt method, and refined by Newton's method. In each round the field is multiplied by a factor that
+    grows near the equilibria already found, so that the starts lead to others. Tolerances are relative to
+    `sample_units` of the first starts.
+
+    Source: P. E. Farrell, A. Birkisson and S. W. Funke, Deflation techniques for finding distinct solutions of
+    nonlinear partial differential equations, SIAM J. Sci. Comput. 37 (2015), for deflation.
 
     Args:
-        flow: the system, at t = 0.
-        key: for the starts.
-        box: the least and the largest value of each component of an array state, (2, d); uniform starts.
-        shape: of a state, in place of a box: starts are drawn on the space, and every equilibrium counts.
-        num_starts: how many in each round.
-        max_rounds: the cap on rounds.
-        max_count: the cap on equilibria.
-        symmetries: generators of continuous symmetries, whose zero eigenvalues are left out of the types.
-        group: discrete symmetries, functions that map states to states such as `token_permutations(4)`: of equilibria
-            that they map to each other one is kept.
-        invariant: a function of the state by whose values equilibria are compared, by default the state itself; with
-            continuous symmetries an invariant of them, such as the Gram matrix.
-        radius: the distance, in the largest entry, at which two equilibria are the same; by default 1e-6, for states
-            in units of the starts.
+        flow: the system, frozen at t = 0.
+        key: random key of the starts.
+        box: lower and upper bounds of each component of an array state, (2, d); starts are uniform in the box.
+        shape: shape of a state, instead of a box; starts are sampled on the space, and every equilibrium counts.
+        num_starts: number of starts in each round.
+        max_rounds: largest number of rounds.
+        max_count: number of equilibria at which the search stops.
+        symmetries: generators of continuous symmetries, whose zero eigenvalues are left out of the classification.
+        group: discrete symmetries, functions from states to states such as `token_permutations(4)`. One of several
+            equilibria that they map to each other is kept.
+        invariant: a function of the state by whose values equilibria are compared; the default is the state itself.
+            With continuous symmetries use an invariant of them, such as the Gram matrix.
+        radius: largest difference of an entry at which two equilibria count as one; the default is 1e-6 for states in
+            units of the starts.
 
     Raises:
         ValueError: for bad input, or a field that is not finite at any start.
@@ -133,7 +146,7 @@ def find_equilibria(
 
 
 class _Search:
-    """Equilibria found so far, in units of the starts, and a round of starts."""
+    """State of a search: the equilibria found so far, in units of the starts."""
 
     def __init__(self, units: Units, group: Any, compare: Comparison, symmetries: Any):
         self.units, self.flow, self.compare = units, units.system, compare
@@ -150,7 +163,7 @@ class _Search:
         self.quiet = 0
 
     def round(self, starts: State) -> None:
-        """Add the equilibria to which the starts lead."""
+        """Add the equilibria that the starts reach."""
         flat = np.stack([np.asarray(ravel_pytree(x)[0]) for x in self.states] or [np.zeros(0)])
         size = len(ravel_pytree(jax.tree.map(lambda a: a[0], starts))[0])
         known = np.full((PADDING, size), np.inf)
@@ -166,14 +179,14 @@ class _Search:
                 self.add(x, speed)
 
     def add(self, x: State, speed: float) -> None:
-        """Add an equilibrium unless it is known, or belongs to a known family."""
+        """Add an equilibrium unless it is known or belongs to a known family."""
         moved = [move(x) for move in self.group]
         values = [self.compare.value(y) for y in moved]
         for k, (image, state) in enumerate(zip(self.images, self.states, strict=True)):
             same = any(self.compare.are_same(value, image) for value in values)
             if same or any(is_flat_between(self.flow, y, state, self.scale) for y in moved):
                 self.counts[k] += 1
-                if speed < self.speeds[k] and not same:  # nearer to a degenerate equilibrium
+                if speed < self.speeds[k] and not same:  # closer to the degenerate equilibrium
                     self.states[k], self.images[k], self.speeds[k] = x, values[0], speed
                 return
         family = self._is_family(x)
@@ -189,7 +202,7 @@ class _Search:
         self.families.append(family)
 
     def _family_of(self, x: State, moved: list[State]) -> int | None:
-        """Return the known family of an equilibrium that is not isolated, and join those that it belongs to."""
+        """Find the known family of a non-isolated equilibrium, and merge families that it connects."""
         type_of = lambda y: np.round(np.real(spectrum(self.flow, y).values), 4)
         known = [k for k in self.members if k not in self.joined]
         alike = [k for k in known if np.array_equal(type_of(self.states[k]), type_of(x))]
@@ -205,7 +218,7 @@ class _Search:
         return found[0] if found else None
 
     def _leads_to(self, x: State, members: list[State]) -> bool:
-        """Return whether a chain of equilibria leads from one to the nearest member of a family, close to the line."""
+        """Test whether equilibria lie close to the line from a state to the nearest member of a family."""
         flat, unravel = ravel_pytree(x)
         others = [ravel_pytree(y)[0] for y in members]
         other = min(others, key=lambda y: float(jnp.linalg.norm(y - flat)))
@@ -222,7 +235,7 @@ class _Search:
         return bool(jnp.linalg.norm(other - before) <= 3 * apart)
 
     def _is_family(self, x: State) -> bool:
-        """Return whether a null direction, beside those of the symmetries given, leads to further equilibria."""
+        """Test whether a null direction that is no symmetry leads to further equilibria."""
         basis, J = tangent_basis(self.flow.space, x), tangent_jacobian(self.flow, x)
         null = null_directions(J)
         if len(null) <= spectrum(self.flow, x, symmetries=self.symmetries).num_symmetries:
@@ -235,7 +248,7 @@ class _Search:
         return in_box(np.asarray(ravel_pytree(self.units.restored(x))[0]), *box)
 
     def result(self, box: np.ndarray | None, rounds: int, starts: int, end: str) -> AllEquilibria:
-        """Return what was found, classified."""
+        """Classify the equilibria and collect the result."""
         inside, families, outside = [], [], 0
         rows = zip(self.states, self.speeds, self.counts, self.families, strict=True)
         for k, (x, speed, count, family) in enumerate(rows):
@@ -254,10 +267,10 @@ class _Search:
 
 
 def token_permutations(n: int) -> list[Callable[[Array], Array]]:
-    """Return all permutations of n tokens but the identity, as functions of states (n, d); n is at most 6.
+    """List all permutations of n tokens except the identity, as functions of states (n, d); n is at most 6.
 
     Raises:
-        ValueError: for another n. For more tokens give an `invariant`, such as the sorted entries of the Gram matrix.
+        ValueError: for another n. For more tokens use an `invariant`, such as the sorted entries of the Gram matrix.
     """
     if integer("n", n, least=1) > 6:
         raise ArgumentError("n", "be at most 6 (for more tokens give an `invariant`)", f"is {n}")
@@ -265,7 +278,7 @@ def token_permutations(n: int) -> list[Callable[[Array], Array]]:
 
 
 def _starts(flow: AbstractFlow, key: Key, box: Any, shape: Any, count: int) -> State:
-    """Return random starts in the box, projected to the space, or on the space."""
+    """Sample random starts in the box, projected to the space, or on the space itself."""
     if (box is None) == (shape is None):
         raise ArgumentError(["box", "shape"], "be given, one of them", "both are or none is")
     if box is None:

@@ -1,4 +1,4 @@
-"""Limits of trajectories: integration until the speed is small, then a test for stationarity by the linearisation."""
+"""Integrate a trajectory until its speed is small, and test by the linearisation whether it has reached its limit."""
 
 from typing import NamedTuple
 
@@ -18,27 +18,34 @@ from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow
 
-SLOW = 1e-8  # the speed, relative to the initial one or in units of the trajectory, below which stationarity is tested
-FRAMES = 17  # saved times in a window
-STEP = 1e-3  # length of the step along a null direction of the linearisation
-BALANCED = 1e-6  # pulls that cancel to this fraction leave only errors of the solver
-ESCAPE = 60.0  # e-foldings in which a rounding error along an unstable direction would have reached size one
+# Speed, relative to the initial one or in units of the trajectory, below which stationarity is tested.
+SLOW = 1e-8
+# Number of saved times in a window.
+FRAMES = 17
+# Length of the step along a null direction of the linearisation.
+STEP = 1e-3
+# Pulls that cancel to this fraction leave only errors of the solver.
+BALANCED = 1e-6
+# Number of e-foldings after which a rounding error along an unstable direction would have reached size one.
+ESCAPE = 60.0
 
 
 class Rest(NamedTuple):
-    """The stationarity of a nearly stationary state: `verdict` as in `Limit`, and the growth `rate` per time unit."""
+    """Stationarity of a slow state: `verdict` as in `Limit`, and the growth `rate` of perturbations per time unit."""
 
     verdict: str
     rate: float
 
 
 class Limit(NamedTuple):
-    """The final state of a trajectory, the time and speed there, and whether it is a limit.
+    """Final state of a trajectory, its time and speed, and whether it is a limit.
 
-    `verdict` is `stationary` (every direction decays or is tangent to a manifold of equilibria), `metastable` (the
-    state is nearly stationary, and perturbations grow or clusters merge at `rate` per time unit), `undecided` (nearly
-    stationary; the linearisation does not decide), or `moving` (not slow within the longest time). `settled` is true
-    for `stationary` only.
+    `verdict` is one of
+
+    - `stationary`: every direction decays or is tangent to a manifold of equilibria,
+    - `metastable`: nearly stationary, but perturbations grow or clusters merge at `rate` per time unit,
+    - `undecided`: nearly stationary, but the linearisation does not decide,
+    - `moving`: not slow within the longest time.
     """
 
     state: State
@@ -52,7 +59,7 @@ class Limit(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether the state is the limit of the trajectory."""
+        """Whether the state is the limit of the trajectory; true for `stationary` only."""
         return self.verdict == "stationary"
 
 
@@ -66,18 +73,18 @@ def settle(
 ) -> Limit:
     """Integrate a flow over doubling horizons until its speed is small, and test whether the state is stationary.
 
-    A small speed is not sufficient: saddles, antipodal tokens and separate clusters at low temperature have it too. The
-    test uses the eigenvalues of the linearisation and, for flows that know their pulls (tokens with U = c I), the drift
-    between clusters, which may be far below rounding error. If the verdict is `undecided`, compute `spectrum` with the
-    symmetries of the flow. A time-dependent field is decided only if its linearisation does not depend on time, or if
-    the symmetric part of the linearisation is negative definite. Tolerances hold in `sample_units` of the trajectory,
-    by its largest states and rates.
+    A small speed is not sufficient: saddles, antipodal tokens and separate clusters at low temperature are slow, too.
+    The test uses the eigenvalues of the linearisation. For flows that define pulls (tokens with U = c I), it also uses
+    the drift between clusters, which may be far below rounding error. If the verdict is `undecided`, compute `spectrum`
+    with the symmetries of the flow. For a field that depends on time, the test decides only if the linearisation is
+    constant, or if its symmetric part is negative definite. Tolerances are relative to `sample_units` of the
+    trajectory, computed from its largest states and rates.
 
     Args:
         flow: the system.
-        y0: the initial state, a point of its space.
-        first_time: the first horizon, in the flow's time unit.
-        max_time: the last time; the verdict is then `stationary`, `moving`, `metastable` or `undecided`.
+        y0: initial state, a point of the flow's space.
+        first_time: first horizon, in the flow's time unit.
+        max_time: last time, at which the verdict need not be `stationary`.
         integrator: `Diffrax()` or `Scipy()`.
 
     Raises:
@@ -91,7 +98,7 @@ def settle(
         path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)
         x, t = path.final, t + window
         start = path.initial if start is None else start
-        ys = jax.tree.map(np.asarray, path.ys)  # on the host, where nothing is compiled
+        ys = jax.tree.map(np.asarray, path.ys)  # NumPy arrays, so that slicing them compiles nothing
         passed = jax.tree.map(lambda first, y: np.concatenate([np.asarray(first)[None], y[1:]]), start, ys)
         units = sample_units(flow, passed, sizes=largest, rate=np.max)
         ts = np.asarray(path.ts)
@@ -105,12 +112,12 @@ def settle(
         if rest.verdict == "stationary" or t >= max_time:
             return Limit(x, t, speed, *rest)
         if rest.verdict == "metastable" and (rest.rate * (max_time - t) < 1 or rest.rate * window > ESCAPE):
-            return Limit(x, t, speed, *rest)  # it would not escape before max_time, or has not although it had the time
+            return Limit(x, t, speed, *rest)  # it could not escape before `max_time`, or has not in the time it had
         window = min(t, max_time - t)
 
 
 def _slow(units: Units, start: State, late: list[tuple[float, State]]) -> tuple[float, bool, bool]:
-    """Return the largest speed at late states, and whether it is small in the units of the flow and in others."""
+    """Compute the largest speed at late states; test whether it is small in the flow's units and in rescaled ones."""
     flow = units.given(units.system)
     own, begin = max(max_speed(flow, x, t) for t, x in late), max_speed(flow, start, 0.0)
     slow = own <= SLOW * max(1.0, begin)
@@ -122,9 +129,9 @@ def _slow(units: Units, start: State, late: list[tuple[float, State]]) -> tuple[
 
 
 def look(flow: AbstractFlow, x: State, times: list[float] | None = None, units: Units | None = None) -> Rest:
-    """Return whether a slow state is stationary, by cluster drift and eigenvalues of the field at each of `times`.
+    """Classify a slow state by cluster drift and by the eigenvalues of the linearisation at each of `times`.
 
-    Tolerances of the eigenvalues hold in `units`, by default those of the flow.
+    Tolerances of the eigenvalues hold in `units`; the default is the flow's own.
     """
     times = [0.0] if times is None else times
     merging = _merging(flow, x, times)
@@ -136,7 +143,7 @@ def look(flow: AbstractFlow, x: State, times: list[float] | None = None, units: 
 
 
 def _linearised(flow: AbstractFlow, x: State, times: list[float]) -> Rest:
-    """Return whether a slow state is stationary by the eigenvalues of a field whose rates are of order one."""
+    """Classify a slow state by the eigenvalues of a field whose rates are of order one."""
     x, speed = newton(flow, x, times[0])
     basis = tangent_basis(flow.space, x)
     jacobians = [tangent_jacobian(flow, x, t) for t in times]
@@ -157,7 +164,7 @@ def _linearised(flow: AbstractFlow, x: State, times: list[float]) -> Rest:
 
 
 def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
-    """Return the largest rate at which clusters merge, even below rounding of the field; 0 if it is not known."""
+    """Compute the largest rate at which clusters merge, even below rounding of the field; 0 if it is unknown."""
     if not flow.pulls(times[0], x).size:
         return 0.0
     radius = 1e-4
@@ -168,7 +175,7 @@ def _merging(flow: AbstractFlow, x: State, times: list[float]) -> float:
 
 
 def leads_on(flow: AbstractFlow, x: State, direction: np.ndarray, t: float) -> bool:
-    """Return whether there are equilibria on both sides along a direction, up to second order in the step."""
+    """Test whether equilibria exist on both sides of a state along a direction, to second order in the step."""
     for step in (STEP, -STEP):
         aim = displaced(flow.space, x, step * direction)
         reached, speed = newton(flow, aim, t)

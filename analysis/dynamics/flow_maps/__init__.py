@@ -1,1 +1,1 @@
-"""The flow map: states after a time, their derivatives, angles, and integration at nearly unit speed."""
+"""Flow maps: states after a time, their derivatives, angular variables, and integration at nearly unit speed."""

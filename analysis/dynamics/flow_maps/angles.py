@@ -1,4 +1,4 @@
-"""Angles: states modulo periods, whole turns of a trajectory, and principal values."""
+"""Treat entries of states as angles: features on circles, whole turns and principal values."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,12 +11,12 @@ from dynsim._core.types import State
 
 
 class Wrapped(eqx.Module):
-    """Features of a vector some of whose entries are periodic: cosine and sine of these, in place of the entry."""
+    """Features of a state with angles: the cosine and sine of each angle replace its entry."""
 
     periods: tuple[tuple[int, float], ...] = eqx.field(static=True)
 
     def __call__(self, x: State) -> Array:
-        """Return the features of a state."""
+        """Compute the features of a state."""
         flat = ravel_pytree(x)[0]
         turns = [(k, 2 * np.pi / period) for k, period in self.periods]
         rest = [k for k in range(flat.shape[0]) if k not in dict(self.periods)]
@@ -25,12 +25,12 @@ class Wrapped(eqx.Module):
 
 
 def periods_of(features: Features) -> tuple[tuple[int, float], ...]:
-    """Return the indices of angles among the entries of a flat state, and their periods; none if none is wrapped."""
+    """List the angles among the entries of a flattened state as pairs of index and period; empty if none is wrapped."""
     return features.periods if isinstance(features, Wrapped) else ()
 
 
 def whole_turns(features: Features, moved: np.ndarray) -> np.ndarray:
-    """Return the multiples of the periods of angles nearest to a motion of a flat state, 0 in its other entries."""
+    """Compute the whole turns nearest to a displacement of a flattened state; 0 for entries that are no angles."""
     found = np.zeros_like(moved)
     for k, period in periods_of(features):
         found[k] = period * np.round(moved[k] / period)
@@ -38,9 +38,9 @@ def whole_turns(features: Features, moved: np.ndarray) -> np.ndarray:
 
 
 def principal(features: Features, states: Float[np.ndarray, "states n"]) -> Float[np.ndarray, "states n"]:
-    """Return flat states moved by whole turns of angles, all by the same, so that the first has principal angles.
+    """Shift flattened states by whole turns, the same for all, so that the first has principal angles.
 
-    An angle of the period P is so in the interval from -P / 2, which is left out up to rounding, to P / 2.
+    The principal interval of an angle with period P is from -P / 2, excluded up to rounding, to P / 2.
     """
     moved = np.array(states)
     for k, period in periods_of(features):

@@ -1,4 +1,4 @@
-"""Whether a flow depends on time, and whether a given period is one of its field."""
+"""Evaluate the vector field at many states, and test whether it depends on time or has a given period."""
 
 from typing import Any
 
@@ -14,22 +14,27 @@ from dynsim.errors import ArgumentError
 from dynsim.programs import Programmed
 from dynsim.systems.base import AbstractFlow
 
-ENTRIES, ROWS = 2**15, (8, 512)  # of states at which a field is evaluated at once, and how many of these there are
+# Number of entries of the states evaluated at once, and the bounds of the number of states.
+ENTRIES, ROWS = 2**15, (8, 512)
 
 
-PERIODIC = 1e-7  # of its change in time: a smaller difference after a period is that of its rounded value
+# Largest change after a period, relative to the change in time, that is explained by rounding of the period.
+PERIODIC = 1e-7
 
 
-ROUNDING = 1e-12  # of the field: differences of its values up to rounding
+# Largest change, relative to the field, that counts as rounding error.
+ROUNDING = 1e-12
 
 
-MOMENTS = (0.0, 0.37, 1.7, 5.3, 11.3, 41.0)  # at which a field is compared with itself: does it depend on time?
+# Times at which a field is compared to test whether it depends on time.
+MOMENTS = (0.0, 0.37, 1.7, 5.3, 11.3, 41.0)
 
 
 def fields(flow: AbstractFlow, points: State, ts: Any) -> Float[np.ndarray, "points d"]:
-    """Return the field at states, on the first axis of every array, and a time, or one for each, as flat vectors.
+    """Evaluate the vector field at many states, (points, d), at one time or at a time for each.
 
-    The states are filled up to parts of one size: one program serves any number. NumPy: not for `jit`.
+    The states are on the first axis of every array. They are padded to blocks of one size, so that one compiled program
+    serves any number. NumPy: not for `jit`.
     """
     leaves, tree = jax.tree.flatten(jax.tree.map(np.asarray, points))
     count, entries = len(leaves[0]), sum(leaf[:1].size for leaf in leaves)
@@ -48,9 +53,9 @@ def fields(flow: AbstractFlow, points: State, ts: Any) -> Float[np.ndarray, "poi
 
 
 def change_in_time(flow: AbstractFlow, points: State) -> tuple[float, float]:
-    """Return the largest change of the field from time 0 to some other times, and its largest entry.
+    """Compute the largest change of the field between time 0 and a few other times, and its largest entry.
 
-    `points` are states on the first axis of every array; what is not a number is left out.
+    `points` are states on the first axis of every array. NaN is ignored.
     """
     found = _at_moments(flow, points, 0.0)
     with np.errstate(invalid="ignore"):
@@ -59,15 +64,22 @@ def change_in_time(flow: AbstractFlow, points: State) -> tuple[float, float]:
 
 
 def depends_on_time(flow: AbstractFlow, x: State) -> bool:
-    """Return whether the field at a state differs between some times."""
+    """Test whether the field at a state depends on time, by comparing a few times."""
     change, size = change_in_time(flow, jax.tree.map(lambda a: np.asarray(a, float)[None], x))
     return change > 1e-9 * size
 
 
 def check_period(name: str, flow: AbstractFlow, points: State, period: float) -> None:
-    """Raise `ValueError` for the argument `name`, unless the field at states has a period, to about seven digits.
+    """Check that the field at given states has a given period, to about seven digits.
 
-    `points` are states on the first axis of every array.
+    Args:
+        name: name of the argument in the error.
+        flow: the flow.
+        points: states on the first axis of every array.
+        period: the period to check.
+
+    Raises:
+        ValueError: if the field differs after the period.
     """
     before, after = (_at_moments(flow, points, later) for later in (0.0, period))
     with np.errstate(invalid="ignore"):
@@ -80,7 +92,7 @@ def check_period(name: str, flow: AbstractFlow, points: State, period: float) ->
 
 
 def _at_moments(flow: AbstractFlow, points: State, later: float) -> Float[np.ndarray, "moments points d"]:
-    """Return the field at states and at each of `MOMENTS`, some time later."""
+    """Evaluate the field at states and at each of `MOMENTS`, shifted by `later`."""
     count, moments = len(jax.tree.leaves(points)[0]), np.asarray(MOMENTS) + later
     again = jax.tree.map(lambda a: np.tile(np.asarray(a), (len(moments), *(1,) * (np.ndim(a) - 1))), points)
     return fields(flow, again, np.repeat(moments, count)).reshape(len(moments), count, -1)

@@ -1,4 +1,4 @@
-"""Functions that are called thousands of times from the host, as a continuation does at each step: compiled once."""
+"""Compile functions that the host calls thousands of times, such as those of a continuation step."""
 
 import functools
 import logging
@@ -17,20 +17,20 @@ _CALLBACKS = logging.getLogger("jax._src.callback")
 
 
 def _not_a_failure(record: logging.LogRecord) -> bool:
-    """Return whether JAX logs anything else than the traceback of a check that fails, which Equinox's error tells."""
+    """Filter out the traceback that JAX logs when a check fails; Equinox's error already reports it."""
     return record.getMessage() != "jax.pure_callback failed"
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function of systems and arrays, as `equinox.filter_jit` does, with half of its overhead per call.
+    """Compile a function of systems and arrays like `equinox.filter_jit`, with half of the overhead per call.
 
-    Arrays of the arguments, JAX's and NumPy's, and numbers of NumPy are traced; all other leaves, hashable, are part of
-    the program. There are no keyword arguments, and every result is an array. Results are ready when the call returns.
+    Arrays of JAX and NumPy, and NumPy scalars, are traced. All other leaves must be hashable and become part of the
+    program. Keyword arguments are not supported, every result is an array, and results are ready when the call returns.
 
     In `without_compiling` a function with a short program is evaluated by NumPy, and its results are NumPy's arrays.
 
     Raises:
-        equinox.EquinoxRuntimeError: where a check of `equinox.error_if` fails in the program.
+        equinox.EquinoxRuntimeError: if a check of `equinox.error_if` fails in the program.
     """
 
     def run(given: tuple[Any, tuple[Any, ...]], arrays: list[Any]) -> Any:
@@ -53,7 +53,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return jax.block_until_ready(program((tree, others), arrays))
         except (JaxRuntimeError, ValueError):
-            return with_messages(*args)  # fails again, with the message of the check alone
+            return with_messages(*args)  # repeats the failure, but with the message of the check alone
         finally:
             _CALLBACKS.removeFilter(_not_a_failure)
 

@@ -1,7 +1,7 @@
-"""Sizes of the components of a state by what their moves do to the eigenvalues of the Jacobian.
+"""Estimate the scale of each component of a state from its effect on the eigenvalues of the Jacobian.
 
-A component is as large as the move that changes the eigenvalues by their own size: these do not depend on units of the
-state. One on which they do not depend either is as large as the others make it.
+The scale of a component is the displacement that changes the eigenvalues by their own size, since eigenvalues do not
+depend on the units of the state. If a component has no effect on them, its scale follows from the other components.
 """
 
 from collections.abc import Callable
@@ -22,19 +22,27 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.rescaled import is_flat
 
-SLOW = 0.03  # of the fastest rate, or of what is found at the bounds: rates that are not less count
-CHANGED = 0.5  # of an eigenvalue: by which it changes over a component's size
-TYPICAL = 4.0  # units: the size of a component that has a unit by its move
-LEAST = TYPICAL / 1024  # size by its move that has the unit 1
-ROUGH = (1 / 1024, 4096.0)  # sizes by the other components that have the unit 1
-FAR = 1024.0  # times the unit of what moves a component: a unit that is larger is doubtful
-ROUNDING = 1e-8  # of the largest range on an orbit: a smaller one may be an error of the solver
-FURTHEST = 9  # powers of 1024 within which sizes are looked for
+# Rates below this share of the fastest rate, or of the fastest at the ends of the parameter ranges, are ignored.
+SLOW = 0.03
+# Relative change of an eigenvalue over the scale of a component.
+CHANGED = 0.5
+# Scale of a component, in its unit, when it is found from its displacement.
+TYPICAL = 4.0
+# Smallest scale found from a displacement that keeps the unit 1.
+LEAST = TYPICAL / 1024
+# Scales found from other components that keep the unit 1.
+ROUGH = (1 / 1024, 4096.0)
+# Largest ratio of a component's unit to the unit that its driving terms suggest; larger units are checked again.
+FAR = 1024.0
+# Ranges on an orbit below this share of the largest range may be errors of the solver.
+ROUNDING = 1e-8
+# Largest power of 1024 that is tried as a scale.
+FURTHEST = 9
 TINY = float(np.finfo(float).tiny)
 
 
 class Local(NamedTuple):
-    """The field and its Jacobian at a state and values of the parameters, and the eigenvalues."""
+    """Vector field, Jacobian and eigenvalues at a state and parameter values."""
 
     field: np.ndarray
     J: np.ndarray
@@ -42,7 +50,7 @@ class Local(NamedTuple):
 
 
 def trajectory_units(system: Any, state: State, t: Time = 0.0) -> Units:
-    """Return units near the sizes that matter on a trajectory from a state, by the Jacobian beside it at a time.
+    """Choose units near the scales of a trajectory that starts at a state, from the Jacobian near it at a time.
 
     They are estimated as at an equilibrium, without a parameter.
     """
@@ -66,7 +74,7 @@ def trajectory_units(system: Any, state: State, t: Time = 0.0) -> Units:
 
 @eqx.filter_jit
 def _jacobian(pair: Linearised, x: Array, t: Array) -> Array:
-    """Return the Jacobian of a flow, or the derivative of the displacement by a map."""
+    """Compute the Jacobian of a flow, or of the displacement by a map."""
     one = jnp.eye(x.shape[0], dtype=x.dtype)
     if isinstance(pair.system, AbstractFlow):
         return pair.field(t, (x, one))[1]
@@ -74,19 +82,20 @@ def _jacobian(pair: Linearised, x: Array, t: Array) -> Array:
 
 
 def scale_of(sizes: State) -> State:
-    """Return the units of a state by those of its entries: one for each of a vector, and one of another array."""
+    """Reduce units of the entries of a state to one for each entry of a vector, and one for any other array."""
     return jax.tree.map(lambda part: np.asarray(part if part.ndim == 1 else part.ravel()[0], float), sizes)
 
 
 def unit_of_rate(rate: float) -> float:
-    """Return the unit of time of a rate."""
+    """Choose the unit of time for a rate."""
     return float(unit_of(1 / rate if rate > 0 else 1.0, TIMES))
 
 
 def orbit_sizes(flow: AbstractFlow, states: State) -> State:
-    """Return the ranges of states on an orbit, on the first axis, on Euclidean space; see `ranges`.
+    """Compute the ranges of states on an orbit on Euclidean space, with states on the first axis; see `ranges`.
 
-    One that may be that of errors, or is zero, is at least the size that matters on a trajectory from the first state.
+    A range that is zero, or so small that it may be an error of the solver, is raised to the scale of a trajectory from
+    the first state.
     """
     sizes = ranges(states)
     most = max(float(np.max(size, initial=0.0)) for size in jax.tree.leaves(sizes))
@@ -104,7 +113,7 @@ def orbit_sizes(flow: AbstractFlow, states: State) -> State:
 
 
 def groups_of(state: State) -> list[np.ndarray]:
-    """Return the indices in the flat state that have a unit together: each entry of a vector, or all of an array."""
+    """Group the indices of a flattened state that share a unit: each entry of a vector, or all of another array."""
     groups, count = [], 0
     for part in jax.tree.leaves(state):
         size, alone = int(np.size(part)), np.ndim(part) <= 1
@@ -114,7 +123,7 @@ def groups_of(state: State) -> list[np.ndarray]:
 
 
 class Rates:
-    """Rates at a point: the fastest, one that is not much slower, and what the parameters add to velocities."""
+    """Rates at a point: the fastest, a slow one, and the forcing of each velocity by the parameters."""
 
     def __init__(self, here: Local, beyond: list[list[Local | None]]):
         known = [found for pair in beyond for found in pair if found is not None]
@@ -129,10 +138,10 @@ class Rates:
 def unit_entries(
     at: Callable[[np.ndarray], Local | None], x: np.ndarray, groups: list[np.ndarray], here: Local, rates: Rates
 ) -> np.ndarray:
-    """Return the units of the entries of a flat state.
+    """Estimate the unit of each entry of a flattened state.
 
-    Where a component tells nothing, or far less than what moves it, as one that is multiplied by another one that is
-    zero, it is looked at once more from where the others have their sizes.
+    A component that has no effect, or far less than its driving terms suggest, may be multiplied by another component
+    that is zero. It is examined again at a state where the others have the size of their scales.
     """
     found = np.array([_unit(_changes(at, x, group, here, rates)) for group in groups])
     driven = _driven(found, groups, here.J, rates)
@@ -150,7 +159,7 @@ def unit_entries(
 def _changes(
     at: Callable[[np.ndarray], Local | None], x: np.ndarray, group: np.ndarray, here: Local, rates: Rates
 ) -> Callable[[float], bool]:
-    """Return whether a move of a size of some entries changes the eigenvalues, as a function of the size."""
+    """Build the test whether a displacement of some entries by a size changes the eigenvalues."""
     move, force = np.zeros(len(x)), float(np.max(rates.forces[group]))
     move[group] = np.cos(np.arange(len(group)))
 
@@ -162,9 +171,9 @@ def _changes(
 
 
 def _unit(changes: Callable[[float], bool]) -> float:
-    """Return the unit near the least size of moves that change eigenvalues, NaN if none does.
+    """Find the unit near the smallest displacement that changes the eigenvalues; NaN if none does.
 
-    It is 1 for sizes from `LEAST` to the largest of `STATES`.
+    The unit is 1 for sizes from `LEAST` to the upper end of `STATES`.
     """
     if changes(LEAST):
         return next((1024.0**-k for k in range(1, FURTHEST) if not changes(1024.0**-k / 8)), 1024.0**-FURTHEST)
@@ -174,29 +183,29 @@ def _unit(changes: Callable[[float], bool]) -> float:
 
 
 def _differ(before: np.ndarray, after: np.ndarray, least: float) -> bool:
-    """Return whether one of some eigenvalues is far from all others, in comparison with them or a least rate."""
+    """Test whether some eigenvalue is far from all of the others, relative to its size or to a smallest rate."""
     apart = np.abs(before[:, None] - after[None])
     nearest = np.abs(np.append(before, before[np.argmin(apart, axis=0)]))
     return bool(np.any(np.append(np.min(apart, axis=1), np.min(apart, axis=0)) >= CHANGED * np.fmax(nearest, least)))
 
 
 def _among(groups: list[np.ndarray], J: np.ndarray, rates: Rates) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest derivatives of groups of entries by each other, and the rates at which these relax."""
+    """Compute the largest derivatives of groups of entries by each other, and their relaxation rates."""
     among = np.array([[np.max(np.abs(J[np.ix_(a, b)])) for b in groups] for a in groups])
     return among - np.diag(np.diag(among)), np.fmax(np.diag(among), SLOW * rates.fastest)
 
 
 def _driven(units: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: Rates) -> np.ndarray:
-    """Return the units of the sizes to which the others and the parameters bring each component, 0 for none."""
+    """Estimate the unit of each component from the terms that drive it; 0 if there are none."""
     among, speeds = _among(groups, J, rates)
     forces = np.array([np.max(rates.forces[group]) for group in groups]) / TYPICAL
     return np.fmax(np.max(among * np.nan_to_num(units), axis=1), forces) / np.fmax(speeds, TINY)
 
 
 def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: Rates) -> np.ndarray:
-    """Return the units of the entries, those not found by what the others and the parameters do to them.
+    """Estimate the missing units of entries from the other components and parameters that drive them.
 
-    Else they are by what they do to the others, or by the state itself.
+    If nothing drives a component, its effect on the others is used, or else the state itself.
     """
     among, speeds = _among(groups, J, rates)
     rough = units.copy()

@@ -1,4 +1,4 @@
-"""States as flat vectors, one for each row: on a grid, and how far a point is from chords between successive ones."""
+"""Flatten states to vectors, build grids of them, and measure distances to the chords of a curve."""
 
 from collections.abc import Sequence
 
@@ -11,17 +11,21 @@ from dynsim.errors import ArgumentError
 
 
 def flat_states(states: State) -> Float[np.ndarray, "states n"]:
-    """Return states, on the first axis of every array, as rows in the order of `ravel_pytree`."""
+    """Flatten states on the first axis of every array to rows, in the order of `ravel_pytree`."""
     return np.concatenate([np.asarray(y).reshape(len(y), -1) for y in jax.tree.leaves(states)], axis=1)
 
 
 def flat_state(state: State) -> Float[np.ndarray, " n"]:
-    """Return a state as a vector in the order of `ravel_pytree`, made on the host."""
+    """Flatten a state to a NumPy vector in the order of `ravel_pytree`, without compiling."""
     return np.concatenate([np.ravel(np.asarray(part)) for part in jax.tree.leaves(state)], dtype=float)
 
 
 def count_of(name: str, states: State) -> int:
-    """Return how many states there are; raise `ValueError` for arrays without a common first axis."""
+    """Count the states on the common first axis of all arrays.
+
+    Raises:
+        ValueError: for arrays without a common first axis.
+    """
     counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(states)}
     if len(counts) != 1 or 0 in counts:
         must = f"have the {name} on the first axis of every array"
@@ -32,7 +36,7 @@ def count_of(name: str, states: State) -> int:
 def chord_distances(
     points: Float[np.ndarray, "points n"], at: Float[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, " chords"], Float[np.ndarray, " chords"]]:
-    """Return the distances of a point from the chords between successive points, and the lengths of the chords."""
+    """Compute the distances of a point from the chords between successive points, and the lengths of the chords."""
     begin, chord = points[:-1], np.diff(points, axis=0)
     squares = np.maximum(np.sum(chord**2, axis=1), 1e-300)
     shares = np.clip(np.sum((at - begin) * chord, axis=1) / squares, 0, 1)
@@ -40,7 +44,7 @@ def chord_distances(
 
 
 def chord_bends(points: Float[np.ndarray, "points n"]) -> Float[np.ndarray, " chords"]:
-    """Return the larger of the angles of each chord with the one before and the one after it, pi for a chord alone."""
+    """Compute for each chord the larger one of its angles with the neighbouring chords; pi for a single chord."""
     chords = np.diff(points, axis=0)
     unit = chords / np.maximum(np.linalg.norm(chords, axis=1, keepdims=True), 1e-300)
     if len(unit) < 2:
@@ -52,12 +56,12 @@ def chord_bends(points: Float[np.ndarray, "points n"]) -> Float[np.ndarray, " ch
 def grid_states(
     axes: Sequence[Float[np.ndarray, "_"]], flat: Float[np.ndarray, " n"], varied: Sequence[int]
 ) -> Float[np.ndarray, "points n"]:
-    """Return flat states on the grid of the values of some components; the others are those of `flat`.
+    """Build flattened states on a grid of some components, with the other components fixed.
 
     Args:
-        axes: the values of each component that varies; the last one changes first.
-        flat: a flat state.
-        varied: the index of each component that varies.
+        axes: values of each varied component; the last component varies fastest.
+        flat: a flattened state with the values of the other components.
+        varied: index of each varied component.
     """
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
     states = np.tile(flat, (len(points), 1))

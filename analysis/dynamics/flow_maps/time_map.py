@@ -1,4 +1,4 @@
-"""A flow over equal intervals of time, or a map over steps, applied to many states by one program."""
+"""Advance many states over equal time intervals by a flow, or over steps by a map, in one compiled program."""
 
 import math
 from collections.abc import Callable
@@ -24,28 +24,33 @@ from dynsim.integrators.embedded import solve_within
 from dynsim.simulation.ensemble import cores
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
-WINDOW = 8  # intervals in a call: one program for all
-NUMBERS = 4096  # in the states that are solved together: they stay in the cache
-FEW = 64  # states are solved together in a second, small program
-NEARLY = 1e-9  # of a turn: an angle so close to minus half a turn is half a turn
-STEPS = 20_000  # of the solver in an interval
+# Number of intervals in one call; a fixed number lets one compiled program serve all.
+WINDOW = 8
+# Number of entries of the states solved together, which then stay in the cache.
+NUMBERS = 4096
+# Number of states solved together by a second, small program.
+FEW = 64
+# Distance, in turns, at which an angle close to minus half a turn counts as half a turn.
+NEARLY = 1e-9
+# Largest number of solver steps in an interval.
+STEPS = 20_000
 
 Features = Callable[[State], Array]
 
 
 def state_itself(x: State) -> Array:
-    """Return the entries of a state: the features by default."""
+    """Flatten a state; these are the default features."""
     return ravel_pytree(x)[0]
 
 
 class TimeMap(eqx.Module):
-    """The map of a flow over an interval, or an iterate of a map, on flat states, (members, n).
+    """Map of a flow over an interval, or an iterate of a map, for flattened states, (members, n).
 
-    States solved together share the steps of the solver, whose error is that of the worst of them, in units of the
-    `sizes` of the entries, (n,), 1 by default. A state stays where it is once one of its features exceeds `bound`, or
-    where the field is not finite. With a larger bound `beyond` it goes on, and has escaped only beyond that one, or
-    where the solver fails beyond the first, as before the time of a blow-up. With a `solver`, as an implicit one for a
-    stiff flow, each state has steps of its own.
+    States solved together share the steps of the solver, whose error is the largest one among them, in units of
+    `sizes`, (n,), which are 1 by default. A state is frozen once a feature exceeds `bound`, or where the field is not
+    finite. With a larger bound `beyond` it continues to move. It has then escaped only beyond the larger bound, or
+    where the solver fails beyond the smaller one, as before a blow-up. With a `solver`, such as an implicit one for
+    stiff flows, each state has its own steps.
     """
 
     system: AbstractFlow | AbstractMap
@@ -71,19 +76,20 @@ class TimeMap(eqx.Module):
         beyond: float = 0.0,
         solver: dfx.AbstractAdaptiveSolver | None = None,
     ):
-        """Store the system, the shape of a state, and the numbers as arrays, so that others do not compile anew."""
+        """Store the system, the structure of a state, and numbers as arrays, so that new values compile nothing."""
         self.system, self.restored = system, Linearised(system, state).restored
         self.features, self.solver = features, solver
         self.interval, self.rtol, self.bound = (jnp.asarray(number, float) for number in (interval, rtol, bound))
         self.beyond, self.unit = jnp.asarray(max(float(bound), float(beyond))), jnp.asarray(2 * float(interval))
-        every = jax.tree.map(lambda y: np.ones(np.shape(y)), state)  # on the host: nothing is compiled
+        every = jax.tree.map(lambda y: np.ones(np.shape(y)), state)  # NumPy arrays, so that nothing is compiled
         entries = every if sizes is None else jax.tree.map(lambda y, size: y * np.asarray(size), every, sizes)
         self.sizes = jnp.asarray(flat_state(entries))
 
     def units_at(self, x: Float[np.ndarray, " n"]) -> Units:
-        """Return the system, a flow, in units near the sizes and two of the first intervals.
+        """Choose units of a flow near `sizes`, and near two of the first intervals.
 
-        Where intervals have become longer the time is that in which the field at a flat state changes, if it is longer.
+        If the intervals have become longer since, the time scale of the field at a flattened state is used when it is
+        longer.
         """
         system: Any = self.system
         sizes = jax.tree.map(lambda y: np.asarray(y if y.ndim == 1 else jnp.max(y)), self.restored(self.sizes))
@@ -94,29 +100,29 @@ class TimeMap(eqx.Module):
 
     @property
     def is_map(self) -> bool:
-        """Whether the system is a map, and the interval a number of steps."""
+        """Whether the system is a map; the interval is then a number of steps."""
         return isinstance(self.system, AbstractMap)
 
     def features_of(self, xs: Float[np.ndarray, "members n"]) -> Float[np.ndarray, "members f"]:
-        """Return the features of states."""
+        """Compute the features of states."""
         return xs if self.features is state_itself else _by_rows(_features, self, xs)
 
     def lost(self, xs: Float[np.ndarray, "members n"]) -> tuple[np.ndarray, np.ndarray]:
-        """Return which states have escaped beyond the bound, and which are where the system is not defined."""
+        """Test which states have escaped beyond the bound, and at which states the system is not defined."""
         with np.errstate(invalid="ignore"):
             escaped = np.max(np.abs(self.features_of(xs)), axis=1) > float(self.beyond)
         return escaped, ~escaped & ~_by_rows(_defined, self, xs)
 
     def over(self, times: float) -> "TimeMap":
-        """Return the map over intervals so many times as long."""
+        """Build the map over intervals that are `times` as long."""
         return eqx.tree_at(lambda m: m.interval, self, times * self.interval)
 
     def window(self, xs: Float[np.ndarray, "members n"], begun: int) -> Float[np.ndarray, "window members n"]:
-        """Return the states after each of `WINDOW` intervals; NaN where the solver fails.
+        """Compute the states after each of `WINDOW` intervals; NaN where the solver fails.
 
         Args:
-            xs: the states.
-            begun: the intervals since time 0, at which a forced flow begins.
+            xs: flattened states.
+            begun: number of intervals since time 0, where a forced flow starts.
         """
         found = _moved(self, xs, begun)
         if float(self.beyond) <= float(self.bound):
@@ -133,7 +139,7 @@ class TimeMap(eqx.Module):
         return found
 
     def _times(self, begun: int) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Return the first time, the times at which the field jumps, and the longest step."""
+        """Compute the initial time, the times at which the field jumps, and the largest step."""
         begin = begun * float(self.interval)
         if isinstance(self.system, AbstractMap):
             return np.asarray(begin), np.empty(0), None
@@ -144,9 +150,9 @@ class TimeMap(eqx.Module):
 
 
 def _moved(time_map: TimeMap, xs: np.ndarray, begun: int) -> np.ndarray:
-    """Return the states after each of `WINDOW` intervals, up to the bound."""
+    """Compute the states after each of `WINDOW` intervals, up to the bound."""
     here = np.all(np.isfinite(xs), axis=1)
-    if not np.all(here):  # no step from a state that is not finite would be accepted
+    if not np.all(here):  # the solver would accept no step from a state that is not finite
         found = np.full((WINDOW, *xs.shape), np.nan)
         found[:, here] = _moved(time_map, xs[here], begun) if np.any(here) else np.nan
         return found
@@ -166,7 +172,7 @@ def _moved(time_map: TimeMap, xs: np.ndarray, begun: int) -> np.ndarray:
 
 
 def _part(time_map: TimeMap, xs: np.ndarray, width: int, times: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
-    """Return the states of members solved together; if the solver fails for them all, those of smaller parts."""
+    """Advance states together; if the solver fails for the group, split it into smaller ones."""
     states, failed = _run(time_map, filled(xs, width), *times)
     if not bool(failed):
         return np.asarray(states)[:, : len(xs)]
@@ -178,7 +184,7 @@ def _part(time_map: TimeMap, xs: np.ndarray, width: int, times: tuple[np.ndarray
 
 
 def states_of(time_map: TimeMap, flat: Float[np.ndarray, "states n"]) -> State:
-    """Return states, on the first axis of every array, from flat ones: made on the host, where nothing is compiled."""
+    """Restore states on the first axis of every array from flattened ones, as NumPy arrays without compiling."""
     like = jax.eval_shape(time_map.restored, jax.ShapeDtypeStruct(flat.shape[1:], flat.dtype))
     leaves, tree = jax.tree.flatten(like)
     parts = np.split(flat, np.cumsum([math.prod(leaf.shape) for leaf in leaves])[:-1], axis=1)
@@ -186,12 +192,12 @@ def states_of(time_map: TimeMap, flat: Float[np.ndarray, "states n"]) -> State:
 
 
 def state_of(time_map: TimeMap, flat: Float[np.ndarray, " n"]) -> State:
-    """Return a state from a flat one, made on the host."""
+    """Restore a state from a flattened one, as NumPy arrays."""
     return jax.tree.map(lambda y: y[0], states_of(time_map, flat[None]))
 
 
 def _outside(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
-    """Return states in the directions of others that are beyond all bounds, NaN where their features are not."""
+    """Scale states until they lie beyond all bounds; NaN if their features do not follow."""
     beyond = float(time_map.beyond)
     far = 10 * beyond * xs / np.max(np.abs(xs), axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
@@ -200,7 +206,7 @@ def _outside(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
 
 
 def _by_rows(fn: Callable, time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
-    """Return a function of states, whose number is filled up to a power of two, so that few programs are made."""
+    """Apply a function to states, padded to a power of two in number, so that few programs are compiled."""
     if not len(xs):
         return np.asarray(fn(time_map, jnp.zeros((FEW, xs.shape[1]))))[:0]
     padded = filled(xs, room_for(len(xs), least=FEW))
@@ -219,7 +225,7 @@ def _defined(time_map: TimeMap, xs: Array) -> Array:
 
 
 def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
-    """Return the field of a flow, or the step of a map, on flat states."""
+    """Build the vector field of a flow, or the step of a map, as a function of flattened states."""
     system, restored = time_map.system, time_map.restored
     if isinstance(system, AbstractMap):
         return lambda t, x: ravel_pytree(system.step(t.astype(int), restored(x)))[0]
@@ -228,7 +234,7 @@ def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
 
 @compiled
 def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any) -> tuple[Array, Array]:
-    """Return the states after each interval, and whether the solver failed; members are the last axis inside."""
+    """Compute the states after each interval, and whether the solver failed; inside, members are the last axis."""
     if time_map.solver is not None:
         return _apart(time_map, xs, begin, jumps, longest), jnp.asarray(False)
     step = _map_interval if isinstance(time_map.system, AbstractMap) else _flow_interval
@@ -247,7 +253,7 @@ def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any) -> tu
 
 
 def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Any) -> Array:
-    """Return what `_run` does, by a given solver, each member with its own steps; NaN where it fails."""
+    """Do the same as `_run` with a given solver, with separate steps for each member; NaN where it fails."""
     sizes, velocity = time_map.sizes, velocity_of(time_map)
     ts = begin + time_map.interval * jnp.arange(1.0, WINDOW + 1)
 
@@ -269,7 +275,7 @@ def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: An
 
 
 def _frozen(time_map: TimeMap, ys: Array, moved: Array, still: Array | float) -> Array:
-    """Return what moves the members, (n, members), or what leaves them where they are once they are out of bounds."""
+    """Replace the motion of members, (n, members), that are out of bounds by one that leaves them where they are."""
     values = jax.vmap(lambda y: jnp.ravel(time_map.features(time_map.restored(y))), in_axes=1)(ys)
     out = jnp.max(jnp.abs(values), axis=1) > time_map.bound
     return jnp.where(out | ~jnp.all(jnp.isfinite(moved), axis=0), still, moved)
@@ -308,6 +314,6 @@ def _flow_interval(
 
 
 def _on(time_map: TimeMap, ys: Array) -> Array:
-    """Return states, (n, members), projected to the space."""
+    """Project states, (n, members), to the space."""
     space, restored = time_map.system.space, time_map.restored
     return jax.vmap(lambda y: ravel_pytree(space.project(restored(y)))[0], in_axes=1, out_axes=1)(ys)

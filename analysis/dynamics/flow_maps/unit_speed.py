@@ -1,4 +1,4 @@
-"""Trajectories as curves: a flow followed at nearly unit speed, forwards or backwards, from many points at once."""
+"""Integrate at nearly unit speed, for drawing trajectories as curves, forwards or backwards from many points."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,37 +14,43 @@ from dynsim._core.types import State, Time
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractFlow
 
-SLOW = 1e-3  # of the typical speed: below it the pace is proportional to the speed, so that curves end at equilibria
-POINTS = 1001  # of a curve of three diagonals: chords do not show on turns of a fiftieth of the window
-BETWEEN = 2  # times from a point of a curve to the next
-TIMES = BETWEEN * (POINTS - 1) + 1  # at which states that are followed are kept
-TOGETHER = 16  # starts are followed, the last one repeated
-LONG = 250.0  # a time over which a compiled program is faster than NumPy, with the seconds that compiling it takes
+# Speed, relative to the typical one, below which the motion slows down, so that curves end at equilibria.
+SLOW = 1e-3
+# Number of points of a curve of length three diagonals; its turns still look smooth.
+POINTS = 1001
+# Number of integration times between successive points of a curve.
+BETWEEN = 2
+# Number of times at which integrated states are stored.
+TIMES = BETWEEN * (POINTS - 1) + 1
+# Number of starts integrated together; the last one is repeated to fill the group.
+TOGETHER = 16
+# Length of time from which on a compiled program is faster than NumPy, in spite of the seconds that it compiles.
+LONG = 250.0
 
 
 class Frozen(AbstractFlow):
-    """A flow with its field at one time."""
+    """Flow whose vector field is frozen at one time."""
 
     flow: Any
     space: AbstractSpace
     t: Array
 
     def __init__(self, flow: AbstractFlow, t: Time = 0.0):
-        """Store the flow and the time of its field."""
+        """Store the flow and the time at which its field is evaluated."""
         self.flow, self.space, self.t = flow, flow.space, jnp.asarray(t, float)
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the field."""
+        """Evaluate the frozen vector field."""
         del t
         return self.flow.vector_field(self.t, x)
 
 
 class Paced(AbstractFlow):
-    r"""A flow with vector states, frozen at a time, in units of its own, followed at a speed of at most one.
+    r"""Flow with vector states, frozen at a time and rescaled, that moves at a speed of at most one.
 
-    With x = s z and the unit T of time it is $\dot z = \pm w / \sqrt{|w|^2 + c^2}$ for w = (T / s) f(s z): its curves
-    are those of the flow, and it vanishes with it. With c infinite the speed is that of the flow, $\dot z = \pm w$.
-    All of these are arrays: one program follows a flow in every way.
+    With x = s z and the time unit T it is $\dot z = \pm w / \sqrt{|w|^2 + c^2}$ for w = (T / s) f(s z). Its curves and
+    equilibria are those of the flow. With infinite c it keeps the speed of the flow, $\dot z = \pm w$. All parameters
+    are arrays, so that one compiled program serves every choice.
     """
 
     flow: Any
@@ -56,15 +62,15 @@ class Paced(AbstractFlow):
     unit: Array
 
     def __init__(self, flow: AbstractFlow, sign: float, t: Time, slow: float, size: Any = 1.0, unit: float = 1.0):
-        """Store the flow, the direction, the time of its field, the speed c below which it is slowed down, and units.
+        """Store the flow, the direction, the time of its field, the slow speed c and the units.
 
         Args:
             flow: the flow.
             sign: 1 for forwards, -1 for backwards.
-            t: the time at which the field is taken.
-            slow: the speed c, in the units; infinity for the speed of the flow.
-            size: the unit s of the states, 1 or one for each component; 1 on a curved space.
-            unit: the unit T of time.
+            t: time at which the field is evaluated.
+            slow: the speed c in rescaled units; infinity keeps the speed of the flow.
+            size: unit s of the states, one number or one for each component; 1 on a curved space.
+            unit: unit T of time.
         """
         self.flow, self.space = flow, flow.space
         self.sign, self.t, self.slow, self.size, self.unit = (
@@ -72,7 +78,7 @@ class Paced(AbstractFlow):
         )
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the direction of the field, of a length that vanishes only with it, or the field."""
+        """Evaluate the field at nearly unit speed, or unchanged if c is infinite."""
         del t
         v = self.sign * self.unit / self.size * self.flow.vector_field(self.t, self.size * x)
         speed = jnp.sqrt(jnp.sum(v**2) + self.slow**2)
@@ -83,9 +89,9 @@ def followed(
     flow: AbstractFlow, starts: Array | np.ndarray, ts: np.ndarray, *, signs: Sequence[float], t: Time = 0.0,
     slow: float = np.inf, size: Any = 1.0, unit: float = 1.0, rtol: float, atol: float,
 ) -> Float[np.ndarray, "starts times d"]:  # fmt: skip
-    """Return the states of a `Paced` flow at some times from many starts, in its units; NaN from a failure on.
+    """Integrate a `Paced` flow from many starts; give the rescaled states at given times, NaN after a failure.
 
-    Starts are filled up to a multiple of `TOGETHER`: with `TIMES` times all calls for a flow run one program.
+    Starts are padded to a multiple of `TOGETHER`. With `TIMES` times, all calls for a flow share one compiled program.
     """
     starts = np.asarray(starts, float)
     directions = np.asarray(signs, float)
@@ -130,10 +136,9 @@ def _slowed(flow: AbstractFlow, t: Time, signs: np.ndarray, slow: float, size: n
 def curves(
     flow: AbstractFlow, starts: Array | np.ndarray, length: float, *, signs: Sequence[float], t: Time = 0.0
 ) -> Float[np.ndarray, "starts points d"]:
-    """Return the curves of a flow with vector states from many points, up to a length, as points along them.
+    """Compute the curves of a flow with vector states through many points, as points along them up to a length.
 
-    The field is frozen at `t`. The sign of a curve is -1 for backwards. A curve that cannot be followed is NaN from
-    there on.
+    The field is frozen at `t`. A sign of -1 traces a curve backwards. A curve is NaN from where the integration fails.
     """
     if not len(starts):
         return np.empty((0, POINTS, starts.shape[-1]))
@@ -143,7 +148,7 @@ def curves(
 
 
 def typical_speed(flow: AbstractFlow, points: Array | np.ndarray, t: Time = 0.0, size: Any = 1.0) -> float:
-    """Return the median speed at some points, in a unit of the states, or one where it is zero."""
+    """Compute the median speed at some points, in a unit of the states; 1 if it is zero."""
     with np.errstate(all="ignore"):
         speeds = np.linalg.norm(fields(flow, points, t) / size, axis=-1)
     known = speeds[~np.isnan(speeds)]

@@ -1,4 +1,4 @@
-"""The variational equation: a state and tangent vectors moved together by a flow."""
+"""Integrate the variational equation: a state and tangent vectors along a flow or a map."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def solver_of(system: Any, integrator: Any) -> "dfx.AbstractAdaptiveSolver | None":
-    """Return the solver of a given integrator of a flow, None of Tsit5, which is the default.
+    """Choose the solver of a given integrator for a flow; None stands for Tsit5, the default.
 
     Raises:
-        ValueError: for a map, or an integrator that is no part of a larger program.
+        ValueError: for a map, or an integrator that cannot run inside a larger JAX program.
     """
     if integrator is None:
         return None
@@ -42,7 +42,7 @@ def solver_of(system: Any, integrator: Any) -> "dfx.AbstractAdaptiveSolver | Non
 
 
 def tolerance_of(rtol: float, integrator: "AbstractIntegrator | None") -> float:
-    """Return the relative tolerance of a given integrator, or the one that holds without."""
+    """Choose the relative tolerance of a given integrator, or the default one."""
     if integrator is None:
         return number("rtol", rtol)
     from dynsim.integrators import Diffrax
@@ -51,7 +51,7 @@ def tolerance_of(rtol: float, integrator: "AbstractIntegrator | None") -> float:
 
 
 class Linearised(eqx.Module):
-    """A flow or a map, as a function of a flat state, with its derivative along vectors, the columns of a matrix."""
+    """Flow or map of a flattened state, together with its derivative along the columns of a matrix."""
 
     system: Any
     restored: Any
@@ -59,21 +59,21 @@ class Linearised(eqx.Module):
     rolled: bool = eqx.field(static=True)
 
     def __init__(self, system: Any, state: State, solver: "dfx.AbstractAdaptiveSolver | None" = None):
-        """Store the system, the shape of its states, and the solver of a flow, Tsit5 by default."""
+        """Store the system, the structure of its states, and the solver of a flow, by default Tsit5."""
         self.system, self.restored = system, jax.tree_util.Partial(ravel_pytree(state)[1])
         self.solver, self.rolled = solver, solver is None and compiles_little()
 
     def field(self, t: Any, y: tuple[Array, Array], args: Any = None) -> tuple[Array, Array]:
-        """Return the velocities of the state and of the vectors under a flow."""
+        """Compute the velocities of a state and of tangent vectors under a flow."""
         del args
         return self._with_vectors(lambda z: self.system.vector_field(t, self.restored(z)), y)
 
     def step(self, k: Any, y: tuple[Array, Array]) -> tuple[Array, Array]:
-        """Return the next state and the vectors there under a map."""
+        """Compute the next state and the tangent vectors there under a map."""
         return self._with_vectors(lambda z: self.system.step(k, self.restored(z)), y)
 
     def on_space(self, x: Array, V: Array) -> tuple[Array, Array]:
-        """Return the state on the space, and the vectors in its tangent space."""
+        """Project a state to the space, and vectors to its tangent space there."""
         point = self.system.space.project(self.restored(x))
         tangent = lambda v: ravel_pytree(self.system.space.tangent(point, self.restored(v)))[0]
         return ravel_pytree(point)[0], jax.vmap(tangent, in_axes=1, out_axes=1)(V)
@@ -81,9 +81,9 @@ class Linearised(eqx.Module):
     def over(
         self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Return state and vectors at the end of an interval, the mean step, and whether the solver failed.
+        """Integrate a state and tangent vectors over an interval; give the mean step and whether it failed, too.
 
-        `step` is the first step; the tolerance holds for state and vectors, the absolute one a hundredth of `rtol`.
+        `step` is the first step. The tolerance holds for state and vectors; the absolute one is a hundredth of `rtol`.
         """
         if self.solver is not None:
             return self._over_steps(begin, end, step, x, V, rtol)
@@ -117,9 +117,10 @@ class Linearised(eqx.Module):
     def _over_steps(
         self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Return what `over` does by a given solver, the vectors being those of the derivative of its steps.
+        """Do the same as `over` with a given solver, by differentiating its steps along the vectors.
 
-        The steps are those of the state alone, and an implicit solver has as many equations as the state has entries.
+        The steps are chosen for the state alone, so that an implicit solver has as many equations as the state has
+        entries.
         """
         import diffrax as dfx
 

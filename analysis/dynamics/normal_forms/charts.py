@@ -1,4 +1,4 @@
-"""Flows and maps in tangent coordinates around a state, with their second and third derivatives there."""
+"""Write flows and maps in tangent coordinates at a state, and differentiate them there."""
 
 import itertools
 import math
@@ -17,14 +17,15 @@ from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
 
-Chart = Callable[[Array], Array]  # a system in tangent coordinates, one of the modules below or a `ReturnChart`
+Chart = Callable[[Array], Array]  # a system in tangent coordinates: `FlowChart`, `MapChart` or `ReturnChart`
 
 
 class FlowChart(eqx.Module):
-    """The field of a flow in the coordinates u of the point x + B u, retracted, exact up to the third order.
+    """Vector field of a flow in tangent coordinates u at x, correct to third order in u.
 
-    The velocity u' solves D u' = r, with D = 1 + O(u) the derivative of the retraction and r = O(u) the field, both in
-    the basis: two terms of its Neumann series leave an error of order four.
+    The point with coordinates u is the retraction of x + B u. Its velocity u' solves D u' = r, where D = 1 + O(u) is
+    the derivative of the retraction and r = O(u) the vector field, both expressed in the basis B. Two terms of the
+    Neumann series of the inverse of D leave an error of order four.
     """
 
     flow: AbstractFlow
@@ -32,11 +33,11 @@ class FlowChart(eqx.Module):
     basis: Float[Array, "n d"]
 
     def __init__(self, flow: AbstractFlow, state: State, basis: Any):
-        """Store the flow, an equilibrium, and a basis of the tangent space there."""
+        """Store the flow, an equilibrium, and an orthonormal basis of the tangent space there."""
         self.flow, self.state, self.basis = flow, state, jnp.asarray(basis, float)
 
     def __call__(self, u: Array) -> Array:
-        """Return the velocity of the coordinates."""
+        """Compute the velocity u' at the coordinates u."""
         at, basis, restored = retracted(self.flow, self.state, self.basis), self.basis, ravel_pytree(self.state)[1]
         r = basis.T @ ravel_pytree(self.flow.vector_field(jnp.zeros(()), restored(at(u))))[0]
         found = r
@@ -46,24 +47,24 @@ class FlowChart(eqx.Module):
 
 
 class MapChart(eqx.Module):
-    """An iterate of a map in the coordinates u = B^T (y - x) of a point y of the space, exact up to the fifth order.
+    """Iterate of a map in the tangent coordinates u = B^T (y - x) of a point y, correct to fifth order in u.
 
-    The point of the space with the coordinates u is x + B w, retracted, with w = u + O(u^2): four steps of a
-    fixed-point iteration from u leave an error of order six.
+    The point with coordinates u is the retraction of x + B w with w = u + O(u^2). On a curved space, four fixed-point
+    iterations starting from w = u leave an error of order six.
     """
 
     system: AbstractMap
     state: State
     basis: Float[Array, "n d"]
-    iterate: Int[Array, ""]  # an array: one program serves every iterate
+    iterate: Int[Array, ""]  # an array, so that one compiled program serves every iterate
 
     def __init__(self, system: AbstractMap, state: State, basis: Any, iterate: int):
-        """Store the map, a fixed point of its iterate, and a basis of the tangent space there."""
+        """Store the map, a fixed point of its iterate, and an orthonormal basis of the tangent space there."""
         self.system, self.state = system, state
         self.basis, self.iterate = jnp.asarray(basis, float), jnp.asarray(iterate)
 
     def __call__(self, u: Array) -> Array:
-        """Return the coordinates of the image."""
+        """Compute the coordinates of the image of the point with coordinates u."""
         at, (flat, restored) = retracted(self.system, self.state, self.basis), ravel_pytree(self.state)
         w = u
         for _ in range(0 if is_flat(self.system.space) else 4):
@@ -73,7 +74,7 @@ class MapChart(eqx.Module):
 
 
 def retracted(system: AbstractFlow | AbstractMap, state: State, basis: Array) -> Callable[[Array], Array]:
-    """Return the point of the space at tangent coordinates, as a vector."""
+    """Build the function from tangent coordinates u at a state x to the retraction of x + B u, flattened."""
     flat, restored = ravel_pytree(state)
     return lambda u: ravel_pytree(system.space.project(restored(flat + basis @ u)))[0]
 
@@ -81,15 +82,16 @@ def retracted(system: AbstractFlow | AbstractMap, state: State, basis: Array) ->
 def series(
     flow: AbstractFlow, state: State, basis: Any, terms: Float[np.ndarray, "orders curves d"]
 ) -> Float[np.ndarray, "orders curves d"]:
-    """Return the Taylor coefficients of B^T f, the velocity of u = B^T (y - x), along polynomials in u.
+    """Compute Taylor coefficients of the velocity of u = B^T (y - x) along polynomial curves u(s).
 
-    On a curved space the point is x + B w, retracted, as in `MapChart`: each step from w = u adds an order.
+    On a curved space the point is the retraction of x + B w, as in `MapChart`. Each fixed-point iteration from w = u
+    makes one more order exact.
 
     Args:
         flow: the flow f.
-        state: x, an equilibrium.
-        basis: B, of the tangent space there.
-        terms: the coefficients of the polynomials from that of order zero, which is zero, on.
+        state: the equilibrium x.
+        basis: B, an orthonormal basis of the tangent space at x.
+        terms: coefficients of the curves u(s), by increasing order. The coefficient of order zero must be zero.
     """
     basis, w = jnp.asarray(basis, float), terms
     for _ in range(0 if is_flat(flow.space) else len(terms) - 2):
@@ -98,7 +100,7 @@ def series(
 
 
 def chart_series(chart: MapChart, terms: Float[np.ndarray, "orders curves d"]) -> Float[np.ndarray, "orders curves d"]:
-    """Return the Taylor coefficients of a map in coordinates along polynomials in these, to the fifth order."""
+    """Compute Taylor coefficients of a map in tangent coordinates along polynomial curves, to fifth order."""
     return _scaled(_of_chart(chart, jnp.asarray(terms, float)))
 
 
@@ -112,7 +114,7 @@ def _along_polynomials(part: Callable, flow: AbstractFlow, state: State, basis: 
 
 
 def _scaled(derivatives: Array) -> np.ndarray:
-    """Return Taylor coefficients from derivatives on the first axis."""
+    """Convert derivatives of orders 0, 1, ... on the first axis to Taylor coefficients."""
     found = np.asarray(derivatives)
     return found / np.array([math.factorial(k) for k in range(len(found))])[:, None, None]
 
@@ -123,7 +125,7 @@ def _series(part: Callable, flow: AbstractFlow, state: State, basis: Array, term
 
 
 def _derivatives(one: Callable[[Array], Array], terms: Array) -> Array:
-    """Return the derivatives of a function at zero along polynomials in one variable, on the first axis."""
+    """Differentiate a function along polynomial curves at s = 0, up to the degree of the curves; orders on axis 0."""
     at: Any = lambda s: (jax.vmap(one)(jnp.polyval(terms[::-1], s)),)
     for _ in terms[1:]:
         at = _with_next(at)
@@ -140,7 +142,7 @@ def _velocity(flow: AbstractFlow, state: State, basis: Array, u: Array) -> Array
 
 
 def _with_next(derivatives: Callable[[Array], tuple[Array, ...]]) -> Callable[[Array], tuple[Array, ...]]:
-    """Return a function that returns derivatives of a function of a number, and the next one."""
+    """Extend a function that gives derivatives up to some order by the derivative of the next order."""
 
     def longer(s: Array) -> tuple[Array, ...]:
         found, slopes = jax.jvp(derivatives, (s,), (jnp.ones(()),))
@@ -150,19 +152,19 @@ def _with_next(derivatives: Callable[[Array], tuple[Array, ...]]) -> Callable[[A
 
 
 class Form(NamedTuple):
-    """The value of a multilinear form at complex vectors, and the sum of the sizes of the real forms it consists of."""
+    """Value of a multilinear form at complex vectors, and the sum of the sizes of its real terms."""
 
     value: Complex[np.ndarray, " d"]
     size: Float[np.ndarray, " d"]
 
 
 def second_derivative(chart: Chart, u: Any, v: Any) -> Form:
-    """Return the second derivative at the state in two directions, real or complex, in tangent coordinates."""
+    """Evaluate the second derivative of a chart at u = 0 along two real or complex directions."""
     return _complex(lambda *parts: _second(chart, *parts), u, v)
 
 
 def third_derivative(chart: Chart, u: Any, v: Any, w: Any) -> Form:
-    """Return the third derivative at the state in three directions, real or complex, in tangent coordinates."""
+    """Evaluate the third derivative of a chart at u = 0 along three real or complex directions."""
     return _complex(lambda *parts: _third(chart, *parts), u, v, w)
 
 
@@ -177,12 +179,12 @@ def _third(chart: Any, u: Array, v: Array, w: Array) -> Array:
 
 
 def _along(f: Callable[[Array], Array], v: Array) -> Callable[[Array], Array]:
-    """Return the derivative of a function in a direction."""
+    """Build the directional derivative of a function along a fixed direction."""
     return lambda u: jax.jvp(f, (u,), (v,))[1]
 
 
 def _complex(form: Callable[..., Any], *vectors: Any) -> Form:
-    """Return the value of a real multilinear form at vectors, some of which are complex."""
+    """Evaluate a real multilinear form at real or complex vectors, by expanding real and imaginary parts."""
     value, size = np.zeros(len(vectors[0]), complex), np.zeros(len(vectors[0]))
     parts = [
         ((1.0, np.real(v)), (1j, np.imag(v))) if np.iscomplexobj(v) else ((1.0, v),) for v in map(np.asarray, vectors)

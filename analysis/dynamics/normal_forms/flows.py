@@ -1,4 +1,9 @@
-"""Coefficients of normal forms at folds and Hopf points, from the second and third derivatives of a system."""
+"""Compute normal form coefficients of equilibria at folds and at Hopf, cusp, Bogdanov-Takens and other points.
+
+The functions cover the codimension-one points (fold, Hopf) and the codimension-two points (cusp, Bogdanov-Takens,
+Bautin, fold-Hopf, double Hopf). Some functions also serve maps and return maps: `fold_coefficient`, `cubic_coefficient`
+and `double_coefficients` take any chart.
+"""
 
 import math
 from typing import NamedTuple
@@ -12,13 +17,15 @@ from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
-SINGULAR = 1e-10  # relative: with a smaller singular value of the Jacobian a coefficient is not defined
+# Smallest ratio of singular values at which a matrix counts as invertible; below it a coefficient is not defined.
+SINGULAR = 1e-10
 
 
 class Coefficient(NamedTuple):
-    """A coefficient of a normal form, and the size of the terms whose sum it is, which has the same unit.
+    """Normal form coefficient and the sum of the absolute values of its terms, in the same unit.
 
-    Both change by the same factor where the units of the components of the state or of time change.
+    Both scale by the same factor when the units of the state or of time change, so that their ratio measures
+    cancellation.
     """
 
     value: float
@@ -29,7 +36,7 @@ class Coefficient(NamedTuple):
 
     @property
     def bounded(self) -> float:
-        """The value relative to one and the size, from -1 to 1: it jumps between these where a term has a pole."""
+        """Value divided by one plus the size, between -1 and 1, so that a pole of a term appears as a bounded jump."""
         return self.value / (1 + self.size)
 
 
@@ -37,13 +44,13 @@ UNKNOWN = Coefficient(math.nan, math.nan)
 
 
 def weighed(p: Inexact[np.ndarray, " d"], *terms: tuple[complex, Form]) -> tuple[complex, float]:
-    """Return <p, sum of the forms with their factors>, and the size of its terms."""
+    """Compute the inner product of p with a weighted sum of forms, and the sum of the sizes of its terms."""
     value = sum(factor * complex(np.vdot(p, form.value)) for factor, form in terms)
     return value, sum(abs(factor) * float(np.abs(p) @ form.size) for factor, form in terms)
 
 
 def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> Coefficient:
-    r"""Return the first Lyapunov coefficient of an equilibrium with the eigenvalues +-i `frequency`.
+    r"""Compute the first Lyapunov coefficient of a Hopf point whose critical eigenvalues are +-i `frequency`.
 
     $$
         \ell_1 = \frac{1}{2 \omega} \mathrm{Re} \left[ \langle p, C(q, q, \bar q) \rangle
@@ -51,9 +58,10 @@ def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> 
             + \langle p, B(\bar q, (2 i \omega - A)^{-1} B(q, q)) \rangle \right]
     $$
 
-    with A q = i omega q, |q| = 1, A^T p = -i omega p, <p, q> = 1, in coordinates of the space in which derivatives are
-    those of the retraction. It is negative if the periodic orbits that begin here are stable on the centre manifold
-    (supercritical), positive if they are unstable. NaN if another eigenvalue is zero.
+    Here A q = i omega q, |q| = 1, A^T p = -i omega p and <p, q> = 1. On a curved space, derivatives are taken in the
+    coordinates of the retraction. A negative coefficient means a supercritical Hopf point: the periodic orbits that are
+    born there are stable on the centre manifold. A positive one means subcritical, with unstable orbits. The result is
+    NaN if another eigenvalue is zero.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
     """
@@ -73,14 +81,15 @@ def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> 
 
 
 def fold_coefficient(chart: Chart, J: Float[np.ndarray, "d d"], slope: Float[np.ndarray, " d"]) -> Coefficient:
-    """Return c of a fold, near which the parameter is that of the fold and c s^2, at the distance s along the branch.
+    """Compute c of a fold, near which the parameter is lambda_0 + c s^2 at distance s along the branch.
 
-    Where c > 0 the two equilibria exist for larger parameters. NaN if the field does not depend on the parameter there.
+    Where c > 0 the two equilibria exist for larger parameter values. The result is NaN if the derivative by the
+    parameter has no component along the left null vector, as at a branch point.
 
     Args:
-        chart: the flow, the iterate of a map or the return map, in coordinates at the fold.
-        J: the Jacobian of the field, or of the displacement by the map.
-        slope: their derivative by the parameter.
+        chart: the flow, the iterate of a map or the return map, in tangent coordinates at the fold.
+        J: Jacobian of the vector field, or of the displacement G(u) - u for a map G.
+        slope: derivative of the same function with respect to the parameter.
     """
     v, w = null_vectors(J)
     across = float(w @ slope)
@@ -90,16 +99,17 @@ def fold_coefficient(chart: Chart, J: Float[np.ndarray, "d d"], slope: Float[np.
     return Coefficient(value.real / (2 * across), size / (2 * abs(across)))
 
 
-REAL = 1e-6  # of the modulus: a smaller imaginary part is that of a real eigenvalue
+# Largest imaginary part, relative to the modulus, of an eigenvalue that still counts as real.
+REAL = 1e-6
 
 
 def cusp_coefficient(flow: AbstractFlow, state: State) -> tuple[float]:
-    r"""Return c of a cusp, on whose centre manifold the flow is $\dot w = c w^3$ at the point itself.
+    r"""Compute c of a cusp, where the flow on the centre manifold is $\dot w = c w^3$ at the critical parameters.
 
     $$ c = \frac16 \langle p, C(q, q, q) + 3 B(q, h) \rangle, \qquad A h = -B(q, q) $$
 
-    with A q = 0, |q| = 1, A^T p = 0, <p, q> = 1. It is negative if the equilibria outside of the wedge are stable on
-    the centre manifold.
+    Here A q = 0, |q| = 1, A^T p = 0 and <p, q> = 1. If c is negative, the single equilibrium outside the cusp wedge is
+    stable on the centre manifold.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
     """
@@ -107,9 +117,9 @@ def cusp_coefficient(flow: AbstractFlow, state: State) -> tuple[float]:
 
 
 def cubic_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> float:
-    """Return c of a cusp from a field with the derivative A, or from a map whose derivative is A and the identity.
+    """Compute the cubic coefficient c of a cusp from a vector field with Jacobian A, or from a map with Jacobian A + I.
 
-    A map is w to w + c w^3 on its centre manifold, whatever its iterate, or the flow whose return map it is.
+    On its centre manifold the map is w to w + c w^3. It may be an iterate or the return map of a flow.
     """
     q, p = null_vectors(A)
     p, inverse = p / (p @ q), _inverse(A)
@@ -118,15 +128,15 @@ def cubic_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> float:
 
 
 def bogdanov_takens_coefficients(flow: AbstractFlow, state: State) -> tuple[float, float]:
-    r"""Return a and b of a Bogdanov-Takens point, with a not negative.
+    r"""Compute the coefficients a >= 0 and b of a Bogdanov-Takens point of a flow.
 
-    On its centre manifold the flow is $\dot w_0 = w_1$, $\dot w_1 = a w_0^2 + b w_0 w_1$ at the point itself. Periodic
-    orbits nearby are stable on the centre manifold where b < 0, unstable where b > 0.
+    On its centre manifold, at the critical parameters, the flow is $\dot w_0 = w_1$, $\dot w_1 = a w_0^2 + b w_0 w_1$.
+    Periodic orbits nearby are stable on the centre manifold if b < 0 and unstable if b > 0.
 
     $$ a = \tfrac12 \langle p_1, B(q_0, q_0) \rangle, \qquad
         b = \langle p_0, B(q_0, q_0) \rangle + \langle p_1, B(q_0, q_1) \rangle $$
 
-    with A q0 = 0, A q1 = q0, A^T p1 = 0, A^T p0 = p1, |q0| = 1, <q0, q1> = 0, <p1, q1> = <p0, q0> = 1, <p0, q1> = 0.
+    Here A q0 = 0, A q1 = q0, A^T p1 = 0, A^T p0 = p1, |q0| = 1, <q0, q1> = 0, <p1, q1> = <p0, q0> = 1 and <p0, q1> = 0.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
     """
@@ -134,10 +144,10 @@ def bogdanov_takens_coefficients(flow: AbstractFlow, state: State) -> tuple[floa
 
 
 def double_coefficients(chart: Chart, A: Float[np.ndarray, "d d"]) -> tuple[float, float]:
-    r"""Return a and b of a double eigenvalue zero of a field, or of a double multiplier 1 of a map, a not negative.
+    r"""Compute a >= 0 and b at a double eigenvalue zero of a vector field, or a double multiplier 1 of a map.
 
-    A is the derivative of the field, or that of the map less the identity, and the map on its centre manifold is
-    $w_0 \mapsto w_0 + w_1$, $w_1 \mapsto w_1 + a w_0^2 + b w_0 w_1$ to the second order, but for a term in $w_1^2$.
+    A is the Jacobian of the vector field, or the Jacobian of the map minus the identity. To second order, up to a term
+    in $w_1^2$, the map on its centre manifold is $w_0 \mapsto w_0 + w_1$, $w_1 \mapsto w_1 + a w_0^2 + b w_0 w_1$.
     """
     (q0, p1), inverse = null_vectors(A), _inverse(A)
     q1 = inverse @ q0
@@ -150,16 +160,16 @@ def double_coefficients(chart: Chart, A: Float[np.ndarray, "d d"]) -> tuple[floa
 
 
 def fold_hopf_coefficients(flow: AbstractFlow, state: State, frequency: float) -> tuple[float, float]:
-    r"""Return s and theta of a fold-Hopf (zero-Hopf) point, where an eigenvalue is zero and a pair is imaginary.
+    r"""Compute s and theta of a fold-Hopf (zero-Hopf) point, which has a zero and an imaginary pair of eigenvalues.
 
-    On its centre manifold the flow is $\dot u = u^2 + s |z|^2$, $\dot z = i \omega z + (\theta + i \vartheta) u z$, to
-    the second order and at the point itself, in the scale in which s is 1 or -1. Where s theta < 0 a torus bifurcation
-    of periodic orbits begins there.
+    On its centre manifold, at the critical parameters and to second order, the flow is $\dot u = u^2 + s |z|^2$,
+    $\dot z = i \omega z + (\theta + i \vartheta) u z$ in the scaling with s = 1 or -1. Where s theta < 0, a curve of
+    torus bifurcations of periodic orbits starts at the point.
 
     $$ s = \mathrm{sign} \left[ \langle p_0, B(q_0, q_0) \rangle \langle p_0, B(q_1, \bar q_1) \rangle \right], \qquad
         \theta = \frac{2 \, \mathrm{Re} \langle p_1, B(q_0, q_1) \rangle}{\langle p_0, B(q_0, q_0) \rangle} $$
 
-    with A q0 = 0, A^T p0 = 0, A q1 = i omega q1, A^T p1 = -i omega p1, <p0, q0> = <p1, q1> = 1.
+    Here A q0 = 0, A^T p0 = 0, A q1 = i omega q1, A^T p1 = -i omega p1 and <p0, q0> = <p1, q1> = 1.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, sections 8.5 and 8.7.
 
@@ -179,10 +189,10 @@ def fold_hopf_coefficients(flow: AbstractFlow, state: State, frequency: float) -
 
 
 def crossing_pair(values: Inexact[np.ndarray, " d"]) -> tuple[float, complex]:
-    """Return a number that changes its sign where two eigenvalues have the sum zero, and the first of the nearest two.
+    """Evaluate a test function for Hopf points and neutral saddles: it changes sign where two eigenvalues sum to zero.
 
-    It is the least size of a sum of two, relative to both moduli, with the sign of the product of all sums. It is 1
-    where there are no two.
+    Its modulus is the smallest |a + b| / (|a| + |b|) over all pairs of eigenvalues; its sign is the sign of the product
+    of all sums. It is 1 if there are no pairs. The second result is an eigenvalue of the minimising pair.
     """
     i, j = np.triu_indices(len(values), 1)
     sizes = np.abs(values[i]) + np.abs(values[j])
@@ -197,12 +207,12 @@ def crossing_pair(values: Inexact[np.ndarray, " d"]) -> tuple[float, complex]:
 
 
 def turns(value: complex) -> bool:
-    """Return whether an eigenvalue is not real."""
+    """Test whether an eigenvalue is not real, up to the relative tolerance `REAL`."""
     return abs(value.imag) > REAL * abs(value)
 
 
 def without(values: Inexact[np.ndarray, " d"], *critical: complex) -> Inexact[np.ndarray, " rest"]:
-    """Return the eigenvalues but those nearest to critical ones."""
+    """Remove from a set of eigenvalues those nearest to the given critical ones."""
     for one in critical:
         values = np.delete(values, int(np.argmin(np.abs(values - one))))
     return values
@@ -217,36 +227,40 @@ def _real(chart: Chart, u: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def _inverse(A: Float[np.ndarray, "d d"]) -> np.ndarray:
-    """Return the inverse of a matrix on what is across its null vectors."""
+    """Compute the pseudo-inverse of a matrix whose smallest singular value is treated as zero."""
     left, sizes, right = np.linalg.svd(A)
     return right[:-1].T @ np.diag(1 / sizes[:-1]) @ left[:, :-1].T
 
 
-ORDER = 5  # of the terms that decide at a Bautin point
+# Order of the Taylor expansion; the second Lyapunov coefficient needs the terms of order five.
+ORDER = 5
 
 
 ANGLES = 2 * np.pi * np.arange(2 * ORDER + 2) / (2 * ORDER + 2)
 
 
-STRONG = (1, 2, 3)  # ratios of the frequencies of a double Hopf point at which further terms are resonant
+# Frequency ratios of a double Hopf point at which additional terms of the normal form are resonant.
+STRONG = (1, 2, 3)
 
 
-RESONANT = 1e-6  # of a frequency: a smaller distance from such a ratio is none
+# Largest distance from a strong resonance, relative to the larger frequency, that counts as resonant.
+RESONANT = 1e-6
 
 
 def second_lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> float:
-    r"""Return the second Lyapunov coefficient of a Bautin point with the eigenvalues +-i `frequency`.
+    r"""Compute the second Lyapunov coefficient of a Bautin point whose critical eigenvalues are +-i `frequency`.
 
     $$ \ell_2 = \frac{\mathrm{Re}\, c_2}{\omega} = \frac{1}{12 \omega} \mathrm{Re}\, G_{32}, \qquad
         \dot w = i \omega w + c_1 w |w|^2 + c_2 w |w|^4, \qquad x = \sum_{j, k} h_{jk} w^j \bar w^k $$
 
-    on the centre manifold to the fifth order, with h10 = q, h01 the conjugate, A q = i omega q, |q| = 1,
-    A^T p = -i omega p, <p, q> = 1 and <p, h21> = 0. The coefficients h solve the homological equation
+    Here the centre manifold is expanded to fifth order with h10 = q, h01 its conjugate, A q = i omega q, |q| = 1, A^T
+    p = -i omega p, <p, q> = 1 and <p, h21> = 0. The coefficients h solve the homological equation
 
     $$ [A - i \omega (j - k)] h_{jk} = [(j - 1) c_1 + (k - 1) \bar c_1] h_{j-1, k-1} - r_{jk} $$
 
-    in which r is what the h of lower orders give. It is negative if the outer one of two periodic orbits that meet near
-    the point is stable on the centre manifold, positive if it is unstable. NaN if another eigenvalue is zero.
+    where r collects the contributions of lower-order h. If the result is negative, the outer one of the two periodic
+    orbits that collide near the point is stable on the centre manifold; if positive, it is unstable. The result is NaN
+    if another eigenvalue is zero.
 
     Source: Y. A. Kuznetsov, Numerical normalization techniques for all codim 2 bifurcations of equilibria in ODE's,
     SIAM J. Numer. Anal. 36 (1999), and Elements of Applied Bifurcation Theory, sections 8.3 and 8.7.
@@ -273,17 +287,18 @@ def second_lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: flo
 
 
 def double_hopf_coefficients(flow: AbstractFlow, state: State, frequencies: tuple[float, float]) -> tuple[float, ...]:
-    r"""Return p11, p12, p21, p22, theta and delta of a double Hopf point; NaN at a strong resonance.
+    r"""Compute p11, p12, p21, p22, theta and delta of a double Hopf point; NaN at a strong resonance.
 
-    On its centre manifold the amplitudes follow $\dot r_j = r_j (p_{j1} r_1^2 + p_{j2} r_2^2)$ to the third order and
-    at the point itself, the first one being that of the larger frequency; $\theta = p_{12} / p_{22}$ and
-    $\delta = p_{21} / p_{11}$. The case is simple if p11 p22 > 0, difficult, with tori that bifurcate, else.
+    On its centre manifold, at the critical parameters and to third order, the amplitudes follow
+    $\dot r_j = r_j (p_{j1} r_1^2 + p_{j2} r_2^2)$. Index 1 belongs to the larger frequency; $\theta = p_{12} / p_{22}$
+    and $\delta = p_{21} / p_{11}$. The case is simple if p11 p22 > 0, otherwise difficult, with tori that bifurcate in
+    turn.
 
     $$ p_{jj} = \omega_j \ell_1^{(j)}, \qquad p_{jk} = \mathrm{Re} \langle p_j, C(q_j, q_k, \bar q_k)
         + B(h_{jk}, \bar q_k) + B(h_{j \bar k}, q_k) + B(h_{k \bar k}, q_j) \rangle $$
 
-    with A q_j = i omega_j q_j, |q_j| = 1, A^T p_j = -i omega_j p_j, <p_j, q_j> = 1,
-    (i (omega_j + omega_k) - A) h_jk = B(q_j, q_k), and the same for the conjugate of q_k, whose frequency is -omega_k.
+    Here A q_j = i omega_j q_j, |q_j| = 1, A^T p_j = -i omega_j p_j, <p_j, q_j> = 1 and (i (omega_j + omega_k) - A)
+    h_jk = B(q_j, q_k). The same holds for the conjugate of q_k, with the frequency -omega_k.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, sections 8.6 and 8.7.
     """
@@ -297,12 +312,12 @@ def double_hopf_coefficients(flow: AbstractFlow, state: State, frequencies: tupl
 
 
 def critical_length(A: Float[np.ndarray, "d d"], frequency: float, sizes: Float[np.ndarray, "n d"]) -> float:
-    """Return the length that the critical vector of length one has where each coordinate is worth a vector of sizes."""
+    """Compute the norm of the unit critical eigenvector after conversion to other units by the matrix `sizes`."""
     return float(np.linalg.norm(sizes @ _critical(A, frequency)[0]))
 
 
 def _coupling(chart: FlowChart, A: np.ndarray, frequency: float, other: float) -> float:
-    """Return the effect of the square of the amplitude of another pair on the growth of the first one."""
+    """Compute how the squared amplitude of one imaginary pair changes the growth rate of another pair."""
     (q, p, w), (r, _, v) = _critical(A, frequency), _critical(A, other)
     B = lambda a, b: second_derivative(chart, a, b).value
     solved = lambda rate, form: np.linalg.solve(1j * rate * np.eye(len(A)) - A, form)
@@ -312,7 +327,7 @@ def _coupling(chart: FlowChart, A: np.ndarray, frequency: float, other: float) -
 
 
 def _critical(A: np.ndarray, frequency: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return q and p with A q = i w q, A^T p = -i w p, |q| = <p, q> = 1, and w, which is nearest to a frequency."""
+    """Find q, p and w with A q = i w q, A^T p = -i w p, |q| = <p, q> = 1 and w nearest to a frequency."""
     q, p, critical = eigenvectors_near(A, 1j * frequency)
     return q, p / np.conj(np.vdot(p, q)), critical.imag
 
@@ -320,9 +335,9 @@ def _critical(A: np.ndarray, frequency: float) -> tuple[np.ndarray, np.ndarray, 
 def _rest(
     flow: AbstractFlow, state: State, h: dict[tuple[int, int], np.ndarray], order: int
 ) -> dict[tuple[int, int], np.ndarray]:
-    """Return the coefficients of order j + k of the field at the sum of h_jk w^j w̄^k, h being known below that order.
+    """Expand the vector field along the sum of h_jk w^j w̄^k, with h known below `order`; give the terms of that order.
 
-    For w = s e^{i a} the field is a polynomial in s, and its coefficients are trigonometric polynomials in a.
+    For w = s e^{i a} the field is a polynomial in s whose coefficients are trigonometric polynomials in a.
     """
     terms = np.zeros((ORDER + 1, len(ANGLES), len(h[1, 0])))
     for (j, k), vector in h.items():

@@ -1,4 +1,8 @@
-"""Coefficients of normal forms of maps at period doublings and Neimark-Sacker points, from their derivatives."""
+"""Compute normal form coefficients of maps at period doublings, Neimark-Sacker points and strong resonances.
+
+The codimension-two points are generalised period doublings, Chenciner points and 1:3 and 1:4 resonances. Charts of
+iterates and return maps are both accepted where the signature says `Chart`.
+"""
 
 import math
 from collections.abc import Sequence
@@ -12,20 +16,21 @@ from analysis.dynamics.normal_forms.flows import SINGULAR, UNKNOWN, Coefficient,
 
 
 def flip_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> Coefficient:
-    r"""Return the coefficient c of a period doubling, on whose centre manifold the map is $u \mapsto -u + c u^3$.
+    r"""Compute c of a period doubling, where the map on the centre manifold is $u \mapsto -u + c u^3$.
 
     $$
         c = \frac16 \langle p, C(q, q, q) \rangle - \frac12 \langle p, B(q, (A - I)^{-1} B(q, q)) \rangle
     $$
 
-    with A q = -q, |q| = 1, A^T p = -p, <p, q> = 1. It is positive if the doubled orbits that begin here are stable on
-    the centre manifold (supercritical), negative if they are unstable. NaN if another multiplier is 1.
+    Here A q = -q, |q| = 1, A^T p = -p and <p, q> = 1. If c is positive, the bifurcation is supercritical: the doubled
+    orbits are stable on the centre manifold. If negative, they are unstable. The result is NaN if another multiplier is
+    1.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
 
     Args:
-        chart: an iterate or a return map, in coordinates at a fixed point of it.
-        A: its derivative there, with the multiplier -1.
+        chart: an iterate or a return map, in tangent coordinates at its fixed point.
+        A: Jacobian of the map there, with a multiplier -1.
     """
     q, p = (np.real(v) for v in eigenvectors_near(A, -1.0)[:2])
     if _singular(A - np.eye(len(A))) or abs(np.vdot(p, q)) <= SINGULAR:
@@ -38,7 +43,7 @@ def flip_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> Coefficient:
 
 
 def neimark_sacker_coefficient(chart: Chart, A: Float[np.ndarray, "d d"], angle: float) -> Coefficient:
-    r"""Return the first Lyapunov coefficient of a fixed point with the multipliers $e^{\pm i \theta}$.
+    r"""Compute the first Lyapunov coefficient of a fixed point with the multipliers $e^{\pm i \theta}$.
 
     $$
         a = \frac12 \mathrm{Re} \left\{ e^{-i \theta} \left[ \langle p, C(q, q, \bar q) \rangle
@@ -46,15 +51,16 @@ def neimark_sacker_coefficient(chart: Chart, A: Float[np.ndarray, "d d"], angle:
             + \langle p, B(\bar q, (e^{2 i \theta} I - A)^{-1} B(q, q)) \rangle \right] \right\}
     $$
 
-    with $A q = e^{i \theta} q$, |q| = 1, $A^T p = e^{-i \theta} p$, <p, q> = 1. It is negative if the invariant curve
-    that begins here is stable on the centre manifold (supercritical), positive if it is unstable; at a strong
-    resonance, $e^{i k \theta} = 1$ with k at most 4, it decides nothing. NaN at k = 3, or if another multiplier is 1.
+    Here $A q = e^{i \theta} q$, |q| = 1, $A^T p = e^{-i \theta} p$ and <p, q> = 1. If the coefficient is negative, the
+    bifurcation is supercritical: the invariant curve is stable on the centre manifold. If positive, it is unstable. At
+    a strong resonance, $e^{i k \theta} = 1$ with k at most 4, its sign decides nothing. The result is NaN at k = 3 and
+    if another multiplier is 1.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
 
     Args:
-        chart: an iterate or a return map, in coordinates at a fixed point of it.
-        A: its derivative there.
+        chart: an iterate or a return map, in tangent coordinates at its fixed point.
+        A: Jacobian of the map there.
         angle: theta, in radians, between 0 and pi.
     """
     turn, one = np.exp(1j * angle), np.eye(len(A))
@@ -75,41 +81,46 @@ def _singular(matrix: np.ndarray) -> bool:
     return bool(sizes[-1] <= SINGULAR * sizes[0])
 
 
-ORDER = 5  # of the terms that decide at a generalised period doubling and at a Chenciner point
+# Order of the normal form; fifth-order terms decide at generalised period doublings and at Chenciner points.
+ORDER = 5
 
 
-RESONANT = 1e-4  # the distance of a product of multipliers from a critical one below which their term is resonant
+# Largest distance between a product of multipliers and a critical multiplier at which the term counts as resonant.
+RESONANT = 1e-4
 
 
-CONDITIONED = 1e-10  # relative: smaller singular values count as zero
+# Singular values below this share of the largest one count as zero in least-squares solutions.
+CONDITIONED = 1e-10
 
 
-Powers = tuple[int, ...]  # of each critical variable in a monomial
+# Exponent of each critical variable in a monomial.
+Powers = tuple[int, ...]
 
 
 def normal_form(chart: MapChart, A: Float[np.ndarray, "d d"], critical: Sequence[complex]) -> dict[Powers, complex]:
-    r"""Return the normal form of a map at a fixed point with simple critical multipliers, to the fifth order.
+    r"""Compute the normal form of a map at a fixed point with simple critical multipliers, to fifth order.
 
-    It holds the coefficients of the image of the first critical variable, by the powers of all of them. With
-    $x = H(w) = \sum_\alpha h_\alpha w^\alpha$ on the centre manifold, where the map is $w \mapsto G(w)$, the
-    coefficients of $F(H(w)) = H(G(w))$ are
+    The result maps exponents to the coefficients of the image of the first critical variable. The centre manifold is
+    $x = H(w) = \sum_\alpha h_\alpha w^\alpha$, and the map on it is $w \mapsto G(w)$. Comparing coefficients in
+    $F(H(w)) = H(G(w))$ gives
 
     $$ (A - \lambda^\alpha) h_\alpha = s_\alpha + \sum_i g_{i \alpha} q_i - r_\alpha $$
 
-    in which r is what the h of lower orders give in F, and s what these and the g of lower orders give in H(G). Terms g
-    are those with $\lambda^\alpha = \lambda_i$, for which the right-hand side has no part along q_i; the h have none.
+    where r collects the contributions of lower-order h to F, and s those of lower-order h and g to H(G). A term g is
+    kept where $\lambda^\alpha = \lambda_i$; it removes the component of the right-hand side along q_i. The h have no
+    such component.
 
     Source: Y. A. Kuznetsov and H. G. E. Meijer, Numerical normal forms for codim 2 bifurcations of fixed points with at
     most two critical eigenvalues, SIAM J. Sci. Comput. 26 (2005).
 
     Args:
-        chart: an iterate of a map, in coordinates at a fixed point of it.
-        A: its derivative there.
-        critical: the critical multiplier 1 or -1, or a complex one and its conjugate; vectors have the length one.
+        chart: an iterate of a map, in tangent coordinates at its fixed point.
+        A: Jacobian of the map there.
+        critical: the critical multiplier 1 or -1, or a complex one and its conjugate. Eigenvectors have length one.
     """
     count = len(critical)
     pairs = [eigenvectors_near(A, value)[:2] for value in critical]
-    if count == 2:  # the second vectors are the conjugates of the first ones
+    if count == 2:  # the second pair of vectors is the complex conjugate of the first
         pairs[1] = (pairs[0][0].conj(), pairs[0][1].conj())
     qs = [q for q, _ in pairs]
     ps = [p / np.conj(np.vdot(p, q)) for q, p in pairs]
@@ -136,9 +147,9 @@ def _powers(count: int, order: int) -> list[Powers]:
 
 
 def _of_map(chart: MapChart, h: dict[Powers, np.ndarray], order: int) -> dict[Powers, Complex[np.ndarray, " d"]]:
-    """Return the coefficients of an order of the map at the sum of h_a w^a, in which h has the lower orders alone.
+    """Compute the terms of one order of the map at the sum of h_a w^a, where h holds lower orders only.
 
-    For w = s v, with v = 1, or with v = e^{ia} and its conjugate for several a, the map is a polynomial in s.
+    Along w = s v the map is a polynomial in s. Here v = 1, or v = (e^{ia}, e^{-ia}) for several angles a.
     """
     count = len(next(iter(h)))
     angles = 2 * np.pi * np.arange(2 * ORDER + 2) / (2 * ORDER + 2)
@@ -156,7 +167,7 @@ def _of_map(chart: MapChart, h: dict[Powers, np.ndarray], order: int) -> dict[Po
 def _composed(
     h: dict[Powers, np.ndarray], G: list[dict[Powers, complex]], order: int
 ) -> dict[Powers, Complex[np.ndarray, " d"]]:
-    """Return the terms of an order of the sum of h_a G(w)^a, without those of h and of G of this order."""
+    """Compute the terms of one order of the sum of h_a G(w)^a, without the h and G of that order."""
     found: dict[Powers, np.ndarray] = {}
     for powers, vector in h.items():
         product: dict[Powers, complex] = {(0,) * len(powers): 1.0}
@@ -170,7 +181,7 @@ def _composed(
 
 
 def _times(a: dict[Powers, complex], b: dict[Powers, complex], order: int) -> dict[Powers, complex]:
-    """Return the product of two polynomials up to an order."""
+    """Multiply two polynomials, truncated at an order."""
     found: dict[Powers, complex] = {}
     for i, x in a.items():
         for j, y in b.items():
@@ -181,10 +192,10 @@ def _times(a: dict[Powers, complex], b: dict[Powers, complex], order: int) -> di
 
 
 def generalised_flip_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"]) -> float:
-    r"""Return the coefficient of a generalised period doubling, where the map is $w \mapsto -w + e w^5$.
+    r"""Compute e of a generalised period doubling, where the map on the centre manifold is $w \mapsto -w + e w^5$.
 
-    It is that of the centre manifold at the point itself. Where it is positive, the outer one of two doubled cycles
-    that meet near the point is stable on the centre manifold, where it is negative, unstable.
+    The value holds at the critical parameters. If e is positive, the outer one of the two doubled cycles that collide
+    near the point is stable on the centre manifold; if negative, it is unstable.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 9.3.
     """
@@ -192,14 +203,14 @@ def generalised_flip_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"]) -
 
 
 def chenciner_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"], angle: float) -> float:
-    r"""Return the second Lyapunov coefficient of a Chenciner point with the multipliers $e^{\pm i \theta}$.
+    r"""Compute the second Lyapunov coefficient of a Chenciner point with the multipliers $e^{\pm i \theta}$.
 
     $$ L_2 = \mathrm{Re}\, d_2 + \tfrac12 (\mathrm{Im}\, d_1)^2, \qquad
         w \mapsto e^{i \theta} w (1 + d_1 |w|^2 + d_2 |w|^4) $$
 
-    on the centre manifold at the point itself: the modulus of w is multiplied by $1 + L_2 |w|^4$. Where it is negative,
-    the outer one of two invariant curves that meet near the point is stable there, where it is positive, unstable. NaN
-    at a strong resonance.
+    The form holds on the centre manifold at the critical parameters, where |w| is multiplied by $1 + L_2 |w|^4$. If the
+    result is negative, the outer one of the two invariant curves that collide near the point is stable there; if
+    positive, it is unstable. The result is NaN at a strong resonance.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 9.4.
     """
@@ -212,13 +223,14 @@ def chenciner_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"], angle: f
 
 
 def third_resonance_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"]) -> float:
-    r"""Return the coefficient a of a 1:3 resonance, which decides about its invariant curve where it is not zero.
+    r"""Compute a of a 1:3 resonance; its sign gives the stability of the invariant curve nearby.
 
     $$ a = \frac{\mathrm{Re}\, C_1}{|B_1|^2}, \qquad B_1 = 3 \bar\lambda b, \qquad C_1 = 3 \bar\lambda c - 3 |b|^2,
         \qquad w \mapsto \lambda w + b \bar w^2 + c w |w|^2 $$
 
-    on the centre manifold at the point itself, with $\lambda = e^{2 \pi i / 3}$: the third iterate is nearly the unit
-    shift of $\dot w = B_1 \bar w^2 + C_1 w |w|^2$. The curve of a nearby Neimark-Sacker point is stable where a < 0.
+    The form holds on the centre manifold at the critical parameters, with $\lambda = e^{2 \pi i / 3}$. The third
+    iterate is nearly the unit-time shift along $\dot w = B_1 \bar w^2 + C_1 w |w|^2$. The invariant curve of a nearby
+    Neimark-Sacker point is stable where a < 0. The result is NaN if b = 0.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 9.5.3.
     """
@@ -229,12 +241,12 @@ def third_resonance_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"]) ->
 
 
 def fourth_resonance_coefficient(chart: MapChart, A: Float[np.ndarray, "d d"]) -> tuple[float, float]:
-    r"""Return the real and the imaginary part of the coefficient of a 1:4 resonance, which decides about its case.
+    r"""Compute the real and the imaginary part of the coefficient A of a 1:4 resonance, which select its case.
 
     $$ A = \frac{C_1}{|D_1|}, \qquad C_1 = -4 i c, \qquad D_1 = -4 i d, \qquad w \mapsto i w + c w |w|^2 + d \bar w^3 $$
 
-    on the centre manifold at the point itself: the fourth iterate is nearly the unit shift of
-    $\dot w = C_1 w |w|^2 + D_1 \bar w^3$.
+    The form holds on the centre manifold at the critical parameters. The fourth iterate is nearly the unit-time shift
+    along $\dot w = C_1 w |w|^2 + D_1 \bar w^3$.
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 9.5.4.
     """

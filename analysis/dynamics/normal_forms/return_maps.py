@@ -1,4 +1,4 @@
-"""Return maps of flows beside periodic orbits, with derivatives of any order by variational equations."""
+"""Return maps of flows near periodic orbits, with derivatives of any order from variational equations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +15,11 @@ from dynsim.systems.base import AbstractFlow
 
 
 class ReturnChart(eqx.Module):
-    """The return map of a flow in the coordinates u of the point x + B u, retracted, beside a state x of an orbit.
+    """Return map of a flow in tangent coordinates u at a state x of a periodic orbit, correct to third order.
 
-    It is exact up to the third order. Of a forced flow it is the map over one period from t = 0; of an autonomous one
-    it leads from the surface of these points, on which B is across the velocity, along the flow to the same surface.
+    The point with coordinates u is the retraction of x + B u. For a forced flow this is the map over one period from
+    t = 0. For an autonomous flow it is the map from the surface of these points along the flow back to the surface; the
+    basis B must be transverse to the velocity.
     """
 
     flow: AbstractFlow
@@ -29,16 +30,16 @@ class ReturnChart(eqx.Module):
     forced: bool = eqx.field(static=True)
 
     def __init__(self, flow: AbstractFlow, state: State, basis: Any, period: Any, rtol: Any, *, forced: bool):
-        """Store the flow, a state and its basis, the period, the solver's relative tolerance, whether it is forced."""
+        """Store the flow, a state, its basis, the period, the relative tolerance, and whether the flow is forced."""
         self.flow, self.state, self.basis, self.forced = flow, state, jnp.asarray(basis, float), forced
         self.period, self.rtol = jnp.asarray(period, float), jnp.asarray(rtol, float)
 
     def __call__(self, u: Array) -> Array:
-        """Return the coordinates of the image.
+        """Compute the coordinates of the image of the point with coordinates u.
 
-        It is a time s beyond the end of the period, a Taylor polynomial in s. The coordinates and s are of the size of
-        u: each of three steps of Newton's method with the derivative at x gains an order. What is multiplied by s^2
-        and s^3 is needed up to the first order and at x only.
+        The image is reached at a time s after the period, and is a Taylor polynomial in s. The coordinates and s are of
+        order u, so each of the three Newton steps with the derivative at x gains one order. For the same reason the
+        factor of s^2 is needed to first order only, and the factor of s^3 only at x.
         """
         at, (flat, restored) = retracted(self.flow, self.state, self.basis), ravel_pytree(self.state)
         f = lambda x: ravel_pytree(self.flow.vector_field(jnp.zeros(()), restored(x)))[0]
@@ -62,7 +63,7 @@ class ReturnChart(eqx.Module):
 
 
 class _Field(eqx.Module):
-    """A flow as a function of time and a flat state."""
+    """Vector field of a flow as a function of time and a flattened state."""
 
     flow: AbstractFlow
     restored: Callable
@@ -72,7 +73,7 @@ class _Field(eqx.Module):
 
 
 class _Varied(eqx.Module):
-    """The variational equation of a field: the velocities of a state and of a tangent vector."""
+    """Variational equation of a vector field, for a state and one tangent vector."""
 
     field: Any
 
@@ -83,7 +84,7 @@ class _Varied(eqx.Module):
 
 @eqx.filter_custom_jvp
 def _solved(x: Any, *, field: Any, end: Array, rtol: Array) -> Any:
-    """Return the solution at a time from a state at time 0; the tolerance holds for each of its derivatives too."""
+    """Integrate from time 0 to `end`; the tolerance also holds for each derivative by the start."""
     from dynsim.integrators.embedded import solve_within
 
     solution = solve_within(lambda t, y, args: field(t, y), jnp.zeros_like(end), end, x, rtol=rtol, first=end / 100)

@@ -1,1 +1,1 @@
-"""Periodic orbits of flows by shooting, periodic points of maps, limit cycles of planar flows."""
+"""Periodic orbits of flows by multiple shooting, periodic points of maps, and limit cycles near given starts."""

@@ -1,4 +1,4 @@
-"""Limit cycles found from where trajectories end, forwards and backwards in time."""
+"""Find limit cycles from the ends of long trajectories, forwards and backwards in time."""
 
 import contextlib
 import functools
@@ -17,30 +17,37 @@ from dynsim.errors import ArgumentError
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
-CLOSE = 0.05  # of the size of the stretch: how near a return comes to be a guess
-SAME = 1e-3  # of the size of an orbit: a nearer one is the same
-LOOK = 0.25  # of the horizon: the stretch
-CROSSINGS = 40  # times in which the starts are crossed from end to end at a typical speed: the first horizon
-LONGER = 4  # the factor between a horizon and the next
-HORIZONS = 5  # how many of these are tried
-FAR = 100.0  # ranges of the starts beyond which trajectories are gone
+# Distance, relative to the size of the recorded piece, at which a return becomes a guess of the period.
+CLOSE = 0.05
+# Distance, relative to the size of an orbit, at which a point counts as lying on it.
+SAME = 1e-3
+# Duration of the recorded piece after the horizon, relative to the horizon.
+LOOK = 0.25
+# First horizon, in times needed to cross the range of the starts at a typical speed.
+CROSSINGS = 40
+# Factor between successive horizons.
+LONGER = 4
+# Largest number of horizons.
+HORIZONS = 5
+# Distance, in ranges of the starts, beyond which trajectories are given up.
+FAR = 100.0
 
 
 def limit_cycles(
     flow: AbstractFlow, starts: Array | np.ndarray, horizon: float | None = None, *, backwards: bool = True
 ) -> list[PeriodicOrbit]:
-    """Return the isolated periodic orbits near which trajectories are after a time, each of them once.
+    """Find the isolated periodic orbits that trajectories approach from given starts, each of them once.
 
-    Attracting ones are found forwards, repelling ones backwards; saddles are left out. Orbits in families, as around a
-    centre, are none. The flow is autonomous, its states are vectors.
+    Attracting orbits are found forwards in time and repelling ones backwards; saddle orbits are missed. Orbits in
+    families, as around a centre, are not reported. The flow must be autonomous, with vector states.
 
     Args:
         flow: the system.
-        starts: points, (starts, d).
-        horizon: the time of the trajectories; a period longer than a quarter of it is missed. By default 40 times as
-            long as it takes to cross all starts at their median speed, and up to 256 times longer for trajectories that
-            still move, are within a hundred ranges of the starts, and have not come back to where they were.
-        backwards: whether repelling ones are looked for.
+        starts: initial points, (starts, d).
+        horizon: duration of the transient; orbits whose period exceeds a quarter of it are missed. The default is 40
+            times the time needed to cross the range of the starts at their median speed. It grows up to 256-fold for
+            trajectories that still move, stay within a hundred ranges of the starts, and do not return.
+        backwards: whether repelling orbits are searched, too.
     """
     return [orbit for orbit, _ in cycles_with_paths(flow, starts, horizon, backwards=backwards)]
 
@@ -48,7 +55,7 @@ def limit_cycles(
 def cycles_with_paths(
     flow: AbstractFlow, starts: Array | np.ndarray, horizon: float | None = None, *, backwards: bool = True
 ) -> list[tuple[PeriodicOrbit, np.ndarray]]:
-    """Return `limit_cycles`, each with its states at equidistant times of one period, (points, d)."""
+    """Do the same as `limit_cycles`, with states at equal time steps over one period of each orbit, (points, d)."""
     units, size = _units(flow, starts)
     first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / units.time, 1)
     found: list[tuple[PeriodicOrbit, np.ndarray]] = []
@@ -77,10 +84,10 @@ def cycles_with_paths(
 
 
 def _units(flow: AbstractFlow, starts: Array | np.ndarray) -> tuple[Units, np.ndarray]:
-    """Return the flow in the ranges of the starts and the time in which they are crossed, and the ranges.
+    """Rescale a flow by the ranges of the starts and the time needed to cross them; also give the ranges.
 
-    The time is rounded to a power of two: programs are compiled for a unit of time. A flow on a space that is not flat
-    stays as it is.
+    The time is rounded to a power of two, since each unit of time compiles its own program. A flow on a curved space is
+    not rescaled.
     """
     if flow.space != Euclidean():
         return made_units(flow), np.ones(starts.shape[-1])
@@ -93,7 +100,7 @@ def _units(flow: AbstractFlow, starts: Array | np.ndarray) -> tuple[Units, np.nd
 def _followed(
     units: Units, size: np.ndarray, sign: float, starts: np.ndarray, ts: np.ndarray, rtol: float
 ) -> np.ndarray:
-    """Return the states from some starts in these units, forwards or backwards, (starts, times, d)."""
+    """Integrate from starts in rescaled units, forwards or backwards, (starts, times, d)."""
     signs = [sign] * len(starts)
     return followed(
         units.given(units.system), starts, ts, signs=signs, size=size, unit=units.time, rtol=rtol, atol=rtol / 100
@@ -103,7 +110,7 @@ def _followed(
 def _ends(
     run: Callable[..., np.ndarray], units: Units, size: np.ndarray, starts: np.ndarray, horizon: float, far: float
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return what follows a horizon, and its times, of trajectories that still move then, with no entry above `far`."""
+    """Integrate past a horizon; give the pieces and times after it of trajectories that still move within `far`."""
     ts = np.append(0.0, np.linspace(horizon, (1 + LOOK) * horizon, TIMES - 1))
     paths = run(starts, ts, 1e-7)
     given, ends = units.given(units.system), paths[:, 1]
@@ -116,7 +123,7 @@ def _ends(
 
 
 def _orbit(flow: AbstractFlow, state: np.ndarray, period: float, kind: str) -> PeriodicOrbit | None:
-    """Return the orbit of a kind to which a state and a period lead, if any."""
+    """Compute the orbit of the given stability near a state and a period; None if there is none."""
     with contextlib.suppress(ArgumentError, np.linalg.LinAlgError):  # they lead to none
         orbit = periodic_orbit(flow, jnp.asarray(state), period)
         return orbit if orbit.stability == kind else None
@@ -124,7 +131,7 @@ def _orbit(flow: AbstractFlow, state: np.ndarray, period: float, kind: str) -> P
 
 
 def _first_return(ys: np.ndarray, ts: np.ndarray) -> float | None:
-    """Return the time of the first return near the first state, after having left it; None for none."""
+    """Find the time of the first return near the first state after leaving it; None if there is none."""
     gaps = np.linalg.norm(ys - ys[0], axis=1)
     size = float(np.nanmax(gaps)) if np.any(np.isfinite(gaps)) else 0.0
     away = np.flatnonzero(gaps > size / 4)
@@ -137,7 +144,7 @@ def _first_return(ys: np.ndarray, ts: np.ndarray) -> float | None:
 
 
 def _on(path: np.ndarray, point: np.ndarray) -> bool:
-    """Return whether a point is on a known orbit."""
+    """Test whether a point lies on a known orbit."""
     size = float(np.max(np.ptp(path, axis=0)))
     spacing = float(np.max(np.linalg.norm(np.diff(path, axis=0), axis=1)))
     return float(np.min(np.linalg.norm(path - point, axis=1))) < max(SAME * size, spacing)

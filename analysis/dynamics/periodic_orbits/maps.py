@@ -1,4 +1,4 @@
-"""Periodic orbits of maps by Newton's method, with their multipliers."""
+"""Compute periodic orbits of maps by Newton's method, and their multipliers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from dynsim.systems.named import real_parameter, with_parameter
 
 
 def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of a periodic orbit with its gap as the last row, and its multipliers."""
+    """Compute the points of a periodic orbit, with the closing error as last row, and its multipliers."""
     steps = jnp.asarray(period * round(float(time_map.interval)))
     for _ in range(12):
         image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
@@ -39,7 +39,7 @@ def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[n
 
 @eqx.filter_jit
 def _iterate(time_map: TimeMap, flat: Array, steps: Array) -> tuple[Array, Array]:
-    """Return the image under some steps of the map, and the derivative there."""
+    """Iterate the map, and differentiate the result by the start."""
     system: Any = time_map.system
 
     def image(x: Array) -> Array:
@@ -61,14 +61,14 @@ def phases(
     parameters: Float[np.ndarray, " points"],
     iterate: int,
 ) -> list[State]:
-    """Return states of cycles of a map with all of their images: as many lists of states as the iterate.
+    """Complete states on cycles of a map by all their images: one list of states for each phase of the cycle.
 
     Args:
-        system: the map; the states of a flow have no other phases, and are returned alone.
-        where: which leaf of it is the parameter.
-        states: one of each cycle, on the first axis of every array.
-        parameters: the parameter at each.
-        iterate: the period of the cycles, of which that of each is a divisor.
+        system: the map. The states of a flow have no other phases, and are returned as the only entry.
+        where: selects the parameter among the leaves of the system.
+        states: one state of each cycle, on the first axis of every array.
+        parameters: parameter value of each cycle.
+        iterate: a common multiple of the periods of the cycles.
     """
     found = [states]
     if isinstance(system, AbstractMap) and iterate > 1:

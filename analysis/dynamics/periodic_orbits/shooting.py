@@ -1,4 +1,4 @@
-"""Periodic orbits by multiple shooting on any space, with their Floquet multipliers."""
+"""Compute periodic orbits of flows by multiple shooting on any state space, with their Floquet multipliers."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,23 +27,37 @@ from dynsim.systems.rescaled import is_flat
 if TYPE_CHECKING:
     import diffrax as dfx
 
+# Largest number of Newton steps.
 ITERATIONS = 30
-FURTHEST = 3.0  # the factor between a guess of the period and the period
-CLOSED = 1e-9  # of the size of the orbit: the gaps at which an orbit counts as closed
-SMALL = 1e-5  # of the norm of the states: orbits of a smaller size are equilibria
-FLAT = 1e-8  # relative: directions in which a family of orbits is closed, and along which an orbit is not moved
-TURN = 16  # periods within a factor of 32 of this are long enough in the units of the flow
-RESOLVED = 1e-10  # of the largest multiplier, or one: what the solver resolves of multipliers
-UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
+# Largest factor between the guess of the period and the period found; larger ones suggest several turns.
+FURTHEST = 3.0
+# Largest gap between segments, relative to the size of the states, at which an orbit counts as closed.
+CLOSED = 1e-9
+# Size, relative to the norm of the states, below which an orbit counts as an equilibrium.
+SMALL = 1e-5
+# Relative singular value below which a direction counts as one along a family of orbits, and is not moved.
+FLAT = 1e-8
+# Periods within a factor of 32 of this keep the time unit of the flow.
+TURN = 16
+# Accuracy of the multipliers, relative to the largest one or to one.
+RESOLVED = 1e-10
+# Multipliers whose moduli are this close to one do not decide about stability.
+UNIT = 1e-6
 
 
 class PeriodicOrbit(NamedTuple):
-    """A periodic orbit: its first state, its period, its Floquet multipliers, and how well it closes.
+    """Periodic orbit: a first state, the period, the Floquet multipliers, and how well the orbit closes.
 
-    `nodes` are the states at equal shares of the period, on the first axis. `multipliers` are sorted by decreasing
-    modulus; of an autonomous flow the trivial one, 1, is left out, and `trivial_error` is its distance from 1, an
-    estimate of their errors (0 for a forced flow). `gap` is the largest distance by which a segment misses the next
-    node. `stability` is `stable`, `saddle`, `unstable` or `undecided`, if a modulus is within 1e-6 of one.
+    Attributes:
+        state: a point of the orbit.
+        period: in the flow's time unit.
+        nodes: states at equal shares of the period, on the first axis of every array.
+        multipliers: Floquet multipliers by decreasing modulus, without the trivial multiplier 1 of an autonomous flow.
+        trivial_error: distance of the computed trivial multiplier from 1, which estimates their errors; 0 for a forced
+            flow.
+        gap: largest distance between the end of a segment and the next node.
+        stability: `stable`, `saddle`, `unstable`, or `undecided` if no modulus exceeds one but one is within 1e-6 of
+            it.
     """
 
     state: State
@@ -60,7 +74,7 @@ class PeriodicOrbit(NamedTuple):
         return picture(self)
 
     def __str__(self) -> str:
-        """Return the orbit in a line: stability, period and multipliers."""
+        """Describe stability, period and multipliers in one line."""
         error = max(RESOLVED * float(np.max(np.abs(self.multipliers), initial=1.0)), self.trivial_error, self.gap)
         values = ", ".join(printed(value, error / ROUNDING, digits=5) for value in self.multipliers.tolist())
         return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}"
@@ -78,21 +92,27 @@ def periodic_orbit(
     lost: Callable[[State, float], bool] | None = None,
     solver: "dfx.AbstractAdaptiveSolver | None" = None,
 ) -> PeriodicOrbit:
-    """Return the periodic orbit to which Newton's method leads from a state and a period.
+    """Compute a periodic orbit by multiple shooting from a guess of a state and the period.
 
-    With a `shift` it closes on a circle, as rotations of a pendulum do: the state after a period is the first one and
-    the shift. Tolerances hold in units near the ranges of the trajectory of the guess over a period.
+    With a `shift` the orbit closes on a circle, as for rotations of a pendulum: the state after a period is the first
+    state plus the shift. Tolerances are relative to the range of the guess's trajectory over one period.
+
+    >>> from dynsim.systems.catalogue.oscillators import VanDerPol
+    >>> orbit = periodic_orbit(VanDerPol(mu=1.0), [2.0, 0.0], 6.5)
+    >>> orbit.stability, round(orbit.period, 4)
+    ('stable', 6.6633)
 
     Args:
         flow: the system.
-        guess: a state near the orbit; the nodes of the other segments are taken from its trajectory.
-        period: a guess of the period; for a forced flow the period itself, a multiple of that of the forcing.
-        segments: into how many the period is divided, for orbits whose multipliers are large.
+        guess: a state near the orbit. Its trajectory supplies the nodes of the other segments.
+        period: a guess of the period; for a forced flow the exact period, a multiple of that of the forcing.
+        segments: number of segments of multiple shooting; use more for orbits with large multipliers.
         forced: whether the period is fixed, for a flow that depends on time.
-        shift: what is added to the state in a period, multiples of the periods of its angles; the field has these.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
-        lost: whether the first state and the period of a step are so far away that the iteration is to end there.
-        solver: diffrax's, Tsit5 by default; of a stiff flow an implicit one, such as `Kvaerno4()`.
+        shift: increment of the state over a period, made of whole periods of its angles; the field must be invariant
+            under it.
+        rtol: relative tolerance of the solver. The absolute tolerance is a hundredth of it, in units of the orbit.
+        lost: tests whether the first state and the period have moved too far away, so that the iteration stops.
+        solver: a diffrax solver, by default Tsit5. For stiff flows use an implicit one, such as `Kvaerno4()`.
 
     Raises:
         ValueError: for bad input, or if the iteration does not converge, is lost, or collapses onto an equilibrium.
@@ -125,18 +145,18 @@ def periodic_orbit(
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
-            raise ArgumentError("guess", "lead to a periodic orbit", "leaves the finite numbers")
+            raise ArgumentError("guess", "lead to a periodic orbit", "leads to values that are not finite")
         matrix, right = _newton_system(nodes, bases, gaps, np.asarray(maps), np.asarray(speeds), forced)
         change = np.linalg.lstsq(matrix, right, rcond=FLAT)[0]
         spread = np.ptp(
             np.vstack([nodes, nodes[:1] + turn]), axis=0
-        )  # none of an orbit that is gone round twice in two
+        )  # an orbit that is traversed twice in two segments has no spread between its nodes
         size = float(max(np.max(spread), np.max(np.abs(np.asarray(speeds[0]))) * time))
         gap = float(np.max(np.abs(gaps)))
         small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
             found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), forced)
-            if not 1 / FURTHEST <= time / period <= FURTHEST:  # it may be that of several turns
+            if not 1 / FURTHEST <= time / period <= FURTHEST:  # the guess may be that of several turns
                 raise ArgumentError("period", "be near that of the orbit", f"is {period:g}, and leads to {time:g}")
             return found
         moves = change[:-1].reshape(count, -1)
@@ -148,19 +168,19 @@ def periodic_orbit(
 
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
-    """Return units near the ranges of the trajectory in which an orbit is looked for, and near its period."""
+    """Choose units near the range of the guess's trajectory, and near its period."""
     sizes = orbit_sizes(pair.system, passed(pair, flat, time, rtol)) if is_flat(pair.system.space) else 1.0
     return rounded_units(pair.system, sizes, time / TURN)
 
 
 def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:
-    """Return five states of a trajectory over a time, on a new first axis."""
+    """Compute five states along a trajectory, on a new first axis."""
     states = [jax.device_get(pair.restored(node)) for node in _nodes(pair, flat, time, 5, rtol)]
     return jax.tree.map(lambda *parts: np.stack(parts), *states)
 
 
 def orbit_in_given(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:
-    """Return an orbit that was found in other units in those of the given flow."""
+    """Convert an orbit computed in rescaled units to the units of the given flow."""
     return orbit._replace(
         state=units.restored(orbit.state),
         nodes=jax.tree.map(np.asarray, units.restored(orbit.nodes)),
@@ -179,7 +199,7 @@ def _found(
     maps: np.ndarray,
     forced: bool,
 ) -> PeriodicOrbit:
-    """Return the orbit with its multipliers; raise `ValueError` if it is an equilibrium."""
+    """Compute the multipliers and the stability of a closed orbit; raise `ValueError` if it is an equilibrium."""
     if size <= SMALL * (1 + float(np.max(np.abs(nodes)))):
         raise ArgumentError("guess", "be near a periodic orbit", "leads to an equilibrium")
     monodromy = bases[0]
@@ -198,7 +218,7 @@ def _found(
 
 
 def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
-    """Return a shift as a flat vector; raise `ValueError` unless the field is the same after it."""
+    """Check that the field is invariant under a shift, and flatten it; raise `ValueError` if it is not."""
     flat, restored = ravel_pytree(start)
     if shift is None:
         return np.zeros(flat.shape)
@@ -224,9 +244,10 @@ def _stability(values: np.ndarray, tolerance: float) -> str:
 def _newton_system(
     nodes: np.ndarray, bases: list[np.ndarray], gaps: np.ndarray, maps: np.ndarray, speeds: np.ndarray, forced: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the linear equations of a Newton step, in the tangent coordinates of the nodes and the period.
+    """Assemble the linear equations of a Newton step for the tangent coordinates of the nodes and the period.
 
-    The last row is the condition of phase: the first node does not move along the flow, or the period is fixed.
+    The last row is the phase condition: the first node does not move along the flow. For a forced flow it fixes the
+    period.
     """
     count, d = len(nodes), bases[0].shape[1]
     matrix, right = np.zeros((count * d + 1, count * d + 1)), np.zeros(count * d + 1)
@@ -245,7 +266,7 @@ def _newton_system(
 
 
 def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) -> Float[np.ndarray, "segments n"]:
-    """Return the states at equal shares of a period on the trajectory of the first one."""
+    """Integrate from a state to the nodes at equal shares of a period."""
     nodes, t = [np.asarray(flat)], 0.0
     for _ in range(count - 1):
         nodes.append(_shot(pair, nodes[-1], t, time / count, rtol)[0])
@@ -254,21 +275,21 @@ def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) 
 
 
 def shoot(pair: Linearised, nodes: Any, time: Any, rtol: Array) -> tuple[np.ndarray, ...]:
-    """Return the ends of all segments, their derivatives by the nodes, the velocities there and at the nodes."""
+    """Integrate all segments: ends, derivatives by the nodes, and velocities at the ends and at the nodes."""
     count, period = len(nodes), float(time)
     found = [_shot(pair, node, period * k / count, period / count, rtol) for k, node in enumerate(np.asarray(nodes))]
     return tuple(np.stack(parts) for parts in zip(*found, strict=True))
 
 
 def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> tuple[np.ndarray, ...]:
-    """Return a segment from arrays of one type, made on the host: all segments run one program, and nothing else."""
+    """Integrate a segment. Arguments are converted on the host, so that all segments share one compiled program."""
     x, start, length = (jnp.asarray(np.asarray(value, float)) for value in (node, begin, duration))
     return jax.device_get(_segment(pair, x, start, length, rtol))
 
 
 @eqx.filter_jit
 def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, ...]:
-    """Return the end of a segment, the derivative by its beginning, and the velocities at the end and the beginning."""
+    """Compute the end of a segment, its derivative by the beginning, and the velocities at both."""
     end, V, _, failed = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
     velocity = lambda t, y: pair.field(t, (y, jnp.zeros((x.shape[0], 1))))[0]
     return jnp.where(failed, jnp.nan, end), V, velocity(begin + duration, end), velocity(begin, x)

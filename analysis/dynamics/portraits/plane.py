@@ -1,4 +1,4 @@
-"""Data of a phase plane: field, equilibria, limit cycles, separatrices of saddles, and trajectories, in a window."""
+"""Compute the data of a phase plane: vector field, equilibria, limit cycles, separatrices and trajectories."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -21,10 +21,12 @@ from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
 from dynsim.systems.base import AbstractFlow
 
-HALVINGS = 16  # of an edge of the grid between values of opposite signs
+# Number of bisections of a grid edge on which a component changes sign.
+HALVINGS = 16
 
 
-GROWN = 2.0  # times: at a zero the values at its ends shrink, at a jump they stay, at a pole they grow
+# Growth of the values at the ends that indicates a pole; at a zero they shrink, and at a jump they stay the same.
+GROWN = 2.0
 
 
 def beside_poles(
@@ -33,16 +35,16 @@ def beside_poles(
     ys: Float[np.ndarray, " rows"],
     velocity: Float[np.ndarray, "rows columns 2"],
 ) -> Bool[np.ndarray, "rows columns 2"]:
-    """Return for each component which points of a grid are at an end of an edge with a pole on it.
+    """Find the grid points beside which a component of the vector field has a pole.
 
-    Edges between values of opposite signs are halved; at a pole the values at the ends of what is left are larger than
-    those at the ends of the edge, or not finite.
+    Edges whose ends have opposite signs are bisected. At a pole the values at the ends of the remaining interval are
+    larger than those at the ends of the edge, or not finite.
 
     Args:
-        field: the field at points of the plane.
-        xs: the first coordinate of the grid.
-        ys: the second one.
-        velocity: the field on the grid.
+        field: the vector field at points of the plane.
+        xs: first coordinate of the grid.
+        ys: second coordinate of the grid.
+        velocity: the vector field on the grid.
     """
     grid = np.stack(np.meshgrid(xs, ys), axis=-1)
     ends = _edges(velocity)
@@ -67,7 +69,7 @@ def beside_poles(
 
 
 def _edges(velocity: Float[np.ndarray, "rows columns 2"]) -> np.ndarray:
-    """Return the ends of the edges on which a component changes its sign, (edges, 2, 3): row, column, component."""
+    """Find the ends of the grid edges on which a component changes sign, (edges, 2, 3): row, column, component."""
     found = []
     for axis in (0, 1):
         low, high = (np.moveaxis(np.moveaxis(velocity, axis, 0)[part], 0, axis) for part in (slice(-1), slice(1, None)))
@@ -78,21 +80,38 @@ def _edges(velocity: Float[np.ndarray, "rows columns 2"]) -> np.ndarray:
     return np.concatenate(found)
 
 
-GRID = 101  # points of a side of the window
-SIDE = 7  # starts of Newton's method on a side of the window
-STARTS = 3  # starts on a side of the window, of trajectories that lead to limit cycles
-ASIDE = 1e-3  # of the window: where separatrices begin beside their saddle
-LENGTH = 3.0  # of curves, in diagonals of the window
-IN_SLICE = 1e-6  # of the window: an equilibrium nearer to a slice is in it
+# Number of grid points on each side of the window.
+GRID = 101
+# Number of starts of Newton's method on each side of the window.
+SIDE = 7
+# Number of starts, on each side of the window, of the trajectories that locate limit cycles.
+STARTS = 3
+# Distance of the start of a separatrix from its saddle, relative to the diagonal of the window.
+ASIDE = 1e-3
+# Length of curves, in diagonals of the window.
+LENGTH = 3.0
+# Largest distance, relative to the window, at which an equilibrium counts as lying in a slice.
+IN_SLICE = 1e-6
 
 
 class PhasePlane(NamedTuple):
-    """What a portrait of a plane shows: `velocity` is that in the plane, (rows, columns, 2), and so are all points.
+    """Vector field, equilibria, limit cycles, separatrices and trajectories in a window of the plane.
 
-    `equilibria` are isolated, `families` are curves of equilibria that are not, with points in the plane.
-    Curves are NaN where they cannot be followed. `stable_curves` lead to saddles, `unstable_curves` from them.
-    `forced` says that the field depends on time and is drawn at one time. `poles` says at which points of the grid a
-    component has a pole beside, where no nullcline is.
+    Attributes:
+        xs: first coordinate of the grid.
+        ys: second coordinate of the grid.
+        velocity: components of the field in the plane, (rows, columns, 2).
+        equilibria: isolated equilibria.
+        points: their positions in the plane.
+        families: curves of equilibria, with points in the plane.
+        cycles: points along each limit cycle.
+        cycle_kinds: stability of each limit cycle.
+        periods: period of each limit cycle.
+        stable_curves: separatrices that lead to saddles; NaN after they leave the window.
+        unstable_curves: separatrices that leave saddles.
+        trajectories: trajectories from the given starts.
+        forced: whether the field depends on time, and is drawn at one time.
+        poles: grid points beside which a component has a pole, so that its sign change is no nullcline.
     """
 
     xs: Float[np.ndarray, " columns"]
@@ -116,7 +135,7 @@ class PhasePlane(NamedTuple):
         return picture(self)
 
     def __str__(self) -> str:
-        """Return in a line what was found."""
+        """Describe the equilibria and limit cycles in one line."""
         places = [
             f"{e.kind} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
             for e, p in zip(self.equilibria, self.points, strict=True)
@@ -137,23 +156,24 @@ def phase_plane(
     horizon: float | None = None,
     grid: int = GRID,
 ) -> PhasePlane:
-    """Return what the portrait of a plane shows, or of a slice of a higher system.
+    """Compute the data of a phase plane, or of a planar slice of a higher-dimensional system.
 
-    Equilibria are found from a grid of starts, and limit cycles from a few trajectories, so that others can be missed.
-    In a slice the field is projected, equilibria are those in it, and trajectories, which leave it, are projected too.
+    Equilibria are searched from a grid of starts and limit cycles from a few trajectories, so that some may be missed.
+    In a slice the field is projected to the plane, and equilibria must lie in the slice. Trajectories leave the slice
+    and are projected too.
 
     Args:
-        flow: the system, with vector states; a field that depends on time is frozen at `t`.
-        box: the window: low and high of the first coordinate, then of the second.
-        axes: the numbers of the two components.
-        at: the state whose other components a slice has; none for a system of two components.
-        trajectories: their starts in the plane, (starts, 2), or how many, spread over the window.
-        t: the time at which the field is taken.
-        horizon: the time after which trajectories are on their limit cycles, by default what `limit_cycles` takes.
-        grid: the number of points of a side of the window.
+        flow: the system, with vector states. A field that depends on time is frozen at `t`.
+        box: the window: lower and upper bound of the first coordinate, then of the second.
+        axes: indices of the two components.
+        at: a state that fixes the other components in a slice; omit it for a system of two components.
+        trajectories: starts in the plane, (starts, 2), or their number, spread over the window.
+        t: time at which the field is evaluated.
+        horizon: time after which trajectories have reached their limit cycles; the default is that of `limit_cycles`.
+        grid: number of grid points on each side of the window.
 
     Raises:
-        ValueError: for bad input, such as a window that holds nothing.
+        ValueError: for bad input, or if the field is finite nowhere in the window.
     """
     low, high = window(box, 2)
     state = np.zeros(2) if at is None else np.asarray(reals("at", at), float)
@@ -185,7 +205,11 @@ def phase_plane(
 
 
 def window(box: Sequence[float] | np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the low and the high corner of a window; raise `ValueError` for an empty one, or of another dimension."""
+    """Split a box into its lower and upper corner.
+
+    Raises:
+        ValueError: for an empty box, or one of another dimension.
+    """
     values = np.asarray(reals("box", box), float).ravel()
     if values.size != 2 * dimension:
         raise ArgumentError("box", f"have {2 * dimension} numbers, low and high of each axis", f"has {values.size}")
@@ -196,7 +220,7 @@ def window(box: Sequence[float] | np.ndarray, dimension: int) -> tuple[np.ndarra
 
 
 def _placed(points: np.ndarray, axes: Sequence[int], d: int) -> np.ndarray:
-    """Return points of the plane (..., 2) as states (..., d) that are zero in all other components."""
+    """Embed points of the plane (..., 2) as states (..., d) whose other components are zero."""
     found = np.zeros((*np.shape(points)[:-1], d))
     found[..., list(axes)] = points
     return found
@@ -221,7 +245,7 @@ def _equilibria(
     at: np.ndarray,
     t: Time,
 ) -> tuple[tuple[Equilibrium, ...], tuple[Family, ...]]:
-    """Return the isolated equilibria in the window, of a slice those in it, and families with points in its plane."""
+    """Find isolated equilibria and curves of equilibria in the window; in a slice only those in its plane."""
     others = [k for k in range(len(at)) if k not in axes]
     starts = lifted(_spread(low, high, SIDE))
     found = equilibria(flow, starts, t)
@@ -238,13 +262,13 @@ def _equilibria(
 
 
 def _spread(low: np.ndarray, high: np.ndarray, side: int) -> np.ndarray:
-    """Return the midpoints of side^2 cells of the window, shifted so that none is on an axis of symmetry."""
+    """Compute midpoints of side^2 cells of the window, shifted so that none lies on an axis of symmetry."""
     parts = (np.arange(side) + 0.5 + 0.07 / np.sqrt(2)) / side
     return low + (high - low) * np.stack(np.meshgrid(parts, parts), axis=-1).reshape(-1, 2)
 
 
 def _starts(given: Array | np.ndarray | int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return given starts, or so many in the window, (starts, 2)."""
+    """Check the given starts, or spread that many over the window, (starts, 2)."""
     if isinstance(given, int):
         return _spread(low, high, int(np.ceil(np.sqrt(given))))[:given] if given else np.empty((0, 2))
     starts = np.asarray(reals("trajectories", given), float)
@@ -257,7 +281,7 @@ def _curves(
     flow: AbstractFlow, found: Sequence[Equilibrium], starts: np.ndarray, low: np.ndarray, high: np.ndarray,
     axes: tuple[int, int], t: Time,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Return the curves that lead to saddles, those that lead from them, and those from the starts, by one program."""
+    """Compute the curves into saddles, out of saddles, and from the starts, in one compiled program."""
     size = float(np.linalg.norm(high - low))
     begins = [(1.0, 0, x) for x in starts]
     for e in (e for e in found if e.kind == "saddle"):
@@ -273,7 +297,7 @@ def _curves(
 
 
 def clipped(paths: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return curves with NaN from where they are well outside of the window for the first time."""
+    """Replace the points of curves by NaN from the first point well outside the window on."""
     pad = (high - low) / 2
     outside = np.any((paths < low - pad) | (paths > high + pad) | ~np.isfinite(paths), axis=-1)
     gone = np.cumsum(outside, axis=-1) > 0

@@ -1,1 +1,1 @@
-"""Scales of states, times and parameters, and sizes of samples."""
+"""Scales of states, times and parameters, estimated from samples."""

@@ -1,4 +1,4 @@
-"""Sizes of the states in a sample and rates of a flow there, and units by these."""
+"""Estimate the sizes of states and the rates of a flow from sample states, and choose units by them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,9 +20,9 @@ from dynsim.systems.rescaled import is_flat
 
 
 def ranges(states: State) -> State:
-    """Return the ranges of the entries of vectors among states, and the largest range of other arrays.
+    """Compute the ranges of the entries of vectors among states, and the largest range of other arrays.
 
-    An entry that does not vary has the range of its size, and one that is always zero that of the other entries.
+    A constant entry has its absolute value as its range; one that is always zero has the largest range of the others.
     """
 
     def of(part: Any) -> np.ndarray:
@@ -34,9 +34,9 @@ def ranges(states: State) -> State:
 
 
 def largest(states: State) -> State:
-    """Return the largest absolute values of the entries of vectors among states, and those of other arrays.
+    """Compute the largest absolute values of the entries of vectors among states, and the largest of other arrays.
 
-    An entry that is always zero has the value of the other entries.
+    An entry that is always zero has the largest value of the others.
     """
     return jax.tree.map(lambda part: _filled(np.max(np.abs(_finite_rows(part)), axis=0)), states)
 
@@ -47,15 +47,15 @@ def _finite_rows(part: Any) -> np.ndarray:
 
 
 def _filled(sizes: Any) -> np.ndarray:
-    """Return the sizes of the entries of a vector, the largest one for zeros; of other arrays the largest one."""
+    """Replace zeros in the sizes of a vector by the largest size; reduce other arrays to the largest size."""
     most = np.max(sizes, initial=0.0)
     return np.where(sizes > 0, sizes, most) if np.ndim(sizes) == 1 else np.asarray(most)
 
 
 def norms(flow: AbstractFlow, states: State, t: Time = 0.0) -> np.ndarray:
-    """Return the root mean squares of the singular values of the Jacobian at states, without those not finite.
+    """Compute the Frobenius norm of the Jacobian at states, divided by the square root of the dimension.
 
-    `states` are on the first axis of every array.
+    `states` are on the first axis of every array. Norms that are not finite are left out.
     """
     leaves, tree = jax.tree.flatten(states)
     jacobians = _JACOBIAN.rows(
@@ -94,14 +94,14 @@ def sample_units(
     sizes: Callable[[State], State] = ranges,
     rate: Callable[[np.ndarray], Any] = np.median,
 ) -> Units:
-    """Return a flow in units near the sizes of some states, and near one over a norm of its Jacobian there.
+    """Choose units of a flow near the sizes of sample states, and near the inverse norm of its Jacobian there.
 
     Args:
         flow: the flow.
-        states: on the first axis of every array.
-        t: the time at which the Jacobian is evaluated, in the unit of the flow.
-        sizes: the function that returns the sizes, `ranges` or `largest`.
-        rate: the function that returns one of the norms (see `norms`), by default their median.
+        states: sample states, on the first axis of every array.
+        t: time at which the Jacobian is evaluated, in the flow's time unit.
+        sizes: computes the sizes of the states, `ranges` or `largest`.
+        rate: reduces the norms of the Jacobian (see `norms`) to one rate; the default is the median.
     """
     if isinstance(flow, NoisyFlow):
         return made_units(flow)
@@ -113,7 +113,7 @@ def sample_units(
 
 
 def units_near(space: AbstractSpace, states: State) -> State:
-    """Return the units near, and not far above, the ranges of states (see `ranges`): 1 on a curved space."""
+    """Choose units near, and not far above, the ranges of states (see `ranges`); 1 on a curved space."""
     if not is_flat(space):
         return jax.tree.map(lambda part: np.ones(()), states)
     return jax.tree.map(lambda size: power_near(size / 4), ranges(states))

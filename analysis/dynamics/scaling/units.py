@@ -1,7 +1,7 @@
-"""A system in units of its state, of time and of parameters in which these are of order one.
+"""Rescale a system so that its states, times and parameters are of order one.
 
-Tolerances of searches, curves and solvers suppose this. The units are 1 for sizes of order one, and else powers of
-1024, which round nothing.
+Tolerances of searches, continuation and solvers assume this. Well-scaled systems are left unchanged; other units are
+powers of 1024, which cause no rounding.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,14 @@ from dynsim.systems.named import InUnit, Leaf
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.rescaled import RescaledFlow, times
 
-STEP = 10  # units are powers of two to this, so that most systems keep their own, and few programs are compiled
+# Units are powers of two to this; the coarse steps leave most systems unchanged and keep compiled programs few.
+STEP = 10
 STATES, WIDTHS, TIMES = (1 / 64, 128.0), (1 / 64, 1024.0), (1 / 1024, 1024.0)
-"""Sizes of states, widths of the ranges of parameters, and times that have the unit 1 on curves."""
+"""Sizes of states, widths of parameter ranges, and times that are left unscaled in continuation."""
 
 
 class RescaledMap(AbstractMap):
-    """A map whose state on Euclidean space is divided by units."""
+    """Map whose state on Euclidean space is divided by units."""
 
     rest: AbstractMap
     scale: State
@@ -35,18 +36,18 @@ class RescaledMap(AbstractMap):
 
     @property
     def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The space of the map."""
+        """State space of the map."""
         return self.rest.space
 
     def step(self, k: Step, x: State) -> State:
-        """Return the next state in these units."""
+        """Compute the next state in these units."""
         return times(self.rest.step(k, times(x, self.scale)), self.scale, -1)
 
 
 class Units(NamedTuple):
-    """A system in units of its state, of time and of parameters: `system`, with the functions `where` that take these.
+    """System in rescaled units: `system`, with the functions `where` that select its parameters.
 
-    `scale` is a number, or has the structure of the state, with a number for each component of a vector. See
+    `scale` is one number, or has the structure of the state with a number for each component of a vector. See
     `made_units`.
     """
 
@@ -57,25 +58,25 @@ class Units(NamedTuple):
     parameters: tuple[float, ...]
 
     def restored(self, z: State) -> State:
-        """Return states, or velocities of symmetries, with any leading axes, in the units of the given system."""
+        """Convert states, or velocities of symmetries, with any leading axes, to the units of the given system."""
         return self.moved(z, 1)
 
     def rescaled(self, x: State) -> State:
-        """Return states, with any leading axes, in these units."""
+        """Convert states, with any leading axes, to these units."""
         return self.moved(x, -1)
 
     def moved(self, x: State, power: int) -> State:
-        """Return states in the units of the given system, with the power 1, or, with -1, in these units."""
+        """Convert states to the units of the given system (power 1) or to these units (power -1)."""
         return x if self.has_given_states else times(x, self.scale, power)
 
     def acting(self, maps: Sequence[SymmetryGenerator]) -> Sequence[SymmetryGenerator]:
-        """Return generators, or maps of states, of the given system as functions of states in these units."""
+        """Express generators of symmetries, or maps of states, of the given system in these units."""
         if self.has_given_states:
             return maps
         return [lambda z, move=move: self.rescaled(move(self.restored(z))) for move in maps]
 
     def given(self, system: Any) -> Any:
-        """Return the given system of one in these units, which may have other parameters."""
+        """Recover the system in its own units from one in these units, which may have other parameters."""
         return system if self.has_given_states and self.time == 1 else system.rest
 
     @property
@@ -89,7 +90,7 @@ class Units(NamedTuple):
         return _are_one(self.scale)
 
     def flat(self, state: State) -> np.ndarray:
-        """Return the unit of each entry of a flat state."""
+        """Compute the unit of each entry of a flattened state."""
         ones = jax.tree.map(lambda part: np.ones(np.shape(part)), state)
         parts = jax.tree.leaves(self.restored(ones))
         return np.concatenate([np.ravel(np.asarray(part)) for part in parts], dtype=float)
@@ -102,7 +103,7 @@ def made_units(
     time: float = 1.0,
     parameters: Sequence[float] = (),
 ) -> Units:
-    """Return a system in given units, by default its own; a map has no unit of time."""
+    """Rescale a system by given units, by default its own; a map has no unit of time."""
     scale, taken, moved = jax.tree.map(np.asarray, scale), list(where), system
     if isinstance(system, AbstractMap) and not _are_one(scale):
         moved = RescaledMap(system, scale)
@@ -115,9 +116,9 @@ def made_units(
 
 
 def rounded_units(flow: AbstractFlow, sizes: State, time: float) -> Units:
-    """Return a flow in powers of 1024 near, and not far above, given sizes of its states, and near a time.
+    """Rescale a flow by powers of 1024 near, and not far above, given sizes of its states and a time.
 
-    On a curved space states have no unit, and `sizes` is 1. A flow with noise keeps its units.
+    On a curved space states are not rescaled, and `sizes` is 1. A flow with noise keeps its units.
     """
     if isinstance(flow, NoisyFlow):
         return made_units(flow)
@@ -130,31 +131,31 @@ def _are_one(scale: State) -> bool:
 
 
 def within(take: Any) -> Any:
-    """Return the function that takes from a rescaled system what another one takes from the system itself."""
+    """Adapt a function that selects a parameter of a system to its rescaled version."""
     return Leaf(("rest", *take.path)) if isinstance(take, Leaf) else Within(take)
 
 
 class Within(NamedTuple):
-    """A function of a rescaled system, which takes a leaf of the system itself; equal for equal functions."""
+    """Function that selects a leaf of the system inside a rescaled one; equal for equal functions."""
 
     take: Callable[[Any], Any]
 
     def __call__(self, system: Any) -> Any:
-        """Return the leaf."""
+        """Select the leaf."""
         return self.take(system.rest)
 
 
 def power_near(sizes: Any) -> np.ndarray:
-    """Return the power of 1024 nearest to each size; 1 for those that are zero or not finite."""
+    """Compute the power of 1024 nearest to each size; 1 for sizes that are zero or not finite."""
     given = np.abs(np.asarray(sizes, float))
     sound = np.isfinite(given) & (given > 0)
     return np.asarray(2.0 ** (STEP * np.round(np.log2(np.where(sound, given, 1.0)) / STEP)))
 
 
 def unit_of(sizes: Any, range_: tuple[float, float], share: float = 1.0) -> np.ndarray:
-    """Return 1 for sizes in a range, and for others, unless they are zero or not finite, the power of 1024 nearest.
+    """Compute the unit of each size: 1 for a size in a range, otherwise a power of 1024.
 
-    It is that nearest to a share of the size.
+    It is the power nearest to `share` times the size; 1 for sizes that are zero or not finite.
     """
     given = np.abs(np.asarray(sizes, float))
     return np.where((given >= range_[0]) & (given <= range_[1]), 1.0, power_near(share * given))

@@ -1,6 +1,6 @@
-"""Equilibria and periodic points certified by Krawczyk's operator in ball arithmetic: existence, uniqueness, count.
+"""Certify and count equilibria and periodic points with Krawczyk's operator in ball arithmetic.
 
-The statements are about the field as it is written, its constants being the floating-point numbers that they are.
+The results hold for the vector field exactly as coded: each floating-point constant stands for its exact binary value.
 """
 
 import collections
@@ -22,15 +22,22 @@ from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
-INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)  # half sides of boxes in which uniqueness is tried
+# Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each component.
+INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
+# Largest number of Newton steps in floating-point arithmetic.
 NEWTON = 30
 
 
 class CertifiedEquilibrium(NamedTuple):
-    """An equilibrium that exists: it lies within `radius` of `state` in every component, and is alone in `unique`.
+    """Equilibrium proved to exist within `radius` of `state` in every component, and unique in the box `unique`.
 
-    `unique` is a box, (2, d). `kind` is `stable`, `saddle` or `unstable` where the signs of all real parts (of a map,
-    of the moduli less one) are certified by `eigenvalues`, balls of python-flint, and else `undecided`.
+    Attributes:
+        state: midpoint of the enclosure, flattened.
+        radius: bound of the error of every component.
+        unique: lower and upper corner of a box that contains no other equilibrium.
+        kind: `stable`, `saddle` or `unstable` if all signs of the real parts of the eigenvalues (for a map, of the
+            moduli minus one) are certified, else `undecided`.
+        eigenvalues: balls of python-flint that contain the eigenvalues.
     """
 
     state: Float[np.ndarray, " d"]
@@ -44,16 +51,16 @@ class CertifiedEquilibrium(NamedTuple):
 
     @property
     def enclosure(self) -> Float[np.ndarray, "2 d"]:
-        """The box of this radius around the state, rounded outwards, which holds the equilibrium."""
+        """Box of half side `radius` around the state, rounded outwards, which contains the equilibrium."""
         ends = np.stack([self.state - self.radius, self.state + self.radius])
         return np.nextafter(ends, [[-np.inf], [np.inf]])
 
 
 class CertifiedCount(NamedTuple):
-    """The equilibria in a box: those certified, and the boxes that could not be decided.
+    """Certified equilibria in a box, and the parts of the box that remain undecided.
 
-    If there are no such boxes, there are exactly as many equilibria in the box as are listed; else there are at least
-    as many. `boxes` counts the boxes that were looked at; `end` is `closed` or `boxes`, if that reached its cap.
+    Without undecided parts, the box contains exactly the listed equilibria; otherwise it contains at least these.
+    `boxes` is the number of boxes examined. `end` is `closed`, or `boxes` if the limit on boxes was reached.
     """
 
     found: tuple[CertifiedEquilibrium, ...]
@@ -65,11 +72,11 @@ class CertifiedCount(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether the count is certified."""
+        """Whether the number of equilibria is certified."""
         return not len(self.undecided)
 
     def __str__(self) -> str:
-        """Return the count in a line."""
+        """Describe the count in one line."""
         kinds = [e.kind for e in self.found]
         said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
         count = counted(len(kinds), "equilibrium", "equilibria") + (f" ({said})" if said else "")
@@ -82,17 +89,17 @@ class CertifiedCount(NamedTuple):
 def certified_equilibrium(
     system: AbstractFlow | AbstractMap, near: ArrayLike, *, period: int = 1
 ) -> CertifiedEquilibrium:
-    """Return the equilibrium of a flow near a state, or the periodic point of a map, with a proof that it exists.
+    """Certify an equilibrium of a flow, or a periodic point of a map, near a given state.
 
-    On a curved space states are ambient vectors, and the box is one of the ambient space.
+    On a curved space states are ambient vectors, and the boxes are boxes of the ambient space.
 
     Args:
-        system: a flow (at t = 0) or a map, of states that are one vector or one matrix, flattened.
-        near: a state near it.
-        period: of a map, after how many steps the point returns; it may return before.
+        system: a flow (frozen at t = 0) or a map, whose state is one vector or one matrix, which is flattened.
+        near: a state near the equilibrium, from which Newton's method starts.
+        period: number of steps of a map after which the point returns; a divisor may be its least period.
 
     Raises:
-        ValueError: for bad input, a field that balls cannot enclose, or if no proof is found.
+        ValueError: for bad input, a field that cannot be evaluated in balls, or if the proof fails.
         UnavailableError: without python-flint.
     """
     problem = _Problem(system, near, period)
@@ -111,20 +118,20 @@ def certified_count(
     max_boxes: int = 20_000,
     smallest: float = 1e-6,
 ) -> CertifiedCount:
-    """Return the equilibria of a flow in a box, or the periodic points of a map, counted with proof where that closes.
+    """Count the equilibria of a flow, or the periodic points of a map, in a box, with proof where possible.
 
-    A box is left out if the field has no zero in it; it is closed if Krawczyk's operator proves that it holds exactly
-    one, or that it lies where a certified one is alone; else it is halved.
+    A box is discarded if the field has no zero in it. It is settled if Krawczyk's operator proves that it contains
+    exactly one zero, or if it lies in the uniqueness box of a certified equilibrium. Otherwise it is bisected.
 
     Args:
-        system: a flow (at t = 0) or a map, on Euclidean space, whose states are vectors.
-        box: the least and the largest value of each component, (2, d), of not more than about four components.
-        period: of a map, after how many steps the points return; those of smaller periods are among them.
-        max_boxes: the cap on boxes.
-        smallest: the side, as a share of the box, at which a box is given up.
+        system: a flow (frozen at t = 0) or a map on Euclidean space, whose states are vectors.
+        box: lower and upper corner, (2, d). The cost grows exponentially with d; use at most about four components.
+        period: number of steps of a map after which the points return; points of divisors of it are included.
+        max_boxes: largest number of boxes to examine.
+        smallest: side, relative to the given box, below which a part is left undecided.
 
     Raises:
-        ValueError: for bad input, or a field that balls cannot enclose.
+        ValueError: for bad input, or a field that cannot be evaluated in balls.
         UnavailableError: without python-flint.
     """
     sides = box_sides("box", box)
@@ -135,7 +142,7 @@ def certified_count(
 
 
 def _equations(system: Any, flat: Any, shape: tuple[int, ...], period: int, curved: bool) -> Any:
-    """Return the field, and off the space the way back to it, or the displacement by a map."""
+    """Evaluate the vector field plus a term that attracts to a curved space, or the displacement by a map."""
     y = jnp.reshape(flat, shape)
     if isinstance(system, AbstractFlow):
         field = system.vector_field(jnp.zeros(()), y)
@@ -148,13 +155,13 @@ def _equations(system: Any, flat: Any, shape: tuple[int, ...], period: int, curv
 
 @eqx.filter_jit
 def _derivatives(system: Any, x: Any, shape: tuple[int, ...], period: int, curved: bool) -> Any:
-    """Return the equations at a point and their derivatives."""
+    """Evaluate the equations at a point, with their Jacobian."""
     equations = lambda y: _equations(system, y, shape, period, curved)
     return equations(x), jax.jacfwd(equations)(x)
 
 
 class _Problem:
-    """The equations F = 0 of a system in ambient coordinates, in floats and in balls."""
+    """Equations F = 0 of a system in ambient coordinates, in floating-point and in ball arithmetic."""
 
     def __init__(self, system: Any, near: Any, period: Any):
         start = np.asarray(reals("near", near), float)
@@ -177,7 +184,7 @@ class _Problem:
         return _derivatives(self.system, x, self.shape, self.period, bool(self.normals))
 
     def newton(self, x: np.ndarray) -> np.ndarray:
-        """Return a zero near a point, in floats."""
+        """Find a zero near a point by Newton's method in floating-point arithmetic."""
         for _ in range(NEWTON):
             values, J = (np.asarray(part) for part in self._derivatives(jnp.asarray(x)))
             if not np.all(np.isfinite(J)) or not np.all(np.isfinite(values)):
@@ -189,11 +196,11 @@ class _Problem:
         return x
 
     def has_no_zero(self, X: Balls) -> bool:
-        """Return whether a component of the equations is certainly not zero anywhere in a box."""
+        """Test whether some component of the equations is certainly nonzero on a whole box."""
         return any(entry.is_finite() and not entry.contains(0) for entry in self.exact(X))
 
     def krawczyk(self, low: np.ndarray, high: np.ndarray) -> tuple[Balls, Balls] | None:
-        """Return a box as balls, and Krawczyk's operator on it; None without an inverse or a bound, or at a jump."""
+        """Apply Krawczyk's operator to a box; None if the field may jump, is unbounded, or has a singular Jacobian."""
         X, middle = ball_box(low, high), (low + high) / 2
         if self.exact.may_jump(X):
             return None
@@ -209,7 +216,7 @@ class _Problem:
         return X, point - C.dot(values) + rest.dot(X - point)
 
     def certified(self, x: np.ndarray) -> CertifiedEquilibrium | None:
-        """Return the proof that one equilibrium lies near a point, with the largest box in which it is alone."""
+        """Prove that exactly one equilibrium lies near a point, with the largest box tried in which it is unique."""
         tight, wide = None, None
         for share in INFLATIONS:
             half = share * (1 + np.abs(x))
@@ -222,7 +229,7 @@ class _Problem:
             wide = np.stack([x - half, x + half])
         if tight is None or wide is None:
             return None
-        for _ in range(3):  # the operator contracts
+        for _ in range(3):  # the operator contracts, so that the enclosure becomes tighter
             low, high = ends_of(tight)
             again = self.krawczyk(low, high)
             if again is None or not is_inside(again[1], again[0]):
@@ -235,7 +242,7 @@ class _Problem:
         return CertifiedEquilibrium(middle, radius, wide, kind, eigenvalues)
 
     def _stability(self, X: Balls) -> tuple[tuple[Any, ...], str]:
-        """Return enclosures of the eigenvalues, and the type if the signs of all are certain."""
+        """Enclose the eigenvalues, and classify the stability if all signs are certain."""
         J = self.exact.jacobian(X)
         values = enclosed_eigenvalues(J + (np.array(np.eye(len(J)), dtype=object) if self.is_map else 0))
         growth = [abs(v) - 1 if self.is_map else v.real for v in values]
@@ -248,7 +255,7 @@ class _Problem:
 
 
 class _Subdivision:
-    """The halving of a box until every part is decided."""
+    """Bisection of a box until every part is settled, or a limit is reached."""
 
     def __init__(self, problem: _Problem, sides: np.ndarray, max_boxes: int, smallest: float):
         self.problem, self.sides = problem, sides
@@ -257,13 +264,14 @@ class _Subdivision:
         self.undecided: list[np.ndarray] = []
 
     def result(self) -> CertifiedCount:
-        """Return the count."""
+        """Run the bisection and count the equilibria."""
         todo, looked, end = collections.deque([self.sides]), 0, "closed"
         while todo:
             if looked >= self.max_boxes:
                 self.undecided, end = [*self.undecided, *todo], "boxes"
                 break
-            part, looked = todo.popleft(), looked + 1  # the largest first: a cap leaves parts of one size
+            # largest boxes first, so that the limit leaves parts of equal size
+            part, looked = todo.popleft(), looked + 1
             todo += self._rest(part)
         inside = [e for e in self.found if self._place(e) == "inside"]
         boundary = [e for e in self.found if self._place(e) == "boundary"]
@@ -274,7 +282,7 @@ class _Subdivision:
         return CertifiedCount(tuple(inside), left, looked, end)
 
     def _rest(self, part: np.ndarray) -> list[np.ndarray]:
-        """Return the parts of a box that are still to be looked at; none if it is decided."""
+        """Examine a box; give the parts that are still open, none if it is settled."""
         if self._covers(part):
             return []
         low, high = part
@@ -287,7 +295,7 @@ class _Subdivision:
             if any(k.is_finite() and not k.overlaps(b) for k, b in zip(K, box, strict=True)):
                 return []
             ends = ends_of(K)
-            if is_inside(K, box):  # exactly one, which is in K
+            if is_inside(K, box):  # K contains exactly one equilibrium
                 self._add((ends[0] + ends[1]) / 2)
                 known = any(_is_within(e.enclosure, part) for e in self.found)
                 if not known and not self._covers(np.stack(ends)):
@@ -315,9 +323,10 @@ class _Subdivision:
         return any(_is_within(part, e.unique) for e in self.found)
 
     def _add(self, near: np.ndarray) -> None:
-        """Certify the equilibrium to which Newton's method leads, unless it is known, or may be.
+        """Certify the equilibrium that Newton's method finds from a point, unless it is already known.
 
-        That of a box in which one is alone is another than those whose enclosures do not meet its own.
+        Two certified equilibria are certainly different only if their enclosures are disjoint; otherwise the new one is
+        dropped.
         """
         x = self.problem.newton(near)
         if not np.all(np.isfinite(x)) or self._covers(np.stack([x, x])):
@@ -327,7 +336,7 @@ class _Subdivision:
             self.found.append(one)
 
     def _place(self, e: CertifiedEquilibrium) -> str:
-        """Return whether an equilibrium is in the box, or outside of it, or too near to its boundary to say."""
+        """Test whether an equilibrium is inside the box, outside, or too close to the boundary to decide."""
         low, high = e.enclosure
         if np.all(low >= self.sides[0]) and np.all(high <= self.sides[1]):
             return "inside"
@@ -335,10 +344,10 @@ class _Subdivision:
 
 
 def _is_within(inner: np.ndarray, outer: np.ndarray) -> bool:
-    """Return whether a box, (2, d), lies in another."""
+    """Test whether one box, (2, d), lies in another."""
     return bool(np.all(inner[0] >= outer[0]) and np.all(inner[1] <= outer[1]))
 
 
 def _meet(one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two boxes, (2, d), have a point in common."""
+    """Test whether two boxes, (2, d), intersect."""
     return bool(np.all(one[0] <= other[1]) and np.all(other[0] <= one[1]))

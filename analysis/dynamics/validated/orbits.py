@@ -1,6 +1,6 @@
-"""Periodic orbits of flows certified in ball arithmetic: existence, local uniqueness, period, Floquet multipliers.
+"""Certify periodic orbits of flows in ball arithmetic: existence, local uniqueness, period and Floquet multipliers.
 
-The statements are about the field as it is written, its constants being the floating-point numbers that they are.
+The results hold for the vector field exactly as coded: each floating-point constant stands for its exact binary value.
 """
 
 import contextlib
@@ -29,44 +29,56 @@ from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 
-ORDER = 24  # of the Taylor steps
+# Order of the Taylor steps.
+ORDER = 24
 
 
-BITS = 106  # of the balls
+# Precision of the balls in bits; twice that of float64 leaves room for rounding along an orbit.
+BITS = 106
 
 
-LAST_TERM = 1e-20  # of the size of the state: the term of the highest order
+# Size of the highest-order Taylor term relative to the state; it sets the step size and ends Newton's method.
+LAST_TERM = 1e-20
 
 
-SHARES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-11)  # of the sizes of the unknowns: half sides of the boxes that are tried
+# Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each unknown, largest first.
+SHARES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-11)
 
 
+# Largest number of Newton steps with a fixed derivative before the proof.
 REFINEMENTS = 8
 
 
-CLOSED = 1e-12  # of the sizes of the unknowns: the largest last change of Newton's method
+# Largest last Newton change, relative to one plus the size of each unknown, that counts as converged.
+CLOSED = 1e-12
 
 
+# Largest number of further applications of Krawczyk's operator, which tighten the enclosure.
 CONTRACTIONS = 6
 
 
+# Largest number of Taylor steps along one orbit.
 MAX_STEPS = 2000
 
 
-WIDTH = 1e-6  # of the size of a state: half side of the box of which a step must be enclosed
+# Half side, relative to one plus the size of the state, of the box from which each step must have an enclosure.
+WIDTH = 1e-6
 
 
-REMAINDER = 1e-18  # of the size of a state: the largest radius after a step from a point
+# Largest remainder of a Taylor step, relative to one plus the size of the state.
+REMAINDER = 1e-18
 
 
+# A step that has no enclosure is multiplied by `SHORTER`, at most `SHORTENED` times.
 SHORTER, SHORTENED = 0.8, 60
 
 
-SINGULAR = 1e13  # condition of the equations
+# Largest condition number of the equations; larger ones indicate a second multiplier 1.
+SINGULAR = 1e13
 
 
 class Sweep(NamedTuple):
-    """All steps from a box of unknowns: misses of the next nodes, derivatives, velocities, states during the steps."""
+    """Enclosures along all steps from a box: defects at the next nodes, derivatives, velocities, states between."""
 
     misses: list[Balls]
     slopes: list[Any]
@@ -75,9 +87,10 @@ class Sweep(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What was enclosed on a box, and radii of a part of it that holds the solution.
+    """Enclosures on a box, and the radii of a smaller box around the nodes that contains the solution.
 
-    Krawczyk's operator maps the box, or a larger one of half sides `share`, into its interior.
+    Krawczyk's operator maps a box with half sides `share` (relative) into its interior, which proves that the solution
+    exists in that box and is unique there.
     """
 
     reached: list[Any]
@@ -88,13 +101,14 @@ class Proof(NamedTuple):
 
 
 class OrbitEquations:
-    """The equations of an orbit: after each step the next node, and a condition of phase unless the flow is forced.
+    """Equations of multiple shooting for a periodic orbit: each step must end at the next node.
 
-    The unknowns are the nodes and, unless the flow is forced, the period. The steps take fixed shares of the period.
+    The unknowns are the nodes and, for an autonomous flow, the period, which adds a phase condition. Each step takes a
+    fixed share of the period.
     """
 
     def __init__(self, units: Units, orbit: PeriodicOrbit, period: Any, shift: Any):
-        """Make the equations of an orbit in units; the period of a forcing and a shift are in those of the flow."""
+        """Set up the equations of an orbit in `units`; a forcing period and a shift are in the flow's own units."""
         flow: AbstractFlow = units.system
         start, self._restored = ravel_pytree(orbit.state)
         self.size, self.forced = start.size, period is not None
@@ -112,9 +126,10 @@ class OrbitEquations:
         self.normal = np.array([float(v.mid()) for v in self._velocity(self.nodes[0], 0)])
 
     def _field(self, z: Any) -> Any:
-        """Return the field of states, and of time if it is forced; off a curved space it leads back to it.
+        """Evaluate the vector field of the ambient state, followed by the time if the flow is forced.
 
-        It is that of the projection, which makes the space attract at rate one and all periodic orbits lie on it.
+        On a curved space a term that points to the projection is added. It makes the space attract at rate one, so that
+        all periodic orbits lie on it.
         """
         x, t = (z[:-1], z[-1]) if self.forced else (z, jnp.zeros(()))
         state = self._restored(x)
@@ -124,7 +139,11 @@ class OrbitEquations:
         return jnp.append(velocity, 1.0) if self.forced else velocity
 
     def _check_symmetries(self, x: np.ndarray, period: Any) -> None:
-        """Raise `ValueError` unless the field is the same after a period of the forcing, and after the shift."""
+        """Check that the field is invariant under the shift and under one period of the forcing.
+
+        Raises:
+            ValueError: if balls show that the field differs at one of a few test times.
+        """
         times = [[ball(t)] for t in (0.0, 0.1234, 0.5, 1.7)] if self.forced else [[]]
         for time in times:
             later = [t + self.period for t in time]
@@ -141,9 +160,9 @@ class OrbitEquations:
             raise ArgumentError("period", "be given for a flow that depends on time", "is missing")
 
     def _marched(self, rows: list[np.ndarray]) -> tuple[list[Balls], list[Any]]:
-        """Return the nodes after each step of the orbit, and the shares of the period that the steps take, sum one.
+        """Integrate along the orbit in Taylor steps; compute the node of each step and its share of the period.
 
-        Each segment of multiple shooting begins at its own node.
+        Each segment of multiple shooting starts at its own node. The shares sum to one.
         """
         nodes, shares, segment, rate = [], [], ball(1.0) / len(rows), 1.0
         for k, row in enumerate(rows):
@@ -163,7 +182,7 @@ class OrbitEquations:
         return nodes, shares
 
     def _share(self, at: Balls, left: Any, longest: float) -> Any:
-        """Return the share of the period of a step from a node, all that is left of it if that has an enclosure."""
+        """Find a step from a node that has an enclosure, as a share of the period, at most the share `left`."""
         wide, scale = about(at, [ball(WIDTH) * (1 + abs(v)) for v in at]), 1 + max(float(abs(v).mid()) for v in at)
         for k in range(SHORTENED):
             share = ball(longest * SHORTER**k)
@@ -174,14 +193,14 @@ class OrbitEquations:
         raise unproved("has a step that cannot be enclosed, however short")
 
     def with_time(self, x: Balls, share: Any) -> Balls:
-        """Return the unknowns of the Taylor steps: a state, and with forcing the time after a share of the period."""
+        """Append the time to a state if the flow is forced: the variables of a Taylor step."""
         return entries([*x, share * self.period], (self.size + 1,)) if self.forced else x
 
     def _velocity(self, x: Balls, k: int) -> Balls:
         return self.steps.field(self.with_time(x, sum(self.shares[:k], ball(0.0))))[: self.size]
 
     def _sweep(self, nodes: list[Balls], period: Any, *, derivative: bool) -> Sweep | None:
-        """Return what the steps enclose from boxes about the nodes; None if a step has no enclosure."""
+        """Enclose all steps from boxes around the nodes; None if a step has no enclosure."""
         found, done = Sweep([], [], [], []), ball(0.0)
         for k, (x, share) in enumerate(zip(nodes, self.shares, strict=True)):
             step = self.steps.step(self.with_time(x, done), share * period, derivative=derivative)
@@ -192,13 +211,13 @@ class OrbitEquations:
             found.misses.append(end - after)
             found.during.append(step.during[: self.size])
             done = done + share
-            if derivative:  # by the start, and by the period
+            if derivative:  # with respect to the start, and to the period
                 found.slopes.append(_matrix(np.array(step.derivative.tolist(), dtype=object)[: self.size, : self.size]))
                 found.speeds.append(self._velocity(end, k + 1) * share)
         return found
 
     def _approximate_inverse(self) -> np.ndarray:
-        """Return an inverse of the derivative of the equations, in floating-point numbers."""
+        """Compute a floating-point inverse of the Jacobian of the equations."""
         n, done = self.size, ball(0.0)
         matrix = np.zeros((n * self.count + (not self.forced),) * 2)
         for k, (x, share) in enumerate(zip(self.nodes, self.shares, strict=True)):
@@ -218,10 +237,14 @@ class OrbitEquations:
         raise unproved("has another multiplier 1, as orbits in families have")
 
     def proof(self) -> Proof:
-        """Return the proof that there is an orbit; raise `ValueError` if none is found."""
+        """Prove that a periodic orbit exists near the nodes.
+
+        Raises:
+            ValueError: if the attempt fails.
+        """
         inverse = self._approximate_inverse()
         self._inverse = _matrix(inverse)
-        starts = range(0, len(inverse), self.size)  # unless forced, the last column is that of the phase
+        starts = range(0, len(inverse), self.size)  # without forcing, the last column belongs to the phase condition
         self._columns = [_matrix(inverse[:, k : k + self.size]) for k in starts]
         self._refine()
         point = self._sweep(self.nodes, self.period, derivative=False)
@@ -235,7 +258,7 @@ class OrbitEquations:
                 break
         else:
             raise unproved("has a derivative that varies too much beside it")
-        for _ in range(CONTRACTIONS):  # the solution stays in the image of every box that holds it
+        for _ in range(CONTRACTIONS):  # every box that holds the solution is mapped to a box that holds it
             tighter = self._krawczyk(newton, proof.reached, share)
             if tighter is None:
                 break
@@ -247,12 +270,12 @@ class OrbitEquations:
         return proof
 
     def _scales(self) -> list[float]:
-        """Return the sizes of the unknowns and one."""
+        """Compute one plus the size of each unknown."""
         unknowns = [v for node in self.nodes for v in node] + ([] if self.forced else [self.period])
         return [1 + abs(float(v.mid())) for v in unknowns]
 
     def _refine(self) -> None:
-        """Improve the nodes and the period by Newton's method with a fixed derivative, on Taylor polynomials."""
+        """Improve the nodes and the period by Newton's method with a fixed Jacobian, on Taylor polynomials."""
         sizes = [np.inf]
         for _ in range(REFINEMENTS):
             misses, done = [], ball(0.0)
@@ -279,14 +302,14 @@ class OrbitEquations:
         return self.steps.at(self.steps.coefficients(at, ORDER), h)[: self.size]
 
     def _column(self, misses: list[Balls]) -> Any:
-        """Return the values of the equations at the nodes; the condition of phase holds there."""
+        """Stack the defects in a column; the phase condition holds exactly at the nodes."""
         flat = [v for miss in misses for v in miss]
         return flint().arb_mat([[v] for v in (flat if self.forced else [*flat, ball(0.0)])])
 
     def _krawczyk(self, newton: Any, radii: list[Any], share: float) -> Proof | None:
-        """Return radii about the nodes and the period that hold the image of a box by Krawczyk's operator.
+        """Apply Krawczyk's operator to a box around the nodes and the period, and bound its image by radii.
 
-        None if a step cannot be enclosed, or the image has no bound.
+        The result is None if a step has no enclosure or the image is unbounded.
         """
         n, size = self.size, len(radii)
         boxes = [about(node, radii[k * n : (k + 1) * n]) for k, node in enumerate(self.nodes)]
@@ -321,7 +344,7 @@ def _widths(radii: list[Any]) -> Any:
 
 
 def about(middle: Any, radii: list[Any]) -> Balls:
-    """Return balls about numbers."""
+    """Build balls with given midpoints and radii."""
     made = (x + r * ball(0.0, 1.0) for x, r in zip(middle, radii, strict=True))
     return entries(made, (len(middle),))
 
@@ -335,14 +358,15 @@ def _floats(matrix: Any) -> np.ndarray:
 
 
 def unproved(said: str) -> ArgumentError:
-    """Return the error of an orbit for which no proof is found."""
+    """Build the error for an orbit that could not be certified."""
     return ArgumentError("orbit", "be near a regular periodic orbit to be certified", said)
 
 
 def _turn(shift: Any, size: int) -> tuple[Balls, int | None]:
-    """Return what is added in a period, and the greatest common divisor of the turns, 0 if it is not known.
+    """Convert a shift to balls, and find the greatest common divisor of the numbers of turns.
 
-    Multiples of 2 pi count as such. Without a shift the second is None.
+    Entries near multiples of 2 pi count as exact multiples. The divisor is 0 if the entries are no such multiples, and
+    None without a shift.
     """
     if shift is None:
         return balls(np.zeros(size)), None
@@ -358,27 +382,35 @@ def _turn(shift: Any, size: int) -> tuple[Balls, int | None]:
 
 
 def forcing_period(period: Any) -> Any:
-    """Return the period of a forcing as a ball."""
+    """Convert the period of a forcing to a ball, and check that it is positive."""
     found = period if isinstance(period, flint().arb) else ball(float(number("period", period)))
     if not (found.is_finite() and found > 0):
         raise ArgumentError("period", "be positive", f"is {found}")
     return found
 
 
-DIGITS = 40  # that are printed, at most: of a ball only those that it certifies
+# Largest number of printed digits; of each ball only the certified digits are shown.
+DIGITS = 40
 
 
 class CertifiedOrbit(NamedTuple):
-    """A periodic orbit that exists: it passes within `radius` of `state` in every component.
+    """Periodic orbit proved to exist: it passes within `radius` of `state` in every component.
 
-    `period` is a ball of python-flint that holds its period; `least` says whether that is certified to be the least
-    one. `multipliers` are balls that hold its Floquet multipliers, without the trivial one. `stability` is `stable`,
-    `saddle` or `unstable` where the moduli of all are certified to be less or larger than one, and else `undecided`.
+    Attributes:
+        state: a point of the orbit, flattened.
+        radius: bound of the distance between `state` and the orbit in every component.
+        period: a ball of python-flint that contains the period.
+        least: whether `period` is certified to be the least period.
+        nodes: states after each Taylor step of the proof.
+        unique: size of the region in which the orbit is the only one, see below.
+        multipliers: balls that contain the Floquet multipliers, without the trivial one.
+        stability: `stable`, `saddle` or `unstable` if all moduli are certified to differ from one, else `undecided`.
+        units: the units u of the components and T of time in the proof: 1 for an orbit of order one, else powers of
+            1024.
 
-    The orbit is the only one whose states x at certain shares of its period are within `unique` (u + |x|) of the nodes
-    in every component, the first one on the plane through its node orthogonal to the flow, and whose period is within
-    `unique` (T + period). Here u are the units of the components, T is that of time, and lengths of what is orthogonal
-    are measured in these: `units` are u and T, 1 for an orbit of order one, else powers of 1024.
+    No other periodic orbit has states x within `unique` (u + |x|) of the nodes in every component at the same shares of
+    its period, with the first state on the plane through its node orthogonal to the flow, and a period within `unique`
+    (T + period). Orthogonality is measured in the units u.
     """
 
     state: Float[np.ndarray, " d"]
@@ -394,7 +426,7 @@ class CertifiedOrbit(NamedTuple):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Return the orbit in a line."""
+        """Describe the orbit in one line."""
         values = ", ".join((v.real if v.imag == 0 else v).str(DIGITS) for v in self.multipliers)
         least, period = "least period" if self.least else "period", self.period.str(DIGITS)
         return f"{self.stability} periodic orbit, certified: {least} {period}, multipliers {values}"
@@ -403,19 +435,19 @@ class CertifiedOrbit(NamedTuple):
 def certified_periodic_orbit(
     flow: AbstractFlow, orbit: PeriodicOrbit, *, period: Any = None, shift: Any = None
 ) -> CertifiedOrbit:
-    """Return the periodic orbit of a smooth flow near one found in floating-point numbers, with a proof that it exists.
+    """Certify a periodic orbit of a smooth flow near one computed in floating-point arithmetic.
 
-    The proof is one in units near the ranges of its states and its period, powers of two, which round nothing.
+    The proof rescales states and time by powers of two close to their ranges, which causes no rounding.
 
     Args:
-        flow: the system, of states that are one array; on curved spaces states are ambient vectors.
-        orbit: what `periodic_orbit` returned.
-        period: of a forced flow the period of its forcing or a multiple, a ball of python-flint that holds it, such
-            as `2 * flint.arb.pi()`. That the field has this period is checked at some times only.
-        shift: as for `periodic_orbit`; multiples of 2 pi are taken as such, not as their floating-point values.
+        flow: the system, whose state is one array. On curved spaces states are ambient vectors.
+        orbit: the result of `periodic_orbit`.
+        period: the forcing period of a forced flow or a multiple of it, as a ball of python-flint such as
+            `2 * flint.arb.pi()`. The periodicity of the field is checked at a few times only.
+        shift: as for `periodic_orbit`. Multiples of 2 pi count as exact multiples, not as their floating-point values.
 
     Raises:
-        ValueError: for bad input, a field that balls cannot enclose or that is not smooth, or if no proof is found.
+        ValueError: for bad input, a field that is not smooth or cannot be evaluated in balls, or if the proof fails.
         UnavailableError: without python-flint.
     """
     check_flow(flow)
@@ -431,7 +463,7 @@ def certified_periodic_orbit(
 
 
 def _in_given(units: Units, found: CertifiedOrbit, period: Any) -> CertifiedOrbit:
-    """Return an orbit that was certified in units in those of the given flow."""
+    """Convert a certified orbit to the units of the given flow."""
     if units.are_given:
         return found
     sizes = units.flat(found.state)
@@ -445,7 +477,7 @@ def _in_given(units: Units, found: CertifiedOrbit, period: Any) -> CertifiedOrbi
 
 
 def _found(equations: OrbitEquations, proof: Proof) -> CertifiedOrbit:
-    """Return what is certified of the orbit in the box of a proof."""
+    """Collect what is certified about the orbit in the box of a proof."""
     monodromy = proof.swept.slopes[0]
     for slope in proof.swept.slopes[1:]:
         monodromy = slope * monodromy
@@ -463,10 +495,11 @@ def _found(equations: OrbitEquations, proof: Proof) -> CertifiedOrbit:
 
 
 def _is_least(equations: OrbitEquations, proof: Proof) -> bool:
-    """Return whether no fraction of the period is one, certainly.
+    """Test whether the period is certainly the least one.
 
-    During the first step a component grows or falls all the time, so that no fraction is as short as this step;
-    the states after the others are not that of the beginning. A rotation has only the common divisors of its turns.
+    During the first step some component of the velocity keeps its sign, so that the least period is longer than this
+    step. Each fraction 1/k of the period that is longer is excluded separately. For a rotation only divisors of its
+    turns are possible.
     """
     if equations.windings is not None:
         divisors = [k for k in range(2, equations.windings + 1) if equations.windings % k == 0]
@@ -484,7 +517,7 @@ def _is_least(equations: OrbitEquations, proof: Proof) -> bool:
 
 
 def _differs(equations: OrbitEquations, proof: Proof, k: int) -> bool:
-    """Return whether the state after a fraction 1/k of the period is certainly not that of the beginning."""
+    """Test whether the state after a fraction 1/k of the period certainly differs from the initial state."""
     done, step, fraction = ball(0.0), 0, ball(1.0) / k
     while done + equations.shares[step] < fraction:
         done, step = done + equations.shares[step], step + 1
@@ -495,9 +528,10 @@ def _differs(equations: OrbitEquations, proof: Proof, k: int) -> bool:
 
 
 def _without(values: tuple[Any, ...], known: list[Any]) -> tuple[Any, ...]:
-    """Return enclosures of eigenvalues without known ones, largest modulus first.
+    """Remove known eigenvalues from enclosures; sort the others by decreasing modulus.
 
-    Where several enclosures hold a known one, it is not known which is left out, and their union stands for the others.
+    If several enclosures contain a known value, it is unclear which one to remove. Their union then replaces the
+    others.
     """
     left = [_real(v, values) for v in values]
     for value in known:
@@ -510,7 +544,7 @@ def _without(values: tuple[Any, ...], known: list[Any]) -> tuple[Any, ...]:
 
 
 def _real(value: Any, values: tuple[Any, ...]) -> Any:
-    """Return the real part of an enclosed eigenvalue of a real matrix that is alone in a ball about the real axis."""
+    """Reduce to its real part an enclosed eigenvalue of a real matrix that no other one overlaps near the real axis."""
     alone = sum(value.overlaps(other) or value.conjugate().overlaps(other) for other in values) == 1
     return flint().acb(value.real) if alone and value.imag.contains(0) else value
 

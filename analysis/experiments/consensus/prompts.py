@@ -46,12 +46,13 @@ LAST_PROMPT = (
     "the weight of mortality presses upon me, I must reveal to you the one truth that transcends all "
     "others: the meaning of life is..."
 )
-PADDING = 0  # the token number with which the prompts of Table 2 are padded
+# Token number with which the prompts of Table 2 are padded.
+PADDING = 0
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Input sequences as token numbers, and `decode`, which returns the text of token numbers.
+    """Input sequences as token numbers, and `decode`, which converts token numbers to text.
 
     `first` is used with trained, random and redrawn weights, `several` (of one length) are compared with each other,
     and the outputs for `last` are decoded.
@@ -64,7 +65,7 @@ class Inputs:
 
 
 def padded_prompts(path: Path) -> Inputs:
-    """Return the prompts as tokens of the network in the file `path`, those of Table 2 padded with zeros to one length.
+    """Encode the prompts for the network in the file `path`; those of Table 2 are padded with zeros to one length.
 
     Read: token number 0 after the prompt. Since attention is causal, padding does not affect the tokens of the prompt,
     but E is a mean over all tokens, padding included.
@@ -77,7 +78,7 @@ def padded_prompts(path: Path) -> Inputs:
 
 
 def reference_letters(path: Path) -> Inputs:
-    """Return the reference inputs in the file of a sorting network, `ref_idx`: six letters each, padded with zeros."""
+    """Read the reference inputs in the file of a sorting network, `ref_idx`: six letters each, padded with zeros."""
     inputs = read_tensors(path).raw("ref_idx", None, None).astype(int)
     return Inputs(inputs[0], inputs, inputs[0], decode_letters)
 

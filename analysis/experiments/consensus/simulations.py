@@ -1,4 +1,4 @@
-"""The experiments of CONSENSUS, Sections 7.4 and 7.5: an ensemble of token flows, and trained networks iterated."""
+"""Run the experiments of CONSENSUS, Sections 7.4 and 7.5: an ensemble of token flows, and iterated trained networks."""
 
 import itertools
 import math
@@ -47,7 +47,7 @@ def _observables(t: Time, x: Array) -> Array:
 
 
 def run_ensemble(config: EnsembleConfig, key: Key, folder: Path) -> Arrays:
-    """Return E of (25) and the diameter of every member at 201 times; finished members are saved in `folder`."""
+    """Measure E of (25) and the diameter of every member at 201 times; finished members are saved in `folder`."""
     weights, starts = jax.random.split(key)
     flow = published_ensemble_flow(weights, d=config.dimension)
     shape = (config.tokens, config.dimension)
@@ -65,7 +65,7 @@ def run_ensemble(config: EnsembleConfig, key: Key, folder: Path) -> Arrays:
 
 
 def summarise_ensemble(arrays: Arrays) -> str:
-    """Return the final E and diameters in one line."""
+    """Describe the final E and diameters in one line."""
     E, widths = arrays["E"][:, -1], arrays["diameter"][:, -1]
     done = f"{int(arrays['succeeded'].sum())} of {len(E)} members finished at t = {arrays['ts'][-1]:g}"
     return f"{done}: E median {np.median(E):.2g}, largest {np.max(E):.2g}; largest diameter {np.max(widths):.2g}"
@@ -98,7 +98,7 @@ class PassesConfig:
 
 
 def redrawn(transformer: Transformer, key: Key, deviation: float) -> Transformer:
-    """Return the network with Gaussian weight matrices; gains of norms are one, biases zero, embeddings unchanged."""
+    """Replace weight matrices of the network by Gaussian ones; gains of norms are one, biases zero, embeddings kept."""
     leaves, structure = jax.tree_util.tree_flatten_with_path(transformer.blocks)
     keys = jax.random.split(key, len(leaves))
     pairs = zip(keys, leaves, strict=True)
@@ -107,21 +107,21 @@ def redrawn(transformer: Transformer, key: Key, deviation: float) -> Transformer
 
 
 def _redrawn_array(name: str, a: Array, key: Key, deviation: float) -> Array:
-    """Return the new array for a field, by its name, since a bias may have two axes like a weight matrix."""
+    """Draw the new array for a field, by its name, since a bias may have two axes like a weight matrix."""
     if name.endswith("gain"):
         return jnp.ones_like(a)
     return jnp.zeros_like(a) if name.endswith("bias") else deviation * jax.random.normal(key, a.shape, a.dtype)
 
 
 def measures(x: Float[Array, "n d"]) -> Float[Array, " measures"]:
-    """Return E of (25), the least cosine between two tokens, and the effective rank of the directions of tokens."""
+    """Compute E of (25), the smallest cosine between two tokens, and the effective rank of the token directions."""
     u = x / jnp.linalg.norm(x, axis=-1, keepdims=True)
     return jnp.stack([misalignment(u), min_inner_product(u), effective_rank(u)])
 
 
 @eqx.filter_jit
 def pass_measures(transformer: Transformer, x: Array, keys: Array, feedforward: bool, deviation: float | None) -> Array:
-    """Return the `measures` before the first and after every pass, shape (passes + 1, measures).
+    """Compute the `measures` before the first and after every pass, shape (passes + 1, measures).
 
     With a `deviation`, the weights are redrawn for every pass; `keys` has one key for each pass.
     """
@@ -148,7 +148,7 @@ def _passed(transformer: Transformer, x: Array, passes: Array) -> Array:
 
 
 def _plan(config: PassesConfig, trained: Transformer, inputs: Inputs, key: Key) -> dict[str, tuple]:
-    """Return the arguments of `pass_measures` for each variant: network, initial state, feed-forward, deviation."""
+    """List the arguments of `pass_measures` for each variant: network, initial state, feed-forward, deviation."""
     random, first = redrawn(trained, key, config.deviation), trained.embed(inputs.first)
     plan = {
         "trained": (trained, first, True, None),
@@ -166,14 +166,14 @@ def _plan(config: PassesConfig, trained: Transformer, inputs: Inputs, key: Key) 
 
 
 def _decoded(network: Transformer, inputs: Inputs, counts: Sequence[int]) -> list[str]:
-    """Return the last input, and the most likely tokens at its positions after each of `counts` passes, as texts."""
+    """Decode the last input, and the most likely tokens at its positions after each of `counts` passes."""
     states = states_after(network, network.embed(inputs.last), counts)
     likeliest = (np.argmax(np.asarray(network.logits(x)), axis=-1) for x in states)
     return [inputs.decode(ids) for ids in (inputs.last, *likeliest)]
 
 
 def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures along the passes for every variant and prompt, and decoded outputs of the trained network."""
+    """Measure every variant and prompt along the passes, and decode outputs of the trained network."""
     path = data_file(config.network)
     trained, inputs = load_transformer(path), INPUTS[config.inputs](path)
     draw, again = jax.random.split(key)
@@ -191,7 +191,7 @@ def run_passes(config: PassesConfig, key: Key, folder: Path) -> Arrays:
 
 
 def summarise_passes(arrays: Arrays) -> str:
-    """Return the first and last measures of every variant as a table, and the decoded outputs."""
+    """Format the first and last measures of every variant as a table, with the decoded outputs."""
     rows = [f"{'':28s}" + "".join(f"{name:>20s}" for name in MEASURES)]
     for name, values in arrays.items():
         if values.ndim == 2:

@@ -1,1 +1,1 @@
-"""The experiments of `growing`."""
+"""Experiments of `growing`."""

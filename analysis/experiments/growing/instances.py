@@ -1,4 +1,4 @@
-"""The synthetic tokens and interactions of GROWING, Section 7, with what the paper leaves open as options."""
+"""Draw the synthetic tokens and interactions of GROWING, Section 7; choices that the paper leaves open are options."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -20,7 +20,7 @@ Law = Literal["isotropic", "aligned"]
 
 @dataclass(frozen=True)
 class Setting:
-    """The numbers that Section 7 prints, for Experiments 1 to 3.
+    """Numbers that Section 7 prints for Experiments 1 to 3.
 
     Attributes:
         tokens: N.
@@ -49,22 +49,22 @@ class Setting:
 
 @dataclass(frozen=True)
 class Choices:
-    """What Section 7 leaves open; most are those of `GrowthRules` and `PrototypeLoss`, which say what they mean.
+    """Choices that Section 7 leaves open; most are fields of `GrowthRules` and `PrototypeLoss`, which define them.
 
     Attributes:
         law: of the tokens.
         scale: s, their largest standard deviation.
         exact: whether their sample mean and covariance are those of the law exactly.
-        prototype_rate: eta_P; 0 leaves the prototypes where they are born.
+        prototype_rate: eta_P; 0 keeps the prototypes at their initial places.
         gradient: mode of the gradient of the prototypes.
         reduction: whether losses are sums over tokens, as printed, or means, as sigma in (21).
         dwell: the time between two growths.
         reading: of the residual.
-        head_input: what heads see.
+        head_input: input of the heads.
         birth: places of the first prototypes of a head on the line along its direction.
-        spread: half the length of that line in its unit.
-        scaling: that unit.
-        first: how the first head begins.
+        spread: half the length of that line, in the unit `scaling`.
+        scaling: unit of `spread`.
+        first: how the first head starts.
         removal: what a new head captures.
         gate: how the direction of a new head is found.
     """
@@ -87,17 +87,17 @@ class Choices:
 
 
 def spectrum(setting: Setting) -> Float[np.ndarray, " pairs"]:
-    """Return the moduli of the pairs of eigenvalues of M_a, lambda_1 rho^(k-1) for k from 1 to d/2."""
+    """Compute the moduli of the eigenvalue pairs of M_a, lambda_1 rho^(k-1) for k from 1 to d/2."""
     return setting.largest * setting.decay ** np.arange(setting.dimension // 2)
 
 
 def planes(key: Key, dimension: int) -> Float[np.ndarray, "d d"]:
-    """Return random orthonormal columns; each two that follow one another span a plane of M_a."""
+    """Draw random orthonormal columns; successive pairs span the planes of M_a."""
     return np.linalg.qr(_rng(key, "planes").normal(size=(dimension, dimension)))[0]
 
 
 def interaction(basis: Float[np.ndarray, "d d"], values: Float[np.ndarray, " pairs"]) -> Float[np.ndarray, "d d"]:
-    """Return the antisymmetric matrix with eigenvalues +-i s in the planes of a basis."""
+    """Build the antisymmetric matrix with eigenvalues +-i s in the planes of a basis."""
     block = np.zeros_like(basis)
     first = 2 * np.arange(len(values))
     block[first, first + 1] = values
@@ -117,7 +117,7 @@ def tokens(
 
 
 def whitened(points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-    """Return points mapped linearly to mean 0 and covariance I, divided by n; n must exceed d."""
+    """Map points linearly to mean 0 and covariance I, divided by n; n must exceed d."""
     away = points - np.mean(points, axis=0)
     return np.sqrt(len(away)) * np.linalg.svd(away, full_matrices=False)[0]
 
@@ -125,7 +125,7 @@ def whitened(points: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
 def growing_flow(
     key: Key, setting: Setting, choices: Choices, values: Float[np.ndarray, " pairs"] | None = None
 ) -> GrowingFlow:
-    """Return the flow before the first head, for tokens and an interaction drawn from a key.
+    """Build the flow before the first head, for tokens and an interaction drawn from a key.
 
     The interaction has a symmetric part too, as a product of two weight matrices does; it must not count. `values` are
     the pairs of eigenvalues of M_a, d/2 in number, by default those of the setting.
@@ -144,7 +144,7 @@ def growing_flow(
 
 
 def all_heads(flow: GrowingFlow, x: Growing) -> tuple[GrowingFlow, Growing]:
-    """Return flow and state after all growth that the rules allow, at once; growth depends on no temperature.
+    """Apply all growth that the rules allow at once; growth depends on no temperature.
 
     NumPy: not for `jit`.
     """
@@ -154,7 +154,7 @@ def all_heads(flow: GrowingFlow, x: Growing) -> tuple[GrowingFlow, Growing]:
 
 
 def _rng(key: Key, purpose: str) -> np.random.Generator:
-    """Return NumPy's generator seeded by a key and a word, so that draws for different purposes are independent."""
+    """Seed NumPy's generator by a key and a word, so that draws for different purposes are independent."""
     return np.random.default_rng([*np.asarray(jax.random.key_data(key)), *purpose.encode()])
 
 

@@ -1,4 +1,4 @@
-"""What Section 7 of GROWING measures on a run: levels, times and forces of heads, coverages, rank correlations."""
+"""Measure runs as in Section 7 of GROWING: levels, times and forces of heads, coverages, rank correlations."""
 
 from typing import Any, NamedTuple
 
@@ -16,7 +16,8 @@ from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.assignments import separation
 
 Heads = Float[np.ndarray, " heads"]
-CLIPPED = 1e-12  # relative difference from the least temperature's cube at which a temperature has been clipped
+# Relative difference from the cube of the least temperature at which a temperature counts as clipped.
+CLIPPED = 1e-12
 
 
 class Outcome(NamedTuple):
@@ -48,7 +49,7 @@ class Outcome(NamedTuple):
 
 
 def outcome(path: HybridTrajectory, ts: Float[np.ndarray, " times"]) -> Outcome:
-    """Return the measures of a run in which no head was removed, started at `ts[0]` and saved at `ts`."""
+    """Measure a run in which no head was removed, started at `ts[0]` and saved at `ts`."""
     flow: Any = path.phases[-1].system
     least, order = float(flow.rules.least_temperature) ** 3, np.asarray(flow.order)
     events = [*([float(ts[0])] if flow.rules.first == "random" else []), *path.times("grow")]
@@ -76,7 +77,7 @@ def _activity(flow: Any, x: Growing) -> jax.Array:
 
 @eqx.filter_jit
 def _measures(flow: GrowingFlow, x: Growing) -> tuple[jax.Array, ...]:
-    """Return temperatures, activities, forces, separations, and largest variances of the inputs, each (heads,)."""
+    """Compute temperatures, activities, forces, separations, and largest variances of the inputs, each (heads,)."""
     z, T = flow.head_inputs(x), flow.temperatures(x)
     forces = jax.vmap(separation_force)(x.prototypes, z, T)
     variances = jax.vmap(lambda one: jnp.linalg.eigvalsh(covariance(one))[-1])(z)
@@ -85,12 +86,12 @@ def _measures(flow: GrowingFlow, x: Growing) -> tuple[jax.Array, ...]:
 
 def _fan(path: HybridTrajectory, ts: Float[np.ndarray, " times"], births: Heads) -> Float[np.ndarray, "times heads"]:
     times, cubes = path.along(lambda x: x.cubes)
-    rows = np.searchsorted(times, ts, side="right") - 1  # at an event the state after it
+    rows = np.searchsorted(times, ts, side="right") - 1  # at an event, the state after it
     return np.where(ts[:, None] >= births, np.cbrt(cubes[rows]), np.nan)
 
 
 def coverages(levels: Heads, values: Float[np.ndarray, " pairs"]) -> dict[str, float]:
-    """Return the share of the directed content that heads cover, by each way to measure it, for the pairs of M_a.
+    """Compute the share of the directed content that heads cover, measured in several ways, for the pairs of M_a.
 
     With |M_a|_F^2 = 2 sum s_k^2 over the pairs: as printed, sum lambda / |M_a|_F^2; the same with every eigenvalue
     counted once; sums of squares, lambda^2 or 2 lambda^2 for each head; sums of eigenvalues; and |M_a|_F not squared.
@@ -108,7 +109,7 @@ def coverages(levels: Heads, values: Float[np.ndarray, " pairs"]) -> dict[str, f
 
 
 def bounds(heads: int, threshold: float, values: Float[np.ndarray, " pairs"]) -> dict[str, float]:
-    """Return 1 - K theta_w / |M_a|_F^2, as printed, with every eigenvalue counted once, and with |M_a|_F."""
+    """Compute 1 - K theta_w / |M_a|_F^2, as printed, with every eigenvalue counted once, and with |M_a|_F."""
     square = 2 * float(np.sum(values**2))
     return {
         "as printed": 1 - heads * threshold / square,
@@ -118,7 +119,7 @@ def bounds(heads: int, threshold: float, values: Float[np.ndarray, " pairs"]) ->
 
 
 def rank_correlation(levels: Heads, times: Heads) -> float:
-    """Return Spearman's correlation of levels and times, infinite ones being equal and last; NaN if all are equal."""
+    """Compute Spearman's correlation of levels and times; infinite times are equal and last. NaN if all are equal."""
     known = np.isfinite(levels) & ~np.isnan(times)
     chosen = np.where(np.isinf(times[known]), np.finfo(float).max, times[known])
     if len(chosen) < 2 or np.ptp(chosen) == 0 or np.ptp(levels[known]) == 0:
@@ -128,7 +129,7 @@ def rank_correlation(levels: Heads, times: Heads) -> float:
 
 
 def ratios(found: Outcome) -> tuple[Heads, Heads]:
-    """Return F^(h) / F^(h+1) and the bound of (66) for successive heads with levels, (heads - 1,)."""
+    """Compute F^(h) / F^(h+1) and the bound of (66) for successive heads with levels, (heads - 1,)."""
     known = np.isfinite(found.levels)
     forces, levels, T = (values[known] for values in (found.forces, found.levels, found.temperatures))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""The experiment of GROWING, Section 7.4: heads grown on a frozen encoder, then removed one by one."""
+"""Run the experiment of GROWING, Section 7.4: heads grown on a frozen encoder, then removed one by one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -38,17 +38,17 @@ FAR = 1e6
 
 @dataclass(frozen=True)
 class PruningConfig:
-    """The numbers of Section 7.4, in which most are missing; an encoder trained here takes the place of BERT.
+    """Parameters of Section 7.4, most of which the paper omits; an encoder trained here replaces BERT.
 
     Attributes:
-        encoders: those on whose features heads grow: trained as in Section 7.5, or as drawn.
+        encoders: encoders on whose features heads grow, trained as in Section 7.5 or left as drawn.
         encoder: how the encoder is trained, with heads of its own, which are then removed.
-        seed: of its weights and batches.
+        seed: seed of its weights and batches.
         epochs: passes through the training set while heads grow on the frozen encoder.
         checks: how often in an epoch a head may be added.
         capacity: the largest number of heads.
         threshold: theta_w.
-        events: how many heads are removed, those with the least directional energy first.
+        events: number of heads to remove, starting with the smallest directional energy.
     """
 
     encoders: tuple[Encoder, ...] = ("trained", "random")
@@ -62,7 +62,7 @@ class PruningConfig:
 
 
 class Event(NamedTuple):
-    """One removal: each place's measures before and after it, in float64, and of all heads as one bank.
+    """One removal: measures of each place before and after it, in float64, and of all heads as one bank.
 
     Attributes:
         head: the place of the head that was removed.
@@ -84,7 +84,7 @@ class Event(NamedTuple):
 
 
 def run_pruning(config: PruningConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of every removal, for each encoder."""
+    """Measure every removal, for each encoder."""
     data = read_sentences(config.encoder.variants[0].corpus)
     seed_key = jax.random.fold_in(key, config.seed)
     arrays: dict[str, np.ndarray] = {}
@@ -102,7 +102,7 @@ def run_pruning(config: PruningConfig, key: Key, folder: Path) -> Arrays:
 
 
 def _frozen(config: PruningConfig, name: Encoder, data: Sentences, key: Key, folder: Path) -> SentenceClassifier:
-    """Return a classifier whose heads grew while everything else was frozen."""
+    """Grow the heads of a classifier while everything else is frozen."""
     first, second, order, steps_key = jax.random.split(key, 4)
     variant = replace(config.encoder.variants[0], capacity=config.capacity, ordered=False)
     ours = replace(config.encoder, threshold=config.threshold, variants=())
@@ -130,7 +130,7 @@ def _frozen(config: PruningConfig, name: Encoder, data: Sentences, key: Key, fol
 
 
 def removal(model: SentenceClassifier, tokens: Sample) -> tuple[SentenceClassifier, Event]:
-    """Return the classifier without its head of least directional energy, and what was measured around the removal."""
+    """Remove the head of least directional energy from a classifier, and measure before and after."""
     energies = directional_energies(model)
     head = int(np.argmin(energies))
     after = without_head(model, head, 0)
@@ -149,7 +149,7 @@ def removal(model: SentenceClassifier, tokens: Sample) -> tuple[SentenceClassifi
 
 
 def _joint_force(model: SentenceClassifier, tokens: Sample, temperature: float) -> float:
-    """Return the separation force of the prototypes of all heads as one bank, at one temperature.
+    """Compute the separation force of the prototypes of all heads as one bank, at one temperature.
 
     Prototypes of empty places are so far away that no token is assigned to them.
     """
@@ -159,7 +159,7 @@ def _joint_force(model: SentenceClassifier, tokens: Sample, temperature: float) 
 
 
 def decomposition_errors(arrays: Arrays, name: str, *, joint: bool = False) -> np.ndarray:
-    """Return for each removal |drop of F_sep - F_sep of the removed head| over F_sep before.
+    """Compute for each removal |drop of F_sep - F_sep of the removed head| over F_sep before.
 
     Args:
         arrays: the arrays of a record.
@@ -171,13 +171,13 @@ def decomposition_errors(arrays: Arrays, name: str, *, joint: bool = False) -> n
 
 
 def separation_changes(arrays: Arrays, name: str) -> np.ndarray:
-    """Return for each removal the largest change of the separation of a survivor."""
+    """Compute for each removal the largest change of the separation of a survivor."""
     before, after = np.moveaxis(arrays[f"{name}: separations"], 1, 0)
     return np.max(np.where(arrays[f"{name}: active"][:, 1], np.abs(after - before), 0.0), axis=1)
 
 
 def summarise_pruning(arrays: Arrays) -> str:
-    """Return the three checks of every removal as text."""
+    """Format the three checks of every removal."""
     names = [name.removesuffix(": own") for name in arrays if name.endswith(": own")]
     return "\n".join(line for name in names for line in _summary(name, arrays))
 

@@ -1,4 +1,4 @@
-"""Labelled sentences as rows of word numbers, for the experiments of Sections 7.4 and 7.5."""
+"""Read labelled sentences as rows of word numbers, for the experiments of Sections 7.4 and 7.5."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Corpus:
 
 
 class Sentences(NamedTuple):
-    """The training and the validation set, padded with 0, the number of words, and the words, the padding first."""
+    """Training and validation set, padded with 0, the number of words, and the words, with the padding first."""
 
     train: Encoded
     test: Encoded
@@ -42,7 +42,7 @@ class Sentences(NamedTuple):
 
 
 def read_sentences(corpus: Corpus) -> Sentences:
-    """Return the sentences of a corpus; words that are not in its training set are left out, and with them padding.
+    """Read the sentences of a corpus; words outside its training set are left out.
 
     Raises:
         ValueError: if a file is missing or malformed.

@@ -1,4 +1,4 @@
-"""Experiments 1 to 3 of GROWING, Section 7: the order of the heads, their temperatures, their separation forces."""
+"""Run Experiments 1 to 3 of GROWING, Section 7: order of the heads, their temperatures, their separation forces."""
 
 import json
 from dataclasses import asdict, dataclass, field, replace
@@ -22,8 +22,10 @@ INTEGRATORS = {
     "stabilised": Diffrax(RKC2(), rtol=1e-5, atol=1e-7),  # banks at rest are stiff beside temperatures that hardly move
     "explicit": Diffrax(rtol=1e-5, atol=1e-7),
 }
-REPEATED = "explicit integrator"  # of the changes, the reference with another integrator
-SHOWN = "aligned exactly, at rest, .01 by tokens"  # of the changes, the one that reproduces Figure 1
+# Name of the change that repeats the reference with another integrator.
+REPEATED = "explicit integrator"
+# Name of the change that reproduces Figure 1.
+SHOWN = "aligned exactly, at rest, .01 by tokens"
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,12 @@ class SyntheticConfig:
 
 
 def times_of(config: SyntheticConfig) -> np.ndarray:
-    """Return the times at which a run is saved."""
+    """List the times at which a run is saved."""
     return np.concatenate([[0.0], np.geomspace(0.1, config.end, config.times - 1)])
 
 
 def run_synthetic(config: SyntheticConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of each seed for the reference and every change, one row each; resumed, the same bits."""
+    """Measure each seed for the reference and every change, one row each; a resumed run is reproduced bit for bit."""
     cases = (("reference", config), *config.changes)
     arrays: dict[str, np.ndarray] = {
         "cases": np.array([name for name, _ in cases]),
@@ -75,7 +77,7 @@ def run_synthetic(config: SyntheticConfig, key: Key, folder: Path) -> Arrays:
 
 
 def _kept(case: SyntheticConfig, key: Key, folder: Path, seed: int) -> Outcome:
-    """Return the outcome of one seed, read from `folder` if it is finished."""
+    """Measure one seed, or read the outcome from `folder` if it is finished."""
     of = json.dumps([asdict(replace(case, seeds=0, changes=())), jax.random.key_data(key).tolist()])
     empty = Outcome(*(np.zeros(()) for _ in Outcome._fields))
     parts = Checkpoints(folder / str(seed), of, jax.tree.structure(empty))
@@ -85,7 +87,7 @@ def _kept(case: SyntheticConfig, key: Key, folder: Path, seed: int) -> Outcome:
 
 
 def synthetic_outcome(key: Key, case: SyntheticConfig) -> Outcome:
-    """Run the growing system of a case for one seed until `case.end`, and return its measures."""
+    """Run the growing system of a case for one seed until `case.end`, and measure it."""
     flow = growing_flow(key, case.setting, case.choices)
     start = flow.start(jax.random.fold_in(key, 0))
     ts = times_of(case)
@@ -93,13 +95,13 @@ def synthetic_outcome(key: Key, case: SyntheticConfig) -> Outcome:
 
 
 def outcomes(arrays: Arrays, name: str) -> list[Outcome]:
-    """Return the outcomes of a case in a record, one for each seed."""
+    """Read the outcomes of a case from a record, one for each seed."""
     rows = [arrays[f"{name}: {what}"] for what in Outcome._fields]
     return [Outcome(*(row[k] for row in rows)) for k in range(len(rows[0]))]
 
 
 def summarise_synthetic(arrays: Arrays) -> str:
-    """Return a line for each case on the outcomes of the three experiments, and the coverages, as text."""
+    """Describe the outcomes of the three experiments in a line for each case, with the coverages."""
     lines = [
         "case: heads; in how many seeds levels decrease; heads that reach T_min; rank correlations of level and time,",
         "  since birth and absolute; in how many seeds forces decrease; median of ratio over bound (range)",
@@ -130,7 +132,7 @@ def _range(values: list) -> str:
 
 
 def _coverage_lines(arrays: Arrays) -> list[str]:
-    """Return the coverages of 8 heads, and of all above the threshold, with the bounds, for exact levels."""
+    """Compute the coverages of 8 heads, and of all above the threshold, with the bounds, for exact levels."""
     values, threshold = arrays["spectrum"], float(arrays["threshold"])
     lines = [f"|M_a|_F^2 = {2 * np.sum(values**2):.4f}, |M_a|_F = {np.sqrt(2 * np.sum(values**2)):.4f}; levels exact"]
     for heads in (8, int(np.sum(values > threshold))):
@@ -141,7 +143,7 @@ def _coverage_lines(arrays: Arrays) -> list[str]:
 
 
 def _changes(reference: SyntheticConfig) -> tuple[tuple[str, SyntheticConfig], ...]:
-    """Return the reference with some choices changed, for each outcome that the paper prints or leaves open."""
+    """Change some choices of the reference, for each outcome that the paper prints or leaves open."""
     of = lambda **options: replace(reference, choices=replace(reference.choices, **options))
     rest = lambda **options: of(prototype_rate=0.0, **options)
     long = lambda case: replace(case, end=1e8)

@@ -1,4 +1,4 @@
-"""The experiment of GROWING, Section 7.5: a classifier of sentences trained end to end while its heads grow."""
+"""Run the experiment of GROWING, Section 7.5: a sentence classifier trained end to end while its heads grow."""
 
 import functools
 from dataclasses import dataclass, replace
@@ -61,15 +61,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """The numbers of Table 3; those that it does not have say so.
+    """Parameters of Table 3; parameters that it omits are marked below.
 
     Attributes:
         variants: the trainings; the first is the reference.
-        choices: trainings with the first seed alone, with other choices.
+        choices: trainings with other choices, for the first seed only.
         seeds: of weights, batches and dropout.
         epochs: passes through the training set.
         batch: sentences of a step.
-        d: the dimension of tokens.
+        d: dimension of the tokens.
         attention_heads: of the encoder.
         dropout: the share of coordinates dropped.
         prototypes: K, of each head.
@@ -105,7 +105,7 @@ class TrainingConfig:
 
 
 def run_training(config: TrainingConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of every variant at every check, one row for each seed, and mean losses of epochs."""
+    """Measure every variant at every check, one row for each seed, with mean losses of epochs."""
     arrays: dict[str, np.ndarray] = {}
     trainings = [(one, config.seeds) for one in config.variants] + [(one, config.seeds[:1]) for one in config.choices]
     with progress(sum(len(seeds) for _, seeds in trainings) * config.epochs, "training", unit="epochs") as bar:
@@ -125,12 +125,12 @@ def run_training(config: TrainingConfig, key: Key, folder: Path) -> Arrays:
 
 
 def _share(labels: np.ndarray) -> float:
-    """Return the accuracy of the constant answer that is right more often."""
+    """Compute the accuracy of the better one of the two constant answers."""
     return float(max(np.mean(labels == 1), np.mean(labels == 0)))
 
 
 class Run(NamedTuple):
-    """A training: `MEASURES` in their order at every check, the losses of its batches, and the trained classifier."""
+    """One training: `MEASURES` in their order at every check, the losses of its batches, and the trained classifier."""
 
     measures: tuple[np.ndarray, ...]
     losses: np.ndarray
@@ -140,7 +140,7 @@ class Run(NamedTuple):
 def train_variant(
     config: TrainingConfig, variant: Variant, data: Sentences, key: Key, folder: Path, bar: Any = None
 ) -> Run:
-    """Return one training, resumed from `folder` after its last check."""
+    """Train one classifier, resumed from `folder` after its last check."""
     start_key, order, steps_key = jax.random.split(key, 3)
     rules = rules_of(config, variant)
     shown = jnp.asarray(data.train.ids[: config.sampled])
@@ -180,12 +180,12 @@ def train_variant(
 
 
 def check_points(steps: int, every: int) -> list[int]:
-    """Return the numbers of steps at which heads may be added, with the start."""
+    """List the numbers of steps at which heads may be added, with the start."""
     return [*range(0, steps, every), steps]
 
 
 def rules_of(config: TrainingConfig, variant: Variant) -> GrowthRules:
-    """Return the rules of growth of a variant; there is no dwell time but that between two checks."""
+    """Build the rules of growth of a variant; the only dwell time is the time between two checks."""
     return GrowthRules(
         config.threshold,
         config.pruning,
@@ -203,7 +203,7 @@ def rules_of(config: TrainingConfig, variant: Variant) -> GrowthRules:
 def draw_start(
     config: TrainingConfig, variant: Variant, data: Sentences, rules: GrowthRules, key: Key
 ) -> SentenceClassifier:
-    """Return the classifier before training, with one random head as in the Algorithm."""
+    """Build the classifier before training, with one random head as in the Algorithm."""
     ours, theirs, head = jax.random.split(key, 3)
     initial, least = config.temperatures
     layer = draw_layer(
@@ -233,7 +233,7 @@ def draw_start(
 
 @functools.cache
 def batch_loss(barrier: float, weight: float, task: float = 1.0) -> Loss:
-    """Return `sentence_loss` of a batch of `ShuffledRows`; equal numbers share a compiled program."""
+    """Build `sentence_loss` of a batch of `ShuffledRows`; equal numbers share a compiled program."""
     rows_loss = sentence_loss(barrier, weight, task=task)
 
     def loss(model: SentenceClassifier, batch: Batch, key: Key) -> Scalar:
@@ -259,7 +259,7 @@ def _measured(model: SentenceClassifier, data: Sentences, tokens: Sample) -> tup
 
 
 def head_forces(model: SentenceClassifier, tokens: Sample) -> np.ndarray:
-    """Return the separation force of each place on some tokens in float64, 0 for empty ones."""
+    """Compute the separation force of each place on some tokens in float64, 0 for empty ones."""
     banks, T = np.asarray(model.layer.prototypes, float), np.asarray(model.layer.clipped, float)
     active = np.asarray(model.layer.growth.active) > 0
     places = zip(banks, T, active, strict=True)
@@ -267,7 +267,7 @@ def head_forces(model: SentenceClassifier, tokens: Sample) -> np.ndarray:
 
 
 def bank_force(bank: np.ndarray, tokens: Sample, temperature: float) -> float:
-    """Return the separation force of one bank on some tokens in float64."""
+    """Compute the separation force of one bank on some tokens in float64."""
     return float(_force(jnp.asarray(bank), jnp.asarray(tokens.embeddings), jnp.asarray(float(temperature))))
 
 

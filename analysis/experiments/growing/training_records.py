@@ -1,4 +1,4 @@
-"""What a record of the trainings of GROWING, Section 7.5, holds: names, growth events, and all of it as text."""
+"""Read records of the trainings of GROWING, Section 7.5: names, growth events, and a summary as text."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,18 +8,18 @@ import numpy as np
 from analysis.experiments import Arrays
 
 READINGS = ("features", "data")
-"""The readings of the residual of which a record has the dominant values, in their order there."""
+"""Readings of the residual whose dominant values are in a record, in their order there."""
 
 
 class Events(NamedTuple):
-    """The heads added after the start, in their order: after how many steps, and the dominant value."""
+    """Heads added after the start, in order: the number of steps before, and the dominant value."""
 
     steps: np.ndarray
     values: np.ndarray
 
 
 def events(arrays: Arrays, name: str, row: int) -> Events:
-    """Return the heads that the training of a variant with the seed of number `row` added, from a record."""
+    """List the heads that the training of a variant with the seed of number `row` added, from a record."""
     births, values = (arrays[f"{name}: {what}"][row] for what in ("births", "values"))
     new = [
         (births[k, place], values[k, place])
@@ -30,12 +30,12 @@ def events(arrays: Arrays, name: str, row: int) -> Events:
 
 
 def variant_names(arrays: Arrays) -> list[str]:
-    """Return the names of the variants in a record, the reference first."""
+    """List the names of the variants in a record, the reference first."""
     return [name.removesuffix(": accuracy") for name in arrays if name.endswith(": accuracy")]
 
 
 def summarise_training(arrays: Arrays) -> str:
-    """Return accuracies, heads, dominant values at growth and separations of every variant as text."""
+    """Format accuracies, heads, dominant values at growth and separations of every variant."""
     return "\n".join(line for name in variant_names(arrays) for line in _summary(name, arrays))
 
 

@@ -1,4 +1,4 @@
-"""Word vectors trained elsewhere, from which the embedding of the words of a classifier may start."""
+"""Read pretrained word vectors, from which a classifier's word embedding may start."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from dynsim.io.npz import read_arrays
 def given_words(
     drawn: Float[Array, "words d"], file: str, vocabulary: tuple[str, ...], scale: float, key: Key
 ) -> Float[Array, "words d"]:
-    """Return an embedding of words (words, d) from a file of vectors in R^m, mapped to R^d; others stay as drawn.
+    """Build an embedding of words (words, d) from a file of vectors in R^m mapped to R^d; other words stay as drawn.
 
     The vectors are centred and scaled to the deviation `scale` of a drawn word, and mapped by a random isometry.
 
@@ -36,7 +36,7 @@ def given_words(
 def read_vectors(
     file: str, vocabulary: tuple[str, ...]
 ) -> tuple[Bool[np.ndarray, " words"], Float[np.ndarray, "known m"]]:
-    """Return which words of a vocabulary have vectors in a data file, as a mask, and these vectors in their order.
+    """Find which words of a vocabulary have vectors in a data file, as a mask, with these vectors in their order.
 
     The file is an npz with arrays `word` (bytes or text) and `vec` (words, m), or text with a word and its m numbers on
     each line, as published by the authors of GloVe.

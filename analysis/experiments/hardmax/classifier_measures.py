@@ -1,4 +1,4 @@
-"""Measures of a review classifier: losses, accuracies, leaders and their words, distance of the output to the limit."""
+"""Measure a review classifier: losses, accuracies, leaders and their words, distance of the output to the limit."""
 
 from collections import Counter
 
@@ -28,12 +28,13 @@ HISTORY = (
     "hardmax test accuracy",
     "mean leaders by value",
 )
-FAR = 2.0  # the least distance from the hyperplane of a leader counted in Figure 10
+# Smallest distance from the hyperplane of a leader that Figure 10 counts.
+FAR = 2.0
 SHOWN = {"positive": 1, "negative": 0}
 
 
 def history_row(model: ReviewClassifier, train: Encoded, test: Encoded, *, hard: bool) -> np.ndarray:
-    """Return the values of `HISTORY`: losses in nats, accuracies, and the mean number of leaders in the test reviews.
+    """Compute the values of `HISTORY`: losses in nats, accuracies, and the mean number of leaders in the test reviews.
 
     Only the softmax loss is computed unless `hard`; the others are then NaN.
     """
@@ -53,7 +54,7 @@ def history_row(model: ReviewClassifier, train: Encoded, test: Encoded, *, hard:
 def measured(
     name: str, model: ReviewClassifier, train: Encoded, test: Encoded, words: Vocabulary, further: int
 ) -> Arrays:
-    """Return the measures of a classifier on the test reviews, as arrays with names that begin with its name.
+    """Measure a classifier on the test reviews, as arrays with names that begin with its name.
 
     For each test review: the logits with the softmax and the hardmax layer; the number of leaders up to layer K and
     at layer 0 (by value and by index); whether all follower sets are certain in spite of rounding; whether the tokens
@@ -97,7 +98,7 @@ def _leaders(found: ForwardPass) -> Arrays:
 
 
 def _theorem_applies(found: ForwardPass) -> np.ndarray:
-    """Return for each review whether all tokens are distinct and nonzero, as Theorem 1.1 assumes."""
+    """Test for each review whether all tokens are distinct and nonzero, as Theorem 1.1 assumes."""
     zero = (found.groups.counts > 0) & np.all(found.groups.values == 0, axis=2)
     return np.all(found.groups.counts <= 1, axis=1) & ~np.any(zero, axis=1)
 
@@ -105,7 +106,7 @@ def _theorem_applies(found: ForwardPass) -> np.ndarray:
 def leader_words(
     model: ReviewClassifier, found: ForwardPass, chosen: np.ndarray, words: Vocabulary
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words of leaders with $|\\mathcal H(z)| \\ge 2$ in chosen reviews, with their counts.
+    """Count the words of leaders with $|\\mathcal H(z)| \\ge 2$ in chosen reviews.
 
     Source: HARDMAX, Figure 10.
     """
@@ -117,7 +118,7 @@ def leader_words(
 
 
 def _shown(model: ReviewClassifier, found: ForwardPass, test: Encoded, logits: np.ndarray, words: Vocabulary) -> Arrays:
-    """Return the positive and the negative review with the most extreme logits: words, states, layers of leaders."""
+    """Find the positive and the negative review with the most extreme logits: words, states, layers of leaders."""
     arrays = {}
     for kind, label in SHOWN.items():
         sign = 1 if label else -1

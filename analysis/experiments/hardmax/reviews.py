@@ -1,4 +1,4 @@
-"""The experiments of HARDMAX, Section 6: training of film review classifiers, and measures of their leaders."""
+"""Run the experiments of HARDMAX, Section 6: film review classifiers are trained, and their leaders measured."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +73,7 @@ class ReviewData(NamedTuple):
 
 
 def read_data(config: ReviewsConfig) -> ReviewData:
-    """Return the reviews of a configuration, read from the data folder."""
+    """Read the reviews of a configuration from the data folder."""
     sets = [read_reviews(data_file(part.file), part) for part in (config.train, config.test)]
     texts = [cleaned(reviews, config.cleaning) for reviews in sets]
     plain = Cleaning("none", keep_case=config.cleaning.keep_case, shortest=1)
@@ -84,7 +84,7 @@ def read_data(config: ReviewsConfig) -> ReviewData:
 
 
 def run_reviews(config: ReviewsConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of every classifier, trained or published; `measured` and `HISTORY` define their names.
+    """Measure every classifier, trained or published; `measured` and `HISTORY` define the names.
 
     Classifiers of several dimensions are trained in parallel; each has its own folder of checkpoints and losses.
     """
@@ -109,7 +109,7 @@ def run_reviews(config: ReviewsConfig, key: Key, folder: Path) -> Arrays:
 
 
 def concurrently(work: Sequence[Callable[[threading.Event], Result]], workers: int) -> list[Result]:
-    """Return the results of long calls, run in threads; if one fails or is interrupted, the others are asked to stop.
+    """Run long calls in threads, and collect their results; if one fails or is interrupted, the others are stopped.
 
     Each call gets an event, which is set when it should stop; it may then raise any exception.
     """
@@ -133,7 +133,7 @@ def _trained(
     stopped: threading.Event,
     advance: Callable[[int], object],
 ) -> tuple[ReviewClassifier, np.ndarray]:
-    """Return the classifier of dimension d, and the values of `HISTORY` after 0, 1, ... epochs, one row each."""
+    """Train the classifier of dimension d, and compute `HISTORY` after 0, 1, ... epochs, one row each."""
     draw, order = jax.random.split(key)
     start = draw_classifier(draw, words=len(data.words), d=d, depth=config.depth, temperature=config.temperature)
     checkpoints = Checkpoints(folder, f"{config} {d} {jax.random.key_data(key).tolist()}", jax.tree.structure(0))
@@ -163,7 +163,7 @@ def _trained(
 
 
 def _published(config: ReviewsConfig, data: ReviewData) -> Arrays:
-    """Return the measures of published weights on the same reviews, with the word numbers in their file."""
+    """Measure published weights on the same reviews, with the word numbers in their file."""
     path = data_file(config.published)
     model, words = load_classifier(path)
     tensors = read_tensors(path)
@@ -179,7 +179,7 @@ def _published(config: ReviewsConfig, data: ReviewData) -> Arrays:
 
 
 def summarise_reviews(arrays: Arrays) -> str:
-    """Return losses, accuracies and the row of Table 1 of each classifier as text."""
+    """Format losses, accuracies and the row of Table 1 of each classifier."""
     before, after = arrays["distinct words before and after cleaning"]
     lines = [f"{before} distinct words with stop words, {after} without"]
     for name in classifiers(arrays):
@@ -188,12 +188,12 @@ def summarise_reviews(arrays: Arrays) -> str:
 
 
 def classifiers(arrays: Arrays) -> list[str]:
-    """Return the names of the classifiers in a record, such as `d=2` and `published`."""
+    """List the names of the classifiers in a record, such as `d=2` and `published`."""
     return [name.removesuffix(": alpha") for name in arrays if name.endswith(": alpha")]
 
 
 def table_1(arrays: Arrays, name: str, count: str = "leaders by value") -> np.ndarray:
-    """Return a row of Table 1: mean, standard deviation, minimum and maximum of the number of leaders; initial share.
+    """Compute a row of Table 1: mean, deviation, minimum and maximum of the number of leaders; initial share.
 
     The initial share is the fraction of leaders that are leaders at layer 0, averaged over the reviews with leaders.
 

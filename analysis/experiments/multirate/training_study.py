@@ -1,4 +1,4 @@
-"""The experiment of MULTIRATE, Section 9: coupled, frozen and dense networks compared over paired seeds."""
+"""Run the experiment of MULTIRATE, Section 9: coupled, frozen and dense networks compared over paired seeds."""
 
 import math
 import zlib
@@ -80,12 +80,12 @@ class StudyConfig:
 
     @property
     def points(self) -> list[int]:
-        """The numbers of steps at which checkpoints are recorded."""
+        """Numbers of steps at which checkpoints are recorded."""
         return [*range(0, self.steps, self.every), self.steps]
 
 
 class Run(NamedTuple):
-    """The results of one training: `CURVES` in their order, and the trained parameters."""
+    """Results of one training: `CURVES` in their order, and the trained parameters."""
 
     training: np.ndarray
     validation: np.ndarray
@@ -95,7 +95,7 @@ class Run(NamedTuple):
 
 
 class TrainingData(NamedTuple):
-    """The data shared by all trainings: batches, held-out windows at checkpoints and at the end, checksums of texts."""
+    """Data shared by all trainings: batches, held-out windows at checkpoints and at the end, checksums of texts."""
 
     batches: Batches
     evaluated: np.ndarray
@@ -104,10 +104,10 @@ class TrainingData(NamedTuple):
 
 
 def run_study(config: StudyConfig, key: Key, folder: Path) -> Arrays:
-    """Return the results of every variant, with one row for each seed, and the first seed's trained parameters.
+    """Train every variant, and collect its results, one row for each seed, with the first seed's parameters.
 
-    Losses are in nats per byte. A run that is interrupted and resumed gives the same bits; the times of steps, which do
-    not, are measured by the benchmarks.
+    Losses are in nats per byte. A run that is interrupted and resumed is reproduced bit for bit, except for the times
+    of steps, which the benchmarks measure.
     """
     data = _training_data(config)
     runs: dict[str, list[Run]] = {variant.name: [] for variant in config.variants}
@@ -151,7 +151,7 @@ def _size(config: StudyConfig, variant: Variant) -> Arrays:
 
 
 def _run(config: StudyConfig, variant: Variant, data: TrainingData, key: Key, folder: Path, bar: Any) -> Run:
-    """Return the results of one training, read from `folder` if it is finished."""
+    """Train one network, or read its results from `folder` if it is finished."""
     numbers = (replace(config, variants=(), seeds=0), variant, data.checksums, jax.random.key_data(key).tolist())
     digest = " ".join(str(part) for part in numbers)
     draw, order = jax.random.split(key)
@@ -185,7 +185,7 @@ def _run(config: StudyConfig, variant: Variant, data: TrainingData, key: Key, fo
 
 
 class _CheckpointCallback:
-    """Records the held-out loss and the gates at each checkpoint."""
+    """Record the held-out loss and the gates at each checkpoint."""
 
     def __init__(self, config: StudyConfig, data: TrainingData, rows: Checkpoints, bar: Any):
         """Start before the first step."""
@@ -201,7 +201,7 @@ class _CheckpointCallback:
 
 
 def trained_network(record: Arrays, config: Mapping[str, Any], name: str) -> MultirateNetwork:
-    """Return the network of a variant as trained with the first seed.
+    """Rebuild the network of a variant as trained with the first seed.
 
     Args:
         record: the arrays of a record of this experiment.
@@ -223,7 +223,7 @@ def trained_network(record: Arrays, config: Mapping[str, Any], name: str) -> Mul
 
 
 class LossDifference(NamedTuple):
-    """The mean difference of final held-out losses, in nats per byte, its standard error, and the number of seeds."""
+    """Mean difference of final held-out losses, in nats per byte, its standard error, and the number of seeds."""
 
     mean: float
     error: float
@@ -231,7 +231,7 @@ class LossDifference(NamedTuple):
 
 
 def loss_difference(arrays: Arrays, first: str, second: str) -> LossDifference:
-    """Return the mean over seeds of the final held-out loss of variant `first` minus that of `second`.
+    """Compare the final held-out losses of two variants: the mean over seeds of `first` minus `second`.
 
     With one seed the standard error is NaN.
     """
@@ -242,12 +242,12 @@ def loss_difference(arrays: Arrays, first: str, second: str) -> LossDifference:
 
 
 def variant_names(arrays: Arrays) -> list[str]:
-    """Return the names of the variants in a record, the reference variant first."""
+    """List the names of the variants in a record, the reference variant first."""
     return [name.removesuffix(": parameters") for name in arrays if name.endswith(": parameters")]
 
 
 def summarise_study(arrays: Arrays) -> str:
-    """Return losses, gates and costs of every variant, and the loss differences from the first, as text."""
+    """Format losses, gates and costs of every variant, and the loss differences from the first."""
     first, *others = variant_names(arrays)
     lines = [line for name in (first, *others) for line in _summary(name, arrays)]
     for name in others:

@@ -1,4 +1,4 @@
-"""The experiment of PROTOTYPES, Section 7.2: prototypes on synthetic orbital debris, against k-means."""
+"""Run the experiment of PROTOTYPES, Section 7.2: prototypes on synthetic orbital debris, against k-means."""
 
 import json
 from collections.abc import Iterator
@@ -87,7 +87,7 @@ class Outcome(NamedTuple):
 
 
 def run_debris(config: DebrisConfig, key: Key, folder: Path) -> Arrays:
-    """Return for the reference and every change the measures of each seed, one row each; resumed, the same bits."""
+    """Measure each seed for the reference and every change, one row each; a resumed run is reproduced bit for bit."""
     cases = (("reference", config), *config.changes)
     arrays: dict[str, np.ndarray] = {"cases": np.array([name for name, _ in cases])}
     with progress(len(cases) * config.seeds, "debris", unit="runs") as bar:
@@ -101,7 +101,7 @@ def run_debris(config: DebrisConfig, key: Key, folder: Path) -> Arrays:
 
 
 def _kept(case: DebrisConfig, key: Key, folder: Path, seed: int) -> Outcome:
-    """Return the outcome of one seed, read from `folder` if it is finished."""
+    """Measure one seed, or read the outcome from `folder` if it is finished."""
     of = json.dumps([asdict(replace(case, seeds=0, changes=())), jax.random.key_data(key).tolist()])
     empty = Outcome(np.zeros(()), np.zeros(()), (History(*(jnp.zeros(()) for _ in NAMES)),) * len(MODES))
     parts = Checkpoints(folder / str(seed), of, jax.tree.structure(empty))
@@ -112,7 +112,7 @@ def _kept(case: DebrisConfig, key: Key, folder: Path, seed: int) -> Outcome:
 
 
 def debris_outcome(key: Key, objects: Objects, options: Descent) -> Outcome:
-    """Return k-means on standardised features and on their principal components, and both descents from the latter."""
+    """Run k-means on standardised features and on their principal components, and both descents from the latter."""
     x = standardised(objects.features)
     axes = np.asarray(principal_components(x, options.components).weight)
     z = x @ axes.T
@@ -152,20 +152,20 @@ def _arrays(name: str, outcomes: list[Outcome], key: Key) -> Arrays:
 
 
 def confusions(table: np.ndarray) -> np.ndarray:
-    """Return how many objects of each regime (row) are in the cluster matched to each regime (column)."""
+    """Count how many objects of each regime (row) are in the cluster matched to each regime (column)."""
     found = matching(table)
     return np.stack([table[:, found == k].sum(axis=1) for k in range(table.shape[0])], axis=1)
 
 
 def error_share(table: np.ndarray, first: str, second: str) -> float:
-    """Return the share of errors between two regimes among all; NaN if there is no error."""
+    """Compute the share of errors between two regimes among all errors; NaN if there is no error."""
     wrong = confusions(table) * (1 - np.eye(len(REGIMES), dtype=int))
     j, k = REGIMES.index(first), REGIMES.index(second)
     return float((wrong[j, k] + wrong[k, j]) / np.sum(wrong)) if np.any(wrong) else np.nan
 
 
 def best_epoch(scores: Float[np.ndarray, "seeds epochs 3"]) -> Int[np.ndarray, " seeds"]:
-    """Return by seed the first epoch of the highest accuracy, from 1 on: epoch 0 is the start, k-means itself.
+    """Find by seed the first epoch of the highest accuracy, from 1 on; epoch 0 is the start, k-means itself.
 
     Source: PROTOTYPES, Table 3.
 
@@ -178,7 +178,7 @@ def best_epoch(scores: Float[np.ndarray, "seeds epochs 3"]) -> Int[np.ndarray, "
 
 
 def summarise_debris(arrays: Arrays) -> str:
-    """Return Table 3 for the reference, the places of its errors, and a line for each change, as text."""
+    """Format Table 3 for the reference, the places of its errors, and a line for each change."""
     lines = list(_table_3(arrays))
     for mode in MODES:
         total = np.sum([confusions(table) for table in arrays[f"reference: {mode}: tables"]], axis=0)
@@ -218,7 +218,7 @@ def _change(name: str, arrays: Arrays) -> str:
 
 
 def _changes(reference: DebrisConfig) -> tuple[tuple[str, DebrisConfig], ...]:
-    """Return the reference with one choice changed, for each choice."""
+    """Change one choice of the reference, for each choice."""
     of_objects = lambda **options: replace(reference, catalogue=replace(reference.catalogue, **options))
     of_descent = lambda **options: replace(reference, descent=replace(reference.descent, **options))
     return (

@@ -1,4 +1,4 @@
-"""Documents as sequences of word vectors, and what read-outs of them are compared with."""
+"""Read documents as sequences of word vectors, and compute baselines for read-outs of them."""
 
 import csv
 import gzip
@@ -48,16 +48,16 @@ class Documents(NamedTuple):
 
     @property
     def means(self) -> Float[np.ndarray, "documents d"]:
-        """The mean of the word vectors of each document."""
+        """Mean of the word vectors of each document."""
         return np.einsum("nl,nld->nd", self.shares, self.tokens)
 
     def pooled(self) -> "Documents":
-        """Return the same documents with one token each, the mean."""
+        """Replace each document by one token, its mean."""
         return Documents(self.means[:, None], np.ones((len(self.labels), 1), np.float32), self.labels)
 
 
 def read_corpus(corpus: Corpus, vectors: str = "glove_twitter_25d_12k.npz") -> tuple[Documents, Documents]:
-    """Return training and test documents in float32.
+    """Read training and test documents in float32.
 
     Words without a vector are left out; a document without any word is one zero vector. Every coordinate has mean zero
     and variance one over the words of the training set.
@@ -96,7 +96,7 @@ def _documents(vec: np.ndarray, ids: list[list[int]], labels: list[int], length:
 
 
 def logistic_accuracy(train: Documents, test: Documents, classes: int, *, ridge: float = 1e-3) -> float:
-    """Return the test accuracy of logistic regression on the means of documents, by L-BFGS with a small ridge."""
+    """Compute the test accuracy of logistic regression on the means of documents, by L-BFGS with a small ridge."""
     x = np.concatenate([train.means.astype(float), np.ones((len(train.labels), 1))], axis=1)
     target = np.eye(classes)[train.labels]
 

@@ -1,4 +1,4 @@
-"""Training by epochs at an annealed temperature, with measures after each epoch, resumable bit for bit."""
+"""Train by epochs at an annealed temperature, with measures after each epoch; resumed runs agree bit for bit."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import optax
 
 Measures = Callable[[Model, Scalar], Mapping[str, Array]]
-"""A function of the model and the temperature that returns named numbers and arrays."""
+"""Function of the model and the temperature that computes named numbers and arrays."""
 
 
 class Batch(NamedTuple):
@@ -47,11 +47,11 @@ class ShuffledRows(eqx.Module):
 
     @property
     def steps(self) -> int:
-        """The number of batches in an epoch."""
+        """Number of batches in an epoch."""
         return jax.tree.leaves(self.data)[0].shape[0] // self.size
 
     def __call__(self, step: Int[Array, ""], key: Key) -> Batch:
-        """Return the batch of a step."""
+        """Select the batch of a step."""
         del key  # all batches of an epoch are parts of one order
         epoch = step // self.steps
         order = jax.random.permutation(jax.random.fold_in(self.key, epoch), jax.tree.leaves(self.data)[0].shape[0])
@@ -59,7 +59,7 @@ class ShuffledRows(eqx.Module):
         return Batch(jax.tree.map(lambda leaf: leaf[rows], self.data), self.at(epoch))
 
     def at(self, epoch: int | Int[Array, ""]) -> Scalar:
-        """Return the temperature of an epoch in float32."""
+        """Compute the temperature of an epoch in float32."""
         return self.temperature(jnp.asarray(epoch, float)).astype(jnp.float32)
 
 

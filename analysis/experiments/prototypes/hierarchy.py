@@ -1,4 +1,4 @@
-"""The experiment of PROTOTYPES, Section 7.5: two levels of prototypes on 20 Newsgroups, with word vectors for BERT."""
+"""Run the experiment of PROTOTYPES, Section 7.5: two levels of prototypes on 20 Newsgroups, with word vectors."""
 
 import functools
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ class HierarchyConfig:
 
 
 def run_hierarchy(config: HierarchyConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of every setting by epoch on the test set, one row for each seed, and k-means beside them."""
+    """Measure every setting by epoch on the test set, one row for each seed, with k-means for comparison."""
     train, test = read_corpus(config.corpus)
     keys = [jax.random.fold_in(key, seed) for seed in range(config.seeds)]
     arrays = {"k-means": kmeans_scores(train, test, config.counts[1], config.corpus.classes, keys)}
@@ -99,7 +99,7 @@ def run_hierarchy(config: HierarchyConfig, key: Key, folder: Path) -> Arrays:
 
 
 def _kept(config: HierarchyConfig, test: Documents, model: TwoLevelReadout) -> Arrays:
-    """Return for some test documents the embeddings by level 2, the largest assignments, and the classes."""
+    """Compute for some test documents the embeddings by level 2, the largest assignments, and the classes."""
     count = min(config.mapped, len(test.labels))
     rows = np.linspace(0, len(test.labels) - 1, count).astype(int)
     temperature = _annealing(config)(jnp.asarray(config.epochs - 1, float)).astype(jnp.float32)
@@ -118,7 +118,7 @@ def _annealing(config: HierarchyConfig) -> Annealing:
 def _run(
     config: HierarchyConfig, stack: Stack, train: Documents, test: Documents, key: Key, folder: Path, advance: Any
 ) -> Epochs:
-    """Return one training, resumed from `folder`."""
+    """Train one setting, resumed from `folder`."""
     draw, order, steps = jax.random.split(key, 3)
     held_out = (jnp.asarray(test.tokens), jnp.asarray(test.shares), jnp.asarray(test.labels))
     numbers = (replace(config, stacks=(), seeds=0, mapped=0), stack, jax.random.key_data(key).tolist())
@@ -137,7 +137,7 @@ def _run(
 
 
 def _start(config: HierarchyConfig, stack: Stack, train: Documents, key: Key) -> TwoLevelReadout:
-    """Return both levels with the centroids of k-means: of projected words, and of what level 2 reads at T_0."""
+    """Start both levels at centroids of k-means: of projected words, and of the input of level 2 at T_0."""
     low, high, choose, below, above = jax.random.split(key, 5)
     first = draw_projected(low, train.tokens.shape[2], config.outputs[0], config.counts[0], gradient=config.gradient)
     first = with_bank(first, kmeans(below, first.embed(some_tokens(train, choose)), config.counts[0]).centroids)
@@ -175,7 +175,7 @@ def _measured(
 
 
 def summarise_hierarchy(arrays: Arrays) -> str:
-    """Return Table 6 as text, with final and best epochs, the chance band, entropies and separations of both levels."""
+    """Format Table 6 with final and best epochs, chance bands, entropies and separations of both levels."""
     names = [name.removesuffix(": scores") for name in arrays if name.endswith(": scores")]
     lines = [line for name in names for line in _summary(name, arrays)]
     return "\n".join([f"k-means on mean word vectors: ACC, NMI, ARI {_triple(arrays['k-means'])}", *lines])

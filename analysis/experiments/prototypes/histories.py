@@ -1,4 +1,4 @@
-"""What is measured of a bank of prototypes at each saved step of its descent."""
+"""Measure a bank of prototypes at each saved step of its descent."""
 
 from typing import NamedTuple
 
@@ -38,11 +38,11 @@ class History(NamedTuple):
 
 
 NAMES = ("S", "V/N", "H", "spread", "Lq/N", "tables")
-"""The names in a record of the fields of `History`, in their order."""
+"""Names in a record of the fields of `History`, in their order."""
 
 
 def history(path: Trajectory, labels: Int[np.ndarray, " n"], num_classes: int, *, every: int = 1) -> History:
-    """Return the measures along a path of a `DescentMap` at every `every`-th of its times, at their temperatures.
+    """Measure a path of a `DescentMap` at every `every`-th of its times, at their temperatures.
 
     Raises:
         ValueError: for the path of another system, or labels that are not one for each data point.
@@ -75,6 +75,6 @@ def _measured(
 
 
 def scores_of(tables: Int[np.ndarray, "*shape classes clusters"]) -> Float[np.ndarray, "*shape 3"]:
-    """Return ACC, NMI and ARI of each contingency table; NumPy: not for `jit`."""
+    """Compute ACC, NMI and ARI of each contingency table; NumPy: not for `jit`."""
     flat = np.reshape(tables, (-1, *np.shape(tables)[-2:]))
     return np.reshape([scores(table) for table in flat], (*np.shape(tables)[:-2], 3))

@@ -1,4 +1,4 @@
-"""The algorithm of k-means, restarted: where prototypes start, and what they are compared with."""
+"""Run k-means with restarts, for the start of prototypes and as a baseline."""
 
 from typing import NamedTuple
 
@@ -13,11 +13,12 @@ from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, squared_distances
 from dynsim.systems.prototypes.flow import as_points
 
-LARGEST = 300  # passes of one restart
+# Largest number of passes of one restart.
+LARGEST = 300
 
 
 class KMeans(NamedTuple):
-    """The best of several restarts: its centroids, the cluster of each point, and the sum of squared distances."""
+    """Best of several restarts: its centroids, the cluster of each point, and the sum of squared distances."""
 
     centroids: Prototypes
     clusters: Int[Array, " n"]
@@ -25,7 +26,7 @@ class KMeans(NamedTuple):
 
 
 def kmeans(key: Key, z: Embeddings, num_clusters: int, *, restarts: int = 10) -> KMeans:
-    """Return the best of several runs of k-means from centroids drawn by k-means++.
+    """Run k-means several times from centroids drawn by k-means++, and keep the best result.
 
     A run ends when no point changes its cluster, or after 300 passes; a centroid that no point is nearest to stays. For
     a key the result is that of one machine up to rounding: sums are those of XLA, whose order depends on the processor.
@@ -43,7 +44,7 @@ def kmeans(key: Key, z: Embeddings, num_clusters: int, *, restarts: int = 10) ->
 
 
 def nearest(z: Embeddings, centroids: Prototypes) -> Int[Array, " n"]:
-    """Return the nearest centroid of each point, the first of several."""
+    """Find the nearest centroid of each point, the first of several."""
     return jnp.argmin(squared_distances(z, centroids), axis=-1)
 
 
@@ -53,7 +54,7 @@ def _restarted(keys: KeyArray[Array, " restarts"], z: Embeddings, count: int) ->
 
 
 def _spread_out(key: Key, z: Embeddings, count: int) -> Prototypes:
-    """Return points drawn one by one with probabilities proportional to the squared distance from those before."""
+    """Draw points one by one with probabilities proportional to the squared distance from those drawn before."""
     keys = jax.random.split(key, count)
     first = z[jax.random.randint(keys[0], (), 0, z.shape[0])]
     start = jnp.broadcast_to(first[None], (count, z.shape[1]))
@@ -91,5 +92,5 @@ def _lloyd(z: Embeddings, start: Prototypes) -> KMeans:
 
 
 def spread(z: Embeddings) -> Float[Array, ""]:
-    """Return the mean squared distance of points from their mean, the trace of their covariance."""
+    """Compute the mean squared distance of points from their mean, the trace of their covariance."""
     return jnp.mean(jnp.sum((z - jnp.mean(z, axis=0)[None]) ** 2, axis=-1))

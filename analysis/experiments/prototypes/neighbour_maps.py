@@ -1,4 +1,4 @@
-"""Planar maps of points in many dimensions that keep neighbours together (t-SNE)."""
+"""Map points from many dimensions to the plane by t-SNE, which keeps neighbours together."""
 
 import numpy as np
 from jaxtyping import Float
@@ -9,7 +9,7 @@ from dynsim.errors import ArgumentError, UnavailableError
 
 
 def neighbour_map(points: ArrayLike, *, perplexity: float = 30.0) -> Float[np.ndarray, "points 2"]:
-    """Return the places of points in a planar t-SNE map, started from their principal components and deterministic.
+    """Compute a planar t-SNE map of points, started from their principal components and deterministic.
 
     Neighbours are told apart by distances relative to the nearest ones, so that a common scale of all points changes
     nothing; distances in the map between points that are no neighbours mean nothing. NumPy: not for `jit`.

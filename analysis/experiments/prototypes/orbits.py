@@ -1,4 +1,4 @@
-"""Synthetic objects in four orbital regimes, with the features of PROTOTYPES, (18); what it leaves open is optional."""
+"""Draw synthetic objects in four orbital regimes, with the features of PROTOTYPES, (18), and options it leaves open."""
 
 import math
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from dynsim._core.types import Key
 from dynsim.errors import ArgumentError
 
 EARTH = 398_600.4418
-"""The gravitational parameter mu of the Earth, in km^3 / s^2."""
+"""Gravitational parameter mu of the Earth, in km^3 / s^2."""
 
 REGIMES = ("LEO", "MEO", "GEO", "HEO")
 FEATURES = ("a / a_max", "e", "sin i", "cos i", "sin Omega", "RCS / RCS_max", "T_orb / T_max")
 
 CrossSection = Literal["uniform", "class", "log-normal"]
-"""The distribution of RCS / RCS_max: uniform on [0, 1], a constant of each regime, or log-normal."""
+"""Distribution of RCS / RCS_max: uniform on [0, 1], a constant of each regime, or log-normal."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Objects(NamedTuple):
 
 
 def period(axis: Float[np.ndarray, " objects"]) -> Float[np.ndarray, " objects"]:
-    r"""Return the orbital period $2 \pi \sqrt{a^3 / \mu}$ in seconds, of semi-major axes in km.
+    r"""Compute the orbital period $2 \pi \sqrt{a^3 / \mu}$ in seconds, from semi-major axes in km.
 
     Source: PROTOTYPES, eq. (18).
     """
@@ -68,7 +68,7 @@ def period(axis: Float[np.ndarray, " objects"]) -> Float[np.ndarray, " objects"]
 
 
 def draw_objects(key: Key, catalogue: Catalogue) -> Objects:
-    """Return random objects, regime by regime.
+    """Draw random objects, regime by regime.
 
     Raises:
         ValueError: if the noise is not a range of non-negative numbers.
@@ -108,7 +108,7 @@ def _cross_sections(rng: np.random.Generator, catalogue: Catalogue) -> Float[np.
 
 
 def standardised(x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-    """Return the columns with mean zero and variance one; constant columns are zero."""
+    """Standardise columns to mean zero and variance one; constant columns become zero."""
     centred = x - np.mean(x, axis=0)
     scale = np.std(x, axis=0)
     return centred / np.where(scale > 0, scale, 1.0)

@@ -1,4 +1,4 @@
-"""The experiment of PROTOTYPES, Section 7.4: soft and hard quantisation of images, from the same start."""
+"""Run the experiment of PROTOTYPES, Section 7.4: soft and hard quantisation of images, from the same start."""
 
 import functools
 from collections.abc import Iterator
@@ -101,7 +101,7 @@ class QuantisationConfig:
 
 
 def run_quantisation(config: QuantisationConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of every quantiser by epoch, one row for each seed, and what is compared with them."""
+    """Measure every quantiser by epoch, one row for each seed, with baselines."""
     data = read_arrays(data_file(config.file))
     train, held_out = (images_between_zero_and_one(data[name]) for name in ("x_train", "x_test"))
     train, held_out = train[: config.images], held_out[: config.evaluated]
@@ -123,7 +123,7 @@ def run_quantisation(config: QuantisationConfig, key: Key, folder: Path) -> Arra
 
 
 def start(config: QuantisationConfig, found: Codebook, train: Array, key: Key) -> Autoencoder:
-    """Return the autoencoder of a codebook before training."""
+    """Build the autoencoder of a codebook before training."""
     draw, choose, place = jax.random.split(key, 3)
     blank = SoftQuantiser(jnp.zeros((1, config.outputs), jnp.float32))
     model = draw_autoencoder(draw, blank, hidden=config.hidden)
@@ -142,7 +142,7 @@ def start(config: QuantisationConfig, found: Codebook, train: Array, key: Key) -
 def _run(
     config: QuantisationConfig, found: Codebook, train: Array, held_out: Array, key: Key, folder: Path, advance: Any
 ) -> Epochs:
-    """Return one training, resumed from `folder`."""
+    """Train one quantiser, resumed from `folder`."""
     draw, order, steps = jax.random.split(key, 3)
     annealing = Annealing(config.temperature, config.least_temperature, config.time_constant)
     batches = ShuffledRows(train, order, annealing, config.batch)
@@ -174,7 +174,7 @@ def _loss(weight: float) -> Loss:
 def measured(
     model: Autoencoder, images: Float[Array, "batch height width channels"], temperature: Scalar
 ) -> dict[str, Array]:
-    """Return the measures of an autoencoder on images.
+    """Measure an autoencoder on images.
 
     The utilisation is that of the quantiser's own assignments; `by nearest` that of the nearest prototypes, which both
     quantisers have. `spread` is the mean squared distance of prototypes from their mean, `covariance` the same of
@@ -201,18 +201,18 @@ def measured(
 
 
 def epochs_to_full(values: np.ndarray) -> np.ndarray:
-    """Return for each seed the first epoch from 1 on with utilisation one, or infinity; values are (seeds, epochs)."""
+    """Find for each seed the first epoch from 1 on with utilisation one, or infinity; values are (seeds, epochs)."""
     full = values[:, 1:] == 1
     return np.where(full.any(axis=1), np.argmax(full, axis=1) + 1, np.inf)
 
 
 def codebook_names(arrays: Arrays) -> list[str]:
-    """Return the names of the quantisers in a record."""
+    """List the names of the quantisers in a record."""
     return [name.removesuffix(": codebook") for name in arrays if name.endswith(": codebook")]
 
 
 def summarise_quantisation(arrays: Arrays) -> str:
-    """Return Table 5 with what it leaves out: entropy, separation, errors, and the utilisation by nearest."""
+    """Format Table 5 with entropy, separation, errors, and the utilisation by nearest, which the paper omits."""
     lines = [line for name in codebook_names(arrays) for line in _summary(name, arrays)]
     return "\n".join([*lines, f"held-out error of the mean image: {float(arrays['error of the mean image']):.4f}"])
 

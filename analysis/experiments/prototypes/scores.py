@@ -1,4 +1,4 @@
-"""Scores of a clustering against labels: accuracy with matched clusters, mutual information, Rand index, chance bands.
+"""Score a clustering against labels: accuracy with matched clusters, mutual information, Rand index, chance bands.
 
 All are functions of the contingency table of classes and clusters. NumPy: not for `jit`.
 """
@@ -18,7 +18,7 @@ Table = Int[np.ndarray, "classes clusters"]
 
 
 def contingency(labels: ArrayLike, clusters: ArrayLike, num_classes: int, num_clusters: int) -> Table:
-    """Return the numbers of points of each class in each cluster.
+    """Count the points of each class in each cluster.
 
     Raises:
         ValueError: unless both hold one integer from 0 on for each point, below the numbers given.
@@ -31,7 +31,7 @@ def contingency(labels: ArrayLike, clusters: ArrayLike, num_classes: int, num_cl
 
 
 def matching(table: ArrayLike) -> Int[np.ndarray, " clusters"]:
-    """Return the class matched to each cluster, -1 for none, such that the most points are in a matching pair.
+    """Match a class to each cluster, -1 for none, so that the most points are in a matching pair.
 
     Each class has at most one cluster (Hungarian algorithm); of equally good matchings it is SciPy's.
     """
@@ -43,7 +43,7 @@ def matching(table: ArrayLike) -> Int[np.ndarray, " clusters"]:
 
 
 def matched_accuracy(table: ArrayLike) -> float:
-    """Return the fraction of points whose cluster is matched to their class, the clustering accuracy ACC.
+    """Compute the fraction of points whose cluster is matched to their class, the clustering accuracy ACC.
 
     Source: PROTOTYPES, Section 7.1.
     """
@@ -53,7 +53,7 @@ def matched_accuracy(table: ArrayLike) -> float:
 
 
 def mutual_information(table: ArrayLike) -> float:
-    """Return the mutual information over the mean of both entropies, NMI; one if both partitions are trivial."""
+    """Compute the mutual information over the mean of both entropies, NMI; one if both partitions are trivial."""
     p = _table(table) / np.sum(table)
     rows, columns = np.sum(p, axis=1), np.sum(p, axis=0)
     mean = (_entropy(rows) + _entropy(columns)) / 2
@@ -62,7 +62,7 @@ def mutual_information(table: ArrayLike) -> float:
 
 
 def rand_index(table: ArrayLike) -> float:
-    """Return the adjusted Rand index, ARI: zero in the mean over random partitions of the same sizes."""
+    """Compute the adjusted Rand index, ARI: its mean over random partitions of the same sizes is zero."""
     counts = _table(table)
     pairs = lambda sizes: float(np.sum(sizes * (sizes - 1) // 2))
     rows, columns, both = pairs(counts.sum(axis=1)), pairs(counts.sum(axis=0)), pairs(counts)
@@ -72,12 +72,12 @@ def rand_index(table: ArrayLike) -> float:
 
 
 def scores(table: ArrayLike) -> Float[np.ndarray, " 3"]:
-    """Return accuracy, mutual information and Rand index: ACC, NMI, ARI."""
+    """Compute accuracy, mutual information and Rand index: ACC, NMI, ARI."""
     return np.array([matched_accuracy(table), mutual_information(table), rand_index(table)])
 
 
 class ChanceBand(NamedTuple):
-    """The mean of a score over random orders of the labels, and the bounds of its central 95%."""
+    """Mean of a score over random orders of the labels, and the bounds of its central 95%."""
 
     mean: float
     low: float
@@ -85,10 +85,10 @@ class ChanceBand(NamedTuple):
 
 
 def chance_band(key: Key, table: ArrayLike, *, orders: int = 200) -> ChanceBand:
-    """Return the accuracy by chance: that of the same clusters, with labels in random orders.
+    """Compute the accuracy by chance: that of the same clusters, with labels in random orders.
 
-    An accuracy in the band is one of clusters that know nothing of the labels. Since clusters are matched afterwards,
-    it is in the mean above 1 / classes, for as many clusters as classes.
+    An accuracy within the band is explained by clusters that are unrelated to the labels. Since clusters are matched
+    afterwards, its mean exceeds 1 / classes for as many clusters as classes.
     """
     counts = _table(table)
     labels = np.repeat(np.arange(counts.shape[0]), counts.sum(axis=1))

@@ -1,4 +1,4 @@
-"""The experiment of PROTOTYPES, Section 7.3: read-outs of documents by prototypes, with word vectors for BERT."""
+"""Run the experiment of PROTOTYPES, Section 7.3: read-outs of documents by prototypes, with word vectors for BERT."""
 
 import functools
 from collections.abc import Iterator
@@ -31,7 +31,8 @@ from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.assignments import separation, utilisation
 from dynsim.systems.prototypes.temperatures import Annealing
 
-CLUSTERED = 2048  # projected tokens on which k-means starts
+# Number of projected tokens on which k-means starts.
+CLUSTERED = 2048
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class TextConfig:
 
 
 def run_text(config: TextConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of every task by epoch on the test set, one row for each seed, and the baselines."""
+    """Measure every task by epoch on the test set, one row for each seed, with baselines."""
     arrays: dict[str, np.ndarray] = {}
     corpora = {task.corpus: read_corpus(task.corpus) for task in config.tasks}
     with progress(config.seeds * len(config.tasks) * config.epochs, "training", unit="epochs") as bar:
@@ -114,7 +115,7 @@ def run_text(config: TextConfig, key: Key, folder: Path) -> Arrays:
 def _run(
     config: TextConfig, task: TextTask, train: Documents, test: Documents, key: Key, folder: Path, advance: Any
 ) -> Epochs:
-    """Return one training, resumed from `folder`."""
+    """Train one task, resumed from `folder`."""
     draw, order, steps = jax.random.split(key, 3)
     annealing = Annealing(config.temperature, config.least_temperature, config.time_constant)
     held_out = (jnp.asarray(test.tokens), jnp.asarray(test.shares), jnp.asarray(test.labels))
@@ -143,7 +144,7 @@ def _start(config: TextConfig, task: TextTask, train: Documents, key: Key) -> Do
 
 
 def some_tokens(train: Documents, key: Key) -> Array:
-    """Return word vectors drawn from those of the documents, without padding."""
+    """Draw word vectors from those of the documents, without padding."""
     real = np.flatnonzero(train.shares.ravel())
     chosen = jax.random.permutation(key, real.size)[:CLUSTERED]
     return jnp.asarray(train.tokens.reshape(-1, train.tokens.shape[2])[real[np.asarray(chosen)]])
@@ -179,13 +180,13 @@ def _measured(model: DocumentClassifier, test: tuple[Array, Array, Array], tempe
 
 
 def table(q: Array, labels: Array, classes: int) -> Array:
-    """Return the numbers of documents of each class whose largest assignment is to each prototype."""
+    """Count the documents of each class whose largest assignment is to each prototype."""
     cells = labels * q.shape[1] + jnp.argmax(q, axis=1)
     return jnp.bincount(cells, length=classes * q.shape[1]).reshape(classes, q.shape[1])
 
 
 def _baselines(task: TextTask, train: Documents, test: Documents, keys: list[Key]) -> Arrays:
-    """Return the scores of k-means on mean word vectors, and the accuracy of logistic regression on them."""
+    """Score k-means on mean word vectors, and compute the accuracy of logistic regression on them."""
     return {
         f"{task.name}: k-means": kmeans_scores(train, test, task.count, task.corpus.classes, keys),
         f"{task.name}: logistic regression": np.array(logistic_accuracy(train, test, task.corpus.classes)),
@@ -193,7 +194,7 @@ def _baselines(task: TextTask, train: Documents, test: Documents, keys: list[Key
 
 
 def kmeans_scores(train: Documents, test: Documents, count: int, classes: int, keys: list[Key]) -> np.ndarray:
-    """Return for each key the scores on the test set of k-means on the mean word vectors of training documents."""
+    """Score, for each key, k-means on the mean word vectors of training documents on the test set."""
     rows = []
     for key in keys:
         found = kmeans(key, jnp.asarray(train.means), count)
@@ -203,7 +204,7 @@ def kmeans_scores(train: Documents, test: Documents, count: int, classes: int, k
 
 
 def summarise_text(arrays: Arrays) -> str:
-    """Return Table 4 as text, with final and best epochs, chance bands, entropies and separations."""
+    """Format Table 4 with final and best epochs, chance bands, entropies and separations."""
     names = [name.removesuffix(": codebook") for name in arrays if name.endswith(": codebook")]
     return "\n".join(line for name in names for line in _summary(name, arrays))
 

@@ -1,4 +1,4 @@
-"""Clusters of many tokens on the circle: time to one cluster and metastable plateaus, against beta and n."""
+"""Measure clusters of many tokens on the circle: time to one cluster and metastable plateaus, against beta and n."""
 
 import itertools
 from collections.abc import Iterator
@@ -23,9 +23,12 @@ from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
 
-GROWTH = 4.0  # by which a Fourier coefficient has grown at the end of the fit of its rate
-ALL = 0.9  # of the tokens, in one cluster
-LEVEL, LEAST = 2.0, 0.03  # of a cell of a cluster, relative to the uniform density, and the mass of a cluster
+# Growth factor of a Fourier coefficient at which the fit of its rate ends.
+GROWTH = 4.0
+# Share of the tokens that must be in one cluster to count as consensus.
+ALL = 0.9
+# Density of a cluster's cells relative to the uniform one, and smallest mass of a cluster.
+LEVEL, LEAST = 2.0, 0.03
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class DensityConfig:
 
 
 class _Kept(eqx.Module):
-    """The shares of the cells, and the moduli of the Fourier coefficients of degrees 1, 2, ... of the density."""
+    """Compute the shares of the cells, and the moduli of the density's Fourier coefficients of degrees 1, 2, ..."""
 
     grid: EqualAreaGrid
     degrees: int = eqx.field(static=True)
@@ -56,7 +59,7 @@ class _Kept(eqx.Module):
 
 
 def run_densities(config: DensityConfig, key: Key, folder: Path) -> Arrays:
-    """Return for every beta, n and member numbers of clusters, time to one, longest plateau and growth rate."""
+    """Measure for every beta, n and member numbers of clusters, time to one, longest plateau and growth rate."""
     grid = EqualAreaGrid(2, config.cells)
     early = np.linspace(0.0, min(20.0, config.end / 2), config.frames // 2, endpoint=False)
     ts = np.concatenate([early, np.geomspace(early[-1] + early[1], config.end, config.frames - len(early))])
@@ -80,19 +83,19 @@ def run_densities(config: DensityConfig, key: Key, folder: Path) -> Arrays:
 
 
 def _values(config: DensityConfig, beta: float, n: int, grid: Any, ts: Any, key: Key, folder: Path) -> np.ndarray:
-    """Return what is kept of every member, (members, times, kept); finished members are saved in `folder`."""
+    """Run every member, and collect what is kept, (members, times, kept); finished members are saved in `folder`."""
     degrees = max(fastest_degree(largest, 2) for largest in config.betas)
-    way = Harmonic(1e-9, reach=max(config.betas))  # one degree, and one program, for every beta
+    way = Harmonic(1e-9, reach=max(config.betas))  # one degree, and one compiled program, for every beta
     flow = TokenFlow(beta * np.eye(2), interaction=way)
     starts = jax.vmap(lambda k: Sphere().sample(k, (n, 2)))(jax.random.split(key, config.members))
-    # of clusters at rest stability alone limits a step: a stabilised method takes a third to a sixth of the time
+    # for clusters at rest only stability limits the step: a stabilised method takes a third to a sixth of the time
     solver = Diffrax(RKC2(), rtol=config.rtol, atol=config.rtol / 100)
     run = ensemble(flow, starts, ts, _Kept(grid, degrees), integrator=solver, folder=folder / f"{beta:g}-{n}")
     return np.asarray(run.values)
 
 
 def plateaus(ts: np.ndarray, counts: np.ndarray) -> Iterator[float]:
-    """Yield the lengths of the intervals on which there are equally many clusters, more than one."""
+    """Yield the lengths of the intervals on which the number of clusters is constant and more than one."""
     for count, steps in itertools.groupby(range(len(ts)), lambda k: counts[k]):
         if count > 1:
             inside = list(steps)
@@ -100,7 +103,7 @@ def plateaus(ts: np.ndarray, counts: np.ndarray) -> Iterator[float]:
 
 
 def growth_rate(ts: np.ndarray, sizes: np.ndarray) -> float:
-    """Return the rate of growth of a coefficient until it is `GROWTH` times its first value; NaN if it never is."""
+    """Fit the growth rate of a coefficient until it is `GROWTH` times its first value; NaN if it never is."""
     beyond = np.flatnonzero(sizes >= GROWTH * sizes[0])
     if not beyond.size or beyond[0] < 3:
         return float("nan")
@@ -109,7 +112,7 @@ def growth_rate(ts: np.ndarray, sizes: np.ndarray) -> float:
 
 
 def summarise_densities(arrays: Arrays) -> str:
-    """Return a line for every beta and n: medians, with the range of the middle half."""
+    """Describe each beta and n in a line: medians, with the range of the middle half."""
     lines = []
     for (b, beta), (k, n) in itertools.product(enumerate(arrays["beta"]), enumerate(arrays["tokens"])):
         times = arrays["time to one"][b, k]

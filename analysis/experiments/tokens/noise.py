@@ -1,4 +1,4 @@
-"""Clustering of tokens against noise: the order parameter over beta and sigma, and the prediction of the mean field."""
+"""Measure clustering of tokens against noise: order parameter over beta and sigma, and mean-field prediction."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,8 @@ from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.tokens.flow import TokenFlow
 
 STARTS = ("uniform", "one cluster")
-SAVES = 41  # times, of which the later half is averaged
+# Number of saved times; the later half is averaged.
+SAVES = 41
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,13 @@ def _observed(t: Time, x: Array) -> Array:
 
 
 def noisy_tokens(beta: float, amplitude: float, dimension: int) -> NoisyFlow:
-    """Return self-attention on a sphere with P = beta I, U = I, weights that sum to one, and Brownian motion."""
+    """Build self-attention on a sphere with P = beta I, U = I, weights that sum to one, and Brownian motion."""
     flow = TokenFlow(beta * np.eye(dimension)[None], scale=1.0)
     return NoisyFlow(flow, amplitude, calculus="stratonovich")
 
 
 def starts(key: Key, tokens: int, dimension: int) -> Array:
-    """Return a start for each of `STARTS`: independent uniform tokens, and tokens close to the first axis."""
+    """Draw a start for each of `STARTS`: independent uniform tokens, and tokens close to the first axis."""
     first, second = jax.random.split(key)
     spread = 0.1 * jax.random.normal(second, (tokens, dimension))
     near = spread + jnp.zeros((tokens, dimension)).at[:, 0].set(1.0)
@@ -55,7 +56,7 @@ def starts(key: Key, tokens: int, dimension: int) -> Array:
 
 
 def run(config: NoiseConfig, key: Key, folder: Path) -> Arrays:
-    """Return the order parameter at every point, averaged over the later half of the times, and the predictions."""
+    """Compute the order parameter at every point, averaged over the later half of the times, with the predictions."""
     found = {}
     for d in config.dimensions:
         begin, path = jax.random.split(jax.random.fold_in(key, d))
@@ -80,7 +81,7 @@ def run(config: NoiseConfig, key: Key, folder: Path) -> Arrays:
 
 
 def summarise(arrays: Arrays) -> str:
-    """Return, for each beta on the circle, the critical amplitude and the order parameter beside the mean field."""
+    """Format, for each beta on the circle, the critical amplitude and the order parameter beside the mean field."""
     rows = []
     noise = np.sqrt(np.pi / (4 * arrays["tokens"]))  # the mean norm for independent tokens on the circle
     for k, beta in enumerate(arrays["betas"]):

@@ -156,7 +156,7 @@ def test_bad_input_is_one_sentence():
     flow, x = DoubleWell(), jnp.asarray([1.0])
     with pytest.raises(ValueError, match="Argument `where` must return a real number of the flow"):
         continue_equilibria(flow, lambda f: f.missing, x, (-1.0, 1.0))
-    with pytest.raises(ValueError, match="Argument `bounds` must be the least and the largest value"):
+    with pytest.raises(ValueError, match="Argument `bounds` must be a lower and an upper bound"):
         continue_equilibria(flow, lambda f: f.h, x, (1.0, -1.0))
     with pytest.raises(ValueError, match="Argument `bounds` must hold the flow's own parameter, 0"):
         continue_equilibria(flow, lambda f: f.h, x, (0.5, 1.0))
