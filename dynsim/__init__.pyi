@@ -82,6 +82,7 @@ from .systems.master_equation.generators import random_generator as random_gener
 from .systems.master_equation.generators import walk_in_potential as walk_in_potential
 from .systems.master_equation.rates import DrivenRates as DrivenRates
 from .systems.noisy import NoisyFlow as NoisyFlow
+from .systems.parameter import Parameter as Parameter
 from .systems.prototypes.descent import DescentMap as DescentMap
 from .systems.prototypes.descent import random_batches as random_batches
 from .systems.prototypes.encoders import Affine as Affine

@@ -1,21 +1,23 @@
 """Bifurcation diagrams: branches with those that leave them, saved to a file, read again, and continued from it."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy
+from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy, plane_of
 from analysis.dynamics.codim2.planes import critical_curves
 from analysis.dynamics.continuation.branches import Bifurcation, Branch
-from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
+from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
+from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbits import orbits_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.units import Units
@@ -24,7 +26,8 @@ from dynsim._core.validation import instance, integer
 from dynsim.errors import argument_error, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.base import AbstractMap
+from dynsim.systems.parameter import Parameter
 
 FORMAT = "dynsim diagram"
 SAME = 1e-3  # of the size of a state: a branch that passes so near to it at its parameter is the same
@@ -36,7 +39,7 @@ class Diagram(NamedTuple):
     """Branches of equilibria, or of fixed points of iterates of a map, and branches of periodic orbits.
 
     `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow). A
-    branch of an iterate is one of cycles, of which its states are one phase; `cycle_phases.phases` returns all.
+    branch of an iterate is one of cycles, of which its states are one phase; `phases` returns all.
     `curves` are those of bifurcations in the plane of this and a `second` parameter.
     """
 
@@ -97,68 +100,54 @@ def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
 
 
 def bifurcation_diagram(
-    flow: AbstractFlow | AbstractMap,
-    where: Callable[[Any], Any],
+    parameter: Parameter,
     starts: Sequence[State],
-    bounds: tuple[float, float],
     *,
-    parameter: str = "parameter",
     levels: int = 2,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 1000,
+    steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
-    """Return the branches through some equilibria, and those that leave them at branch points, to a number of levels.
+    """Continue some equilibria, and the branches that leave theirs at branch points, to a number of levels.
 
     Args:
-        flow: the system, autonomous, or a map.
-        where: which leaf of the flow is the parameter.
-        starts: equilibria, or states near them, at the flow's own parameter.
-        bounds: the least and the largest value of the parameter.
-        parameter: its name.
+        parameter: the parameter of an autonomous flow, or of a map, and its range.
+        starts: equilibria, or states near them, at the system's own value of the parameter.
         levels: how often branches are switched: at 0 only the branches through the starts are followed.
-        step: the first step along a branch; see `continue_equilibria`.
-        max_step: the largest step.
-        max_points: the cap on points of a branch in each direction.
+        steps: the steps along a branch; see `continue_equilibria`.
         symmetries: generators of continuous symmetries.
 
     Raises:
         ValueError: for bad input, or a start that leads to no equilibrium.
     """
     depth = integer("levels", levels, least=0)
-    options: Any = {"step": step, "max_step": max_step, "max_points": max_points, "symmetries": symmetries}
     found: list[tuple[Branch, int]] = []
     new: list[tuple[Branch, int]] = []
-    passes = _Passing(curve_units(flow, (where,), starts[0], (bounds,))) if starts else _Passing(None)
+    passes = _Passing(curve_units((parameter,), starts[0])) if starts else _Passing(None)
     for start in starts:
-        one = continue_equilibria(flow, where, start, bounds, **options)
-        if not passes.known(found, one, _own(where, flow), start):
+        one = continue_equilibria(parameter, start, steps=steps, symmetries=symmetries)
+        if not passes.known(found, one, parameter.value, start):
             found.append((one, 1))
             new.append((one, 1))
     for _ in range(depth):
         leaving: list[tuple[Branch, int]] = []
         for one, iterate in new:
             for at in one.bifurcations:
-                if at.kind != "branch point" and not (at.kind == "period doubling" and isinstance(flow, AbstractMap)):
+                doubles = at.kind == "period doubling" and isinstance(parameter.system, AbstractMap)
+                if at.kind != "branch point" and not doubles:
                     continue
-                times = iterate * (2 if at.kind == "period doubling" else 1)
-                for other in switch(flow, where, at, bounds, iterate=iterate, **options):
-                    if not passes.follows(found, other, phases(flow, where, *_middle(other), times)):
+                times = iterate * (2 if doubles else 1)
+                for other in switch(parameter, at, iterate=iterate, steps=steps, symmetries=symmetries):
+                    if not passes.follows(found, other, phases(parameter, *_middle(other), times)):
                         found.append((other, times))
                         leaving.append((other, times))
         new = leaving
-    return Diagram(parameter, tuple(b for b, _ in found), tuple(k for _, k in found))
+    return Diagram(parameter.name, tuple(b for b, _ in found), tuple(k for _, k in found))
 
 
 def _middle(branch: Branch) -> tuple[State, np.ndarray]:
     """Return the state in the middle of a branch and its parameter, on an axis of length one."""
     k = len(branch.parameters) // 2
     return jax.tree.map(lambda a: a[k : k + 1], branch.states), branch.parameters[k : k + 1]
-
-
-def _own(where: Callable, flow: Any) -> float:
-    return float(np.asarray(where(flow)).item())
 
 
 class _Passing(NamedTuple):
@@ -209,70 +198,55 @@ class _Passing(NamedTuple):
 
 
 def with_orbits(
-    flow: AbstractFlow,
-    where: Callable[[Any], Any],
     diagram: Diagram,
-    bounds: tuple[float, float],
+    parameter: Parameter,
     *,
     segments: int = 4,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 200,
+    steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> Diagram:
     """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`."""
-    found = [
-        orbits_from_hopf(
-            flow, where, at, bounds, segments=segments, step=step, max_step=max_step, max_points=max_points,
-            max_period=max_period,
-        )
-        for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"
-    ]  # fmt: skip
+    points = [at for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"]
+    found = [orbits_from_hopf(parameter, at, segments=segments, steps=steps, max_period=max_period) for at in points]
     return diagram._replace(orbits=(*diagram.orbits, *found))
 
 
 def with_curves(
-    flow: AbstractFlow | AbstractMap,
-    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     diagram: Diagram,
-    bounds: tuple[tuple[float, float], tuple[float, float]],
+    parameters: tuple[Parameter, Parameter],
     *,
-    second: str = "second parameter",
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 500,
+    steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> Diagram:
     """Return a diagram with the curves of its bifurcations in a second parameter; see `critical_curves`.
 
-    Curves that it has already, such as those read from a file, go on to the bounds.
+    Curves that it has already, such as those read from a file, go on to the ends of the ranges.
 
     Raises:
         ValueError: for bad input, or a diagram with curves in another second parameter.
     """
+    second = plane_of(parameters)[1].name
     if diagram.curves and diagram.second != second:
-        raise argument_error("second", f"be that of the curves of the diagram, `{diagram.second}`", f"is `{second}`")
+        must = f"have the second one of the curves of the diagram, `{diagram.second}`"
+        raise argument_error("parameters", must, f"have `{second}`")
     branches = [*zip(diagram.branches, diagram.iterates, strict=True), *((one, 1) for one in diagram.orbits)]
     points = [(at, k) for one, k in branches for at in one.bifurcations]
     curves = critical_curves(
-        flow, where, [at for at, _ in points], bounds, iterates=[k for _, k in points], known=diagram.curves,
-        step=step, max_step=max_step, max_points=max_points, max_period=max_period,
+        parameters, [at for at, _ in points], iterates=[k for _, k in points], known=diagram.curves, steps=steps,
+        max_period=max_period,
     )  # fmt: skip
     return diagram._replace(second=second, curves=curves)
 
 
-def extended(
-    flow: AbstractFlow | AbstractMap,
-    where: Callable[[Any], Any],
-    diagram: Diagram,
-    bounds: tuple[float, float],
+@extend.register
+def _extend_diagram(
+    known: Diagram,
+    parameter: Parameter,
     *,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 1000,
+    steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
-    """Return a diagram, such as one read from a file, whose branches go on to other bounds; see `extend`.
+    """Continue the branches of a diagram at those of their ends that go on.
 
     Its curves in a second parameter stay as they are; see `with_curves`. Branches of a map that are phases of the same
     cycles become one.
@@ -281,16 +255,13 @@ def extended(
         ValueError: for bad input, or a diagram of another system.
     """
     found: list[tuple[Branch, int]] = []
-    for one, k in zip(diagram.branches, diagram.iterates, strict=True):
-        more = extend(
-            flow, where, one, bounds, iterate=k, step=step, max_step=max_step, max_points=max_points,
-            symmetries=symmetries,
-        )  # fmt: skip
-        passes = _Passing(curve_units(flow, (where,), jax.tree.map(lambda a: a[0], one.states), (bounds,)))
+    for one, k in zip(known.branches, known.iterates, strict=True):
+        more = extend(one, parameter, iterate=k, steps=steps, symmetries=symmetries)
+        passes = _Passing(curve_units((parameter,), jax.tree.map(lambda a: a[0], one.states)))
         same = [(other, j) for other, j in found if j == k > 1]
-        if not passes.follows(same, more, phases(flow, where, *_middle(more), k)):
+        if not passes.follows(same, more, phases(parameter, *_middle(more), k)):
             found.append((more, k))
-    return diagram._replace(branches=tuple(b for b, _ in found), iterates=tuple(k for _, k in found))
+    return known._replace(branches=tuple(b for b, _ in found), iterates=tuple(k for _, k in found))
 
 
 def save_diagram(path: str | Path, diagram: Diagram) -> None:

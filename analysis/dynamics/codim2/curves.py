@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,26 +13,29 @@ from jaxtyping import Float
 from analysis.dynamics.codim2.coefficients import degenerate_coefficients
 from analysis.dynamics.codim2.equilibria import AbstractCritical, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.codim2.orbits import CriticalReturns
-from analysis.dynamics.continuation.branches import Bifurcation, bifurcation_in_own, moved_states
+from analysis.dynamics.continuation.branches import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
+from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.locating import JUMP, between, hidden_sign, located
-from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbit_curve import Cycle, moved_states
 from analysis.dynamics.continuation.orbits import RTOL, check_forcing, curve_of_orbits, forcing_in
 from analysis.dynamics.continuation.scaling import curve_units, orbit_units
-from analysis.dynamics.continuation.stepping import can_go_on, follow, limits, two_bounds
+from analysis.dynamics.continuation.stepping import can_go_on, follow
+from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states
 from analysis.dynamics.normal_forms.flows import crossing_pair, turns
-from analysis.dynamics.scaling.units import Units, made_units
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import printed, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error
+from dynsim.errors import argument_error, shown
 from dynsim.simulation.checks import check_flow
-from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.base import AbstractMap
+from dynsim.systems.parameter import Parameter
 
+POINTS = 500  # of a curve in each direction, by default
 SEEN = 1e-3  # of the bounds of a parameter: how far a chord may be from the curve, less than a figure of 3.4 in shows
 
 
@@ -100,48 +104,47 @@ def check_kind(flow: Any, at: Bifurcation) -> None:
         raise argument_error("at", f"be a {', a '.join(kinds[:-1])} or a {kinds[-1]}", f"is a {at.kind}")
 
 
-def check_time(flow: Any, where: Any, state: Any, at: float, bounds: Any, returning: Returning) -> None:
+def check_time(first: Parameter, state: Any, at: float, returning: Returning) -> None:
     """Raise `ValueError` for a flow that depends on time without a forcing, and for another period than that of it."""
     if isinstance(state, Cycle):
-        check_forcing(
-            with_parameter(real_parameter("where", where[0], flow)[0], flow, jnp.asarray(at)), state, returning.forcing
-        )
-    elif not isinstance(flow, AbstractMap):
-        check_autonomous("flow", flow, where[0], state, bounds[0])
+        check_forcing(first.at(at), state, returning.forcing)
+    elif not isinstance(first.system, AbstractMap):
+        check_autonomous("flow", first, state)
 
 
-def units_at(flow: Any, where: Any, state: Any, parameters: tuple[float, float], bounds: Any) -> Units:
+def units_at(parameters: tuple[Parameter, Parameter], state: Any, at: tuple[float, float]) -> Units:
     """Return the units of a curve through a state, or an orbit, at values of both parameters."""
-    if not isinstance(flow, AbstractMap):
-        check_flow(flow)
-    if not isinstance(state, Cycle):
-        return curve_units(flow, where, state, bounds, at=parameters)
-    takes = [real_parameter("where", take, flow)[0] for take in where]
-    moved: Any = flow
-    for take, value in zip(takes, parameters, strict=True):
-        moved = with_parameter(take, moved, jnp.asarray(value))
-    units = orbit_units(moved, takes, state, bounds)
-    return made_units(flow, takes, units.scale, units.time, units.parameters)
+    if isinstance(state, Cycle):
+        check_flow(parameters[0].system)
+        return orbit_units(parameters[0].system, state, parameters, at=at)
+    if not isinstance(parameters[0].system, AbstractMap):
+        check_flow(parameters[0].system)
+    return curve_units(parameters, state, at=at)
 
 
-def equations_of(
-    units: Units, kind: str, state: Any, bounds: tuple[float, float], returning: Returning
-) -> AbstractCritical:
-    """Return the equations of a kind of bifurcation beside a state in units, with bounds of the first parameter."""
-    system, where = units.system, (units.where[0], units.where[1])
+def equations_of(units: Units, kind: str, state: Any, returning: Returning) -> AbstractCritical:
+    """Return the equations of a kind of bifurcation beside a state in units."""
+    parameters = units.varied[0], units.varied[1]
     if isinstance(state, Cycle):
         start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), state.nodes), len(jax.tree.leaves(state.nodes)[0])
         _, forcing, longest, rtol = returning
         inner = curve_of_orbits(units, units.restored(start), count, forcing, longest, rtol)
-        made = CriticalReturns(system, where, kind, inner, bounds, rtol, forcing_in(units, forcing), inner.longest)
-    elif isinstance(system, AbstractMap):
-        inner = FixedPointCurve(system, where[0], returning.iterate)
-        inner.units = None if units.are_given else units
-        made = CriticalReturns(system, where, kind, inner, bounds, returning.rtol)
-    else:
-        made = (FoldCurve if kind == "fold" else HopfCurve)(system, where, state, bounds)
-    made.units = None if units.are_given else units
-    return made
+        return CriticalReturns(parameters, kind, inner, rtol, forcing_in(units, forcing), units)
+    if isinstance(units.system, AbstractMap):
+        inner = FixedPointCurve(parameters[0], returning.iterate, units=units)
+        return CriticalReturns(parameters, kind, inner, returning.rtol, units=units)
+    return (FoldCurve if kind == "fold" else HopfCurve)(parameters, state, units)
+
+
+def plane_of(parameters: Any) -> tuple[Parameter, Parameter]:
+    """Return two parameters of one system; raise `ValueError` for anything else."""
+    pair = parameters if isinstance(parameters, tuple) else ()
+    if len(pair) != 2 or not all(isinstance(one, Parameter) for one in pair):
+        raise argument_error("parameters", "be two of `Parameter`", f"is {shown(parameters)}")
+    first, second = pair
+    if first.system is not second.system and not eqx.tree_equal(first.system, second.system):
+        raise argument_error("parameters", "be those of one system", "are of two")
+    return first, second
 
 
 LETTERS = {
@@ -239,35 +242,28 @@ class CriticalCurve(NamedTuple):
 
 
 def critical_curve(
-    flow: AbstractFlow | AbstractMap,
-    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+    parameters: tuple[Parameter, Parameter],
     at: Bifurcation,
-    bounds: tuple[tuple[float, float], tuple[float, float]],
     *,
     iterate: int = 1,
     forcing: Callable[[Any], Any] | None = None,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 500,
+    steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> CriticalCurve:
-    """Return the curve of bifurcations of a kind through one of them, in the plane of two parameters.
+    """Continue bifurcations of a kind in the plane of two parameters, from one of them in both directions.
 
     Of equilibria these are folds and Hopf points, of fixed points of an iterate of a map, and of periodic orbits,
     folds, period doublings and Neimark-Sacker points.
 
     Args:
-        flow: the system, or a map; its own second parameter is that of `at`.
-        where: which leaves of the flow are the parameters; the first is that in which `at` was found.
+        parameters: two parameters of one flow or map, with their ranges: that in which `at` was found, and another one,
+            whose own value is that of `at`.
         at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits.
-        bounds: the least and the largest value of both parameters.
         iterate: of a map, that of the branch.
         forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
-        step: the first step along the curve, in the norm of the state, the critical vector and the parameters together,
-            the state and the parameters in units near their sizes; see `continue_equilibria`.
-        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
-        max_points: the cap on points in each direction; a curve that reaches it says so. Points that are added where
+        steps: the steps along the curve, in the norm of the state, the critical vector and the parameters together, the
+            state and the parameters in units near their sizes; see `continue_equilibria`. Points that are added where
             chords between successive ones would be seen beside the curve do not count.
         max_period: the period at which a curve of periodic orbits ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver for periodic orbits.
@@ -275,22 +271,34 @@ def critical_curve(
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no such point is found near it.
     """
-    check_kind(flow, at)
-    returning = _returning(flow, at.state, iterate, forcing, max_period, rtol)
-    units = units_through(flow, where, at.state, at.parameter, bounds)
-    check_time(flow, where, at.state, at.parameter, bounds, returning)
-    within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
-    low, high = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
-    at = bifurcation_in_own(units, at)
-    curve = equations_of(units, at.kind, at.state, (low, high), returning)
+    (inner, outer), given = plane_of(parameters), at
+    check_kind(inner.system, at)
+    returning = _returning(inner.system, at.state, iterate, forcing, max_period, rtol)
+    units = units_at((inner, outer), at.state, (at.parameter, outer.value))
+    check_time(inner, at.state, at.parameter, returning)
+    at = given if units.are_given else moved_bifurcation(units, given)
+    curve = equations_of(units, at.kind, at.state, returning)
+    within = _limits(curve, steps)
     first = curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
     if first is None:
         raise argument_error("at", f"be near a {at.kind} of this flow", "leads to none")
     forward, end = follow(curve, first, first.tangent, within)
     backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
     points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
-    points = refined(curve, points, np.array([high - low, within.bounds[1] - within.bounds[0]]))
+    points = refined(curve, points, _widths(curve))
     return _in_given(units, _found(curve, points, (begin, end), at.kind))._replace(iterate=returning.iterate)
+
+
+def _limits(curve: AbstractCritical, steps: Steps) -> Limits:
+    """Return how far a curve is followed; raise `ValueError` if a range is too narrow for the steps."""
+    units = curve.units
+    steps.limits(curve.first, POINTS, 1.0 if units is None else units.parameters[0])
+    return steps.limits(curve.parameter, POINTS, curve.unit)
+
+
+def _widths(curve: AbstractCritical) -> np.ndarray:
+    """Return the widths of the ranges of both parameters."""
+    return np.array([one.high - one.low for one in (curve.first, curve.parameter)])
 
 
 def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: Any, rtol: Any) -> Returning:
@@ -301,14 +309,6 @@ def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: An
     if forcing is not None and not isinstance(state, Cycle):
         raise argument_error("forcing", "be left out but for periodic orbits", "is given")
     return Returning(times, forcing, max_period, number("rtol", rtol))
-
-
-def units_through(flow: Any, where: Any, state: Any, first: float, bounds: Any) -> Units:
-    """Return the units of a curve through a state and a value of the first parameter; see `critical_curve`."""
-    if not isinstance(where, tuple) or len(where) != 2:
-        raise argument_error("where", "be two functions of the flow", "is not")
-    _, second = real_parameter("where", where[1], flow)
-    return units_at(flow, where, state, (first, second), [two_bounds(pair) for pair in bounds])
 
 
 def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCurve:
@@ -332,57 +332,47 @@ def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCur
     )
 
 
-def extended_curve(
-    flow: AbstractFlow | AbstractMap,
-    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+@extend.register
+def _extend_curve(
     known: CriticalCurve,
-    bounds: tuple[tuple[float, float], tuple[float, float]],
+    parameters: tuple[Parameter, Parameter],
     *,
     forcing: Callable[[Any], Any] | None = None,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 500,
+    steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> CriticalCurve:
-    """Return a curve, such as one read from a file, with what follows at those of its ends that can be continued.
-
-    These are the ends at bounds, where the new ones lie further out, and at the cap on points. The arguments are those
-    of `critical_curve`.
+    """Continue a curve of bifurcations at those of its ends that go on; the options are those of `critical_curve`.
 
     Raises:
         ValueError: for bad input, or if the last states are no such bifurcations of this flow.
     """
-    last: Any = jax.tree.map(lambda a: a[-1], known.states)
-    returning = _returning(flow, last, known.iterate, forcing, max_period, rtol)
-    moved = with_parameter(real_parameter("where", where[1], flow)[0], flow, jnp.asarray(float(known.second[-1])))
-    units = units_through(flow, where, last, float(known.first[-1]), bounds)
-    check_time(moved, where, last, float(known.first[-1]), bounds, returning)
-    within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
-    inside = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
+    inner, outer = plane_of(parameters)
+    last, at = jax.tree.map(lambda a: a[-1], known.states), float(known.first[-1])
+    returning = _returning(inner.system, last, known.iterate, forcing, max_period, rtol)
+    units = units_at((inner, outer), last, (at, outer.value))
+    check_time(inner.of(outer.at(float(known.second[-1]))), last, at, returning)
     known = _in_given(units, known, -1)
     for side in (1, 0):
-        last, end = -side, known.ends[side]
-        inner = zip((known.first, known.second), (inside, within.bounds), strict=True)
-        if len(known.second) > 1 and all(can_go_on(end, float(values[last]), ends) for values, ends in inner):
-            curve, begin, direction = _end(units, known, inside, side, returning)
-            points, end = follow(curve, begin, direction, within)
-            widths = np.array([ends[1] - ends[0] for ends in (inside, within.bounds)])
-            points = refined(curve, [begin._replace(tangent=direction), *points], widths)
+        ends = zip((known.first, known.second), (one.bounds for one in units.varied), strict=True)
+        if len(known.second) > 1 and all(can_go_on(known.ends[side], float(v[-side]), pair) for v, pair in ends):
+            curve, begin, direction = _end(units, known, side, returning)
+            points, end = follow(curve, begin, direction, _limits(curve, steps))
+            points = refined(curve, [begin._replace(tangent=direction), *points], _widths(curve))
             known = _joined(known, _found(curve, points, ("", end), known.kind), side)
     return _in_given(units, known)
 
 
 def _end(
-    units: Units, known: CriticalCurve, inside: tuple[float, float], side: int, returning: Returning
+    units: Units, known: CriticalCurve, side: int, returning: Returning
 ) -> tuple[AbstractCritical, CurvePoint, np.ndarray]:
     """Return the equations of a known curve, its point at one end, and the tangent that leads away from it."""
     last, before = (0, 1) if side == 0 else (-1, -2)
     state: Any = jax.tree.map(lambda a: a[last], known.states)
     first, second, frequency = (float(a[last]) for a in (known.first, known.second, known.frequencies))
-    take, _ = real_parameter("where", units.where[1], units.system)
-    units = units._replace(system=with_parameter(take, units.system, jnp.asarray(second)))
-    curve = equations_of(units, known.kind, state, inside, returning)
+    moved = units.varied[1].at(second)
+    units = units._replace(system=moved, varied=tuple(one.of(moved) for one in units.varied))
+    curve = equations_of(units, known.kind, state, returning)
     begin = curve.at(curve.begin(state, first, frequency), second)
     rows = np.column_stack([flat_states(known.states), known.first, known.second])
     if begin is None or np.max(np.abs(_place(begin) - rows[last])) > 1e-6 * (1 + np.max(np.abs(rows[last]))):

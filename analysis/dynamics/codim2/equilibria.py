@@ -19,11 +19,12 @@ from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import FlowChart, second_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, crossing_pair, lyapunov_coefficient, without
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
-from dynsim.errors import argument_error
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.named import with_parameter
+from dynsim.systems.parameter import Parameter
 
 
 class Critical(NamedTuple):
@@ -43,9 +44,28 @@ class AbstractCritical(AbstractCurve):
     """The equations of solutions with a critical vector in dependence on a second parameter."""
 
     flow: Any
-    where: tuple[Callable, Callable]
-    bounds: tuple[float, float]  # of the first parameter
+    first: Parameter  # the parameter that is part of the solution; that of the curve is the second one
     ended: list[tuple[str, CurvePoint]]  # the points at which a curve ended by themselves, each way
+
+    def __init__(self, parameters: tuple[Parameter, Parameter], units: Units | None = None):
+        """Store both parameters, and the units that their system has, if it is not in those of the given one."""
+        super().__init__(parameters[1], units)
+        self.flow, self.first, self.ended = self.parameter.system, parameters[0], []
+
+    @property
+    def unit(self) -> float:
+        """The unit of the second parameter."""
+        return 1.0 if self.units is None else self.units.parameters[1]
+
+    @property
+    def where(self) -> tuple[Callable, Callable]:
+        """The functions that take both parameters from the system."""
+        return self.first.take, self.parameter.take
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest value of the first parameter."""
+        return self.first.bounds
 
     @abc.abstractmethod
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
@@ -61,8 +81,7 @@ class AbstractCritical(AbstractCurve):
 
     def moved(self, first: Any, second: Any) -> Any:
         """Return the system at two values of the parameters."""
-        moved = with_parameter(self.where[0], self.flow, jnp.asarray(first))
-        return with_parameter(self.where[1], moved, jnp.asarray(second))
+        return with_parameter(self.parameter.take, self.first.at(first), jnp.asarray(second))
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
         """Return no direction."""
@@ -110,17 +129,11 @@ class CriticalEquations(AbstractCritical):
 
     has_frequency = False
 
-    def __init__(self, flow: AbstractFlow, where: tuple[Callable, Callable], state: State, bounds: tuple[float, float]):
-        check_flow(flow)
-        if not isinstance(where, tuple) or len(where) != 2:
-            raise argument_error("where", "be two functions of the flow", "is not")
-        first, _ = real_parameter("where", where[0], flow)
-        second, self.value = real_parameter("where", where[1], flow)
-        self.where, self.flow, self.bounds = (first, second), flow, bounds
-        zero = jnp.zeros(len(ravel_pytree(state)[0]))
-        self.reference = (zero, zero)
-        self.ended = []
+    def __init__(self, parameters: tuple[Parameter, Parameter], state: State, units: Units | None = None):
+        check_flow(parameters[0].system)
+        super().__init__(parameters, units)
         self._size = len(ravel_pytree(state)[0])
+        self.reference = (jnp.zeros(self._size), jnp.zeros(self._size))
 
     def basis(self, state: State) -> np.ndarray:
         """Return the tangent basis for the state and both parts of the vector, the frequency and the parameter."""

@@ -21,8 +21,9 @@ from analysis.dynamics.continuation.orbit_curve import SMALL, STRICTER, OrbitCur
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import null_vectors
 from analysis.dynamics.normal_forms.flows import without
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
-from dynsim.systems.named import real_parameter
+from dynsim.systems.parameter import Parameter
 
 
 def passed(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
@@ -132,31 +133,27 @@ class CriticalReturns(AbstractCritical):
 
     def __init__(
         self,
-        system: Any,
-        where: tuple[Callable, Callable],
+        parameters: tuple[Parameter, Parameter],
         kind: str,
         inner: OrbitCurve | FixedPointCurve,
-        bounds: tuple[float, float],
         rtol: float,
         forcing: Callable[[Any], Any] | None = None,
-        longest: float = np.inf,
+        units: Units | None = None,
     ):
         """Make the equations of a kind of bifurcation.
 
         Args:
-            system: the flow or the map.
-            where: its parameters, as `real_parameter` returns them.
+            parameters: both parameters of the flow or the map.
             kind: of the bifurcation.
             inner: the orbits in dependence on the first parameter.
-            bounds: of the first parameter.
             rtol: of the solver.
             forcing: of a forced flow, the period as a function of the flow.
-            longest: the period at which the curve ends.
+            units: those of the system, if it is not in those of the given one.
         """
-        self.flow, self.kind, self.inner, self.bounds, self.where = system, kind, inner, bounds, where
-        self.value, self.longest, self._rtol = real_parameter("where", where[1], system)[1], longest, jnp.asarray(rtol)
+        super().__init__(parameters, units)
+        self.kind, self.inner, self._rtol = kind, inner, jnp.asarray(rtol)
+        self.longest = inner.longest if isinstance(inner, OrbitCurve) else np.inf
         self.turning, self.tolerances = kind not in MULTIPLIERS, inner.tolerances
-        self.ended = []
         self.reference, self.speed = np.zeros((2, 1)), 1.0  # the phase of a vector, and the size of velocities
         self._returns: VariedReturns | None = None
         self._period = None

@@ -1,7 +1,7 @@
 """Branches: the points of a curve of solutions with their stability, and the bifurcations between them."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -9,7 +9,7 @@ from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.curve import SINGULAR, AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.locating import JUMP, crossed, hidden_sign, least_between, located
-from analysis.dynamics.continuation.orbit_curve import REACH, Cycle, OrbitCurve
+from analysis.dynamics.continuation.orbit_curve import flat_sizes, moved_states, unit_of_eigenvalues
 from analysis.dynamics.continuation.switching import departures, ways_out
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
@@ -43,7 +43,8 @@ class Bifurcation(NamedTuple):
     distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
     the coefficients of `map_normal_forms`. It is NaN elsewhere, and where further eigenvalues are critical.
     `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
-    eigenvalues grow as fast as they turn; it has the units of the coefficient.
+    eigenvalues grow as fast as they turn; it has the units of the coefficient. `unknown` says why it is NaN where the
+    kind of the bifurcation has one.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class Bifurcation(NamedTuple):
     multiplicity: int = 1
     coefficient: float = math.nan
     natural_size: float = math.nan
+    unknown: str = ""
 
     @property
     def criticality(self) -> str:
@@ -77,22 +79,13 @@ class Bifurcation(NamedTuple):
             return 0
         return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
 
-    @property
-    def _unknown(self) -> str:
-        """Why a bifurcation of periodic orbits has no coefficient: one run over the period multiplies its errors."""
-        largest = float(np.max(np.abs(self.eigenvalues), initial=0.0))
-        has = self.kind in ("fold", "period doubling", "Neimark-Sacker point") and isinstance(self.state, Cycle)
-        if not has or math.isfinite(self.coefficient) or largest <= REACH:
-            return ""
-        return f"coefficient unknown: a multiplier of {largest:.2g} exceeds {REACH:g}"
-
     def __str__(self) -> str:
         """Return the kind, the parameter, and the criticality or the resonance."""
         return self.text(1.0)
 
     def text(self, size: float) -> str:
         """Return the same, where the parameter has a size, against which its rounding is small."""
-        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self._unknown
+        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self.unknown
         return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 
 
@@ -104,7 +97,7 @@ class Branch(NamedTuple):
     not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
     orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
     does not confirm the orbits (`accuracy`). `isolated` is false if the solutions are not: the derivative is singular
-    along the branch.
+    along the branch. `vertical` says that the parameter does not change along it, up to errors: a family at one value.
     """
 
     states: State
@@ -115,18 +108,13 @@ class Branch(NamedTuple):
     bifurcations: tuple[Bifurcation, ...]
     ends: tuple[str, str]
     isolated: bool = True
+    vertical: bool = False
 
     @property
     def beside(self) -> tuple[str, ...]:
         """The stability at the points, but for those on a bifurcation at which the branch begins or ends."""
         begin, end = (side in BEGINNINGS for side in self.ends)
         return self.kinds[int(begin) : len(self.kinds) - int(end)]
-
-    @property
-    def vertical(self) -> bool:
-        """Whether the parameter does not change along the branch, up to errors: a family at one value of it."""
-        share = VERTICAL * (OrbitCurve if isinstance(self.states, Cycle) else AbstractCurve).vertical
-        return len(self.kinds) > 2 and bool(np.ptp(self.parameters) <= share * np.ptp(self.arclengths))
 
     def __repr__(self) -> str:
         """Return the branch in a line: how many points, which parameters, which bifurcations."""
@@ -144,7 +132,10 @@ class Branch(NamedTuple):
 
 
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
-    """Return a branch of points, with the bifurcations between them."""
+    """Return a branch of points, with the bifurcations between them, in the units of the given system.
+
+    Arclengths are in the unit of the parameter.
+    """
     lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
     first = int(ends[0] in BEGINNINGS)
     least = [curve.least_singular(point) for point in points[first:]]
@@ -152,12 +143,20 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [abs(value) <= SINGULAR for value in least]
     kinds = tuple(curve.stable_kind(p.values) for p in points)
+    parameters = np.array([p.parameter for p in points])
+    vertical = is_vertical(curve, parameters, lengths)
+    if vertical:  # the parameter turns back by its error
+        found = [b for b in found if b.kind not in ("fold", "corner")]
     made = Branch(
-        states, np.array([p.parameter for p in points]), lengths, np.array([p.values for p in points]), kinds,
-        tuple(found), ends, isolated=not (len(singular) > 2 and all(singular)),
+        states, parameters, lengths, np.array([p.values for p in points]), kinds, tuple(found), ends,
+        isolated=not (len(singular) > 2 and all(singular)), vertical=vertical,
     )  # fmt: skip
-    real = tuple(b for b in found if b.kind not in ("fold", "corner"))  # where the parameter turns back by its error
-    return made._replace(bifurcations=real) if made.vertical else made
+    return made if curve.units is None else _in_given_units(curve.units, made)
+
+
+def is_vertical(curve: AbstractCurve, parameters: np.ndarray, lengths: np.ndarray) -> bool:
+    """Return whether the parameter does not change along a branch by more than its errors."""
+    return len(lengths) > 2 and bool(np.ptp(parameters) <= VERTICAL * curve.vertical * np.ptp(lengths))
 
 
 def _bifurcations(
@@ -213,8 +212,8 @@ def _simple(
         name = "corner"
     away = (end.flat - begin.flat) / size
     where, c = length + share * size, curve.coefficient(name, point, 0.0)
-    count = len(curve.crossing(point, away)[1]) if name == "branch point" else 1
-    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c)]
+    count, why = len(curve.crossing(point, away)[1]) if name == "branch point" else 1, curve.unknown(name, point)
+    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c, why)]
 
 
 def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
@@ -287,7 +286,8 @@ def _crossings(
     elif alone:
         side = max(begin, end, key=lambda point: abs(test(point)))
         c = _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
-    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c)]
+    why = curve.unknown(name, point)
+    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
 
 
 def _twice(
@@ -341,68 +341,27 @@ def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurca
     return [b for b in known if begin <= b.arclength <= begin + size]
 
 
-def branch_in_given(units: Units, found: Branch) -> Branch:
-    """Return a branch in the units of the given system, with arclengths in that of the parameter.
-
-    Coefficients of normal forms are in these units already.
-    """
-    return found if units.are_given else _branch(units, found, 1)
-
-
-def branch_in_own(units: Units, given: Branch) -> Branch:
-    """Return a branch of the given system in these units."""
-    return given if units.are_given else _branch(units, given, -1)
-
-
-def bifurcation_in_own(units: Units, at: Bifurcation) -> Bifurcation:
-    """Return a bifurcation of the given system in these units, but for its coefficient."""
-    return at if units.are_given else _bifurcation(units, at, -1)
-
-
-def _branch(units: Units, branch: Branch, power: int) -> Branch:
-    size = units.parameters[0] ** power
-    return branch._replace(
-        states=moved_states(units, branch.states, power),
-        parameters=branch.parameters * size,
-        arclengths=branch.arclengths * size,
-        eigenvalues=branch.eigenvalues / _rate(units, branch.states, power),
-        bifurcations=tuple(_bifurcation(units, at, power) for at in branch.bifurcations),
+def _in_given_units(units: Units, found: Branch) -> Branch:
+    """Return a branch in the units of the given system; coefficients of normal forms are in these already."""
+    unit = units.parameters[0]
+    return found._replace(
+        states=moved_states(units, found.states, 1),
+        parameters=found.parameters * unit,
+        arclengths=found.arclengths * unit,
+        eigenvalues=found.eigenvalues / unit_of_eigenvalues(units, found.states),
+        bifurcations=tuple(moved_bifurcation(units, at, 1) for at in found.bifurcations),
     )
 
 
-def _bifurcation(units: Units, at: Bifurcation, power: int) -> Bifurcation:
-    size, rate = units.parameters[0] ** power, _rate(units, at.state, power)
+def moved_bifurcation(units: Units, at: Bifurcation, power: int = -1) -> Bifurcation:
+    """Return a bifurcation of the given system in units, or, with the power 1, the reverse, but for its coefficient."""
+    unit, rate = units.parameters[0] ** power, unit_of_eigenvalues(units, at.state) ** power
     away = at.direction * np.append(flat_sizes(units, at.state), units.parameters[0]) ** power
     return at._replace(
         state=moved_states(units, at.state, power),
-        parameter=at.parameter * size,
-        arclength=at.arclength * size,
+        parameter=at.parameter * unit,
+        arclength=at.arclength * unit,
         eigenvalues=at.eigenvalues / rate,
         frequency=at.frequency / (rate if at.kind == "Hopf point" else 1.0),
         direction=away / max(float(np.linalg.norm(away)), np.finfo(float).tiny),
     )
-
-
-def _rate(units: Units, state: State, power: int) -> float:
-    """Return the unit of time by which eigenvalues are divided: 1 for multipliers."""
-    return 1.0 if isinstance(state, Cycle) else units.time**power
-
-
-def cycle_in_own(units: Units, cycle: Cycle) -> Any:
-    """Return an orbit, or orbits on the first axis, of the given system in these units."""
-    return cycle if units.are_given else moved_states(units, cycle, -1)
-
-
-def moved_states(units: Units, state: Any, power: int) -> Any:
-    """Return states, or orbits, on any leading axes, in other units."""
-    if isinstance(state, Cycle):
-        nodes = units.moved(state.nodes, power)
-        return Cycle(nodes, np.asarray(state.period * units.time**power))
-    return units.moved(state, power)
-
-
-def flat_sizes(units: Units, state: Any) -> np.ndarray:
-    """Return the unit of each entry of a flat state, or of a flat orbit with its period."""
-    if isinstance(state, Cycle):
-        return np.append(units.flat(state.nodes), units.time)
-    return units.flat(state)

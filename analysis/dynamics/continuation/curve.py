@@ -10,6 +10,7 @@ from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
+from dynsim.systems.parameter import Parameter
 
 CORRECTIONS = 12  # Newton steps of a correction
 ROUNDING = 64 * float(np.finfo(float).eps)  # of the derivatives times state and parameter: what is left of a zero
@@ -57,8 +58,26 @@ class AbstractCurve(abc.ABC):
     tolerances: tuple[float, float] = (1e-11, 1e-9)  # of the equations and of the last Newton step
     vertical: ClassVar[float] = 1e-12  # the slope of the parameter that a branch may have on the whole by errors alone
     double: ClassVar[float] = 1e-6  # relative: a smaller imaginary part belongs to a real eigenvalue that is double
-    value: float
+    parameter: Parameter
     units: Units | None = None  # those of the system, if the curve is not that of the system as it was given
+
+    def __init__(self, parameter: Parameter, units: Units | None = None):
+        """Store the parameter, and the units that its system has, if it is not in those of the given one."""
+        self.parameter, self.units = parameter, None if units is None or units.are_given else units
+
+    @property
+    def value(self) -> float:
+        """The system's own value of the parameter."""
+        return self.parameter.value
+
+    @property
+    def unit(self) -> float:
+        """The unit of the parameter."""
+        return 1.0 if self.units is None else self.units.parameters[0]
+
+    def own(self, state: State) -> State:
+        """Return a state of the given system in the units of the curve."""
+        return state if self.units is None else self.units.rescaled(state)
 
     @abc.abstractmethod
     def basis(self, state: State) -> np.ndarray:
@@ -112,6 +131,11 @@ class AbstractCurve(abc.ABC):
         """Return the coefficient of the normal form of a bifurcation of a kind at a point; NaN if there is none."""
         del name, point, frequency
         return UNKNOWN
+
+    def unknown(self, name: str, point: CurvePoint) -> str:
+        """Return why the coefficient of a bifurcation of a kind at a point is not known; "" if it is, or has none."""
+        del name, point
+        return ""
 
     def in_given_units(
         self, found: Coefficient, vector: np.ndarray, sizes: np.ndarray, share: float = 1.0

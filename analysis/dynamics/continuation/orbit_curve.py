@@ -20,13 +20,15 @@ from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, cubic_coe
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from analysis.dynamics.periodic_orbits.shooting import shoot
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function
 from dynsim.simulation.checks import check_flow
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.named import with_parameter
+from dynsim.systems.parameter import Parameter
 
 SHARES = 8  # of a segment, at which the phase of an orbit is looked for, and the most steps that then find it
 
@@ -96,6 +98,7 @@ def unconfirmed(speeds: Float[np.ndarray, "m n"], *, forced: bool) -> str:
 
 REACH = 1e6  # the largest multiplier with which the derivatives of a return are found in one run
 AGREED = 0.1  # of the largest multiplier, or one: by which multipliers may change there, those of canards among them
+OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")  # bifurcations with a coefficient of the return map
 SMALL = 1e-4  # of the norm of the states: orbits of a smaller size are equilibria
 
 
@@ -104,6 +107,23 @@ class Cycle(NamedTuple):
 
     nodes: State
     period: Any
+
+
+def moved_states(units: Units, state: Any, power: int) -> Any:
+    """Return states, or orbits, on any leading axes, in the given units (power 1) or in units (power -1)."""
+    if isinstance(state, Cycle):
+        return Cycle(units.moved(state.nodes, power), np.asarray(state.period * units.time**power))
+    return units.moved(state, power)
+
+
+def flat_sizes(units: Units, state: Any) -> np.ndarray:
+    """Return the unit of each entry of a flat state, or of a flat orbit with its period."""
+    return np.append(units.flat(state.nodes), units.time) if isinstance(state, Cycle) else units.flat(state)
+
+
+def unit_of_eigenvalues(units: Units, state: Any) -> float:
+    """Return the unit of time by which eigenvalues are divided: 1 for the multipliers of orbits."""
+    return 1.0 if isinstance(state, Cycle) else units.time
 
 
 class WithParameter(NamedTuple):
@@ -155,30 +175,34 @@ class OrbitCurve(AbstractCurve):
 
     def __init__(
         self,
-        flow: AbstractFlow,
-        where: Callable,
+        parameter: Parameter,
         state: State,
         segments: int,
         forcing: Callable[[Any], Any] | None,
         longest: float,
         rtol: float,
+        units: Units | None = None,
     ):
+        flow = parameter.system
         check_flow(flow)
-        where, self.value = real_parameter("where", where, flow)
-        self.flow, self.segments, self.longest, self._where = flow, segments, longest, where
-        self._restored, self._given_to_all = ravel_pytree(state)[1], (state, segments, forcing, longest, rtol)
-        self._pair = Linearised(ParameterFlow(flow, where), WithParameter(state, jnp.asarray(self.value, float)))
+        super().__init__(parameter, units)
+        self.flow, self.segments, self.longest = flow, segments, longest
+        self._restored, self._given_to_all = ravel_pytree(state)[1], (state, segments, forcing, longest, rtol, units)
+        begin = WithParameter(state, jnp.asarray(parameter.value, float))
+        self._pair = Linearised(ParameterFlow(flow, parameter.take), begin)
         self._rtol = jnp.asarray(rtol, float)
         self._forced_period = None
         if forcing is not None:
             function("forcing", forcing, "the flow")
-            self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(with_parameter(where, flow, p))))
+            self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(parameter.at(p))))
 
     def of(self, flow: AbstractFlow) -> "OrbitCurve":
         """Return the curve of another flow in the same units."""
-        made = OrbitCurve(flow, self._where, *self._given_to_all)
-        made.units = self.units
-        return made
+        return OrbitCurve(self.parameter.of(flow), *self._given_to_all)
+
+    def own(self, state: Any) -> Any:
+        """Return an orbit of the given system, or a state, in the units of the curve."""
+        return state if self.units is None else moved_states(self.units, state, -1)
 
     @property
     def forced(self) -> bool:
@@ -300,9 +324,7 @@ class OrbitCurve(AbstractCurve):
         It is that of the first node: of the map over a period of a forced flow, of the section across the velocity of
         an autonomous one. NaN if a multiplier is so large that a run over the period tells nothing.
         """
-        if name not in ("fold", "cusp", "period doubling", "Neimark-Sacker point"):
-            return UNKNOWN
-        if float(np.max(np.abs(point.values), initial=0.0)) > REACH:
+        if name not in ("cusp", *OF_RETURNS) or _largest(point) > REACH:
             return UNKNOWN
         cycle: Any = point.state
         shot, basis = self._shot(cycle, point.parameter), self._bases(cycle)[0]
@@ -313,7 +335,7 @@ class OrbitCurve(AbstractCurve):
         for by_node, by_parameter in zip(shot.maps, shot.slopes, strict=True):
             monodromy, slope = by_node @ monodromy, by_node @ slope + by_parameter
         A, start = basis.T @ monodromy @ basis, self._restored(jnp.asarray(shot.nodes[0]))
-        flow = with_parameter(self._where, self.flow, jnp.asarray(point.parameter))
+        flow = self.parameter.at(point.parameter)
         chart = ReturnChart(flow, start, basis, shot.period, self._rtol, forced=self.forced)
         if name == "cusp":
             found = Coefficient(cubic_coefficient(chart, A - np.eye(len(A))), np.nan)
@@ -333,6 +355,12 @@ class OrbitCurve(AbstractCurve):
                 found, moves, np.append(self.units.flat(cycle.nodes), self.units.time), self.units.parameters[0]
             )
         )
+
+    def unknown(self, name: str, point: CurvePoint) -> str:
+        """Return that a multiplier is so large that one run over the period multiplies its errors too much."""
+        if name not in OF_RETURNS or _largest(point) <= REACH:
+            return ""
+        return f"coefficient unknown: a multiplier of {_largest(point):.2g} exceeds {REACH:g}"
 
     def _given(
         self, found: Coefficient, shot: _Shot, basis: np.ndarray, A: np.ndarray, critical: complex
@@ -405,3 +433,8 @@ class OrbitCurve(AbstractCurve):
         through = begun and float(np.sum(away[0] * away[1])) < 0  # half a turn further, beyond size zero
         small = self.size(cycle, point.parameter) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
         return "equilibrium" if through or small else ""
+
+
+def _largest(point: CurvePoint) -> float:
+    """Return the largest modulus of the multipliers at a point."""
+    return float(np.max(np.abs(point.values), initial=0.0))

@@ -11,24 +11,18 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation.branches import (
-    Bifurcation,
-    Branch,
-    bifurcation_in_own,
-    branch,
-    branch_in_given,
-    cycle_in_own,
-)
+from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, moved_bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
-from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, moved_states
 from analysis.dynamics.continuation.scaling import hopf_units, orbit_units
-from analysis.dynamics.continuation.stepping import both_ways, departing, follow, limits, two_bounds
+from analysis.dynamics.continuation.stepping import both_ways, departing, follow
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.continuation.switching import rays
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
-from analysis.dynamics.scaling.units import Units, made_units
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import filled
 from dynsim._core.types import State
 from dynsim._core.validation import function, instance, integer, number
@@ -37,28 +31,26 @@ from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.save_times import InOrder, request
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.named import with_parameter
+from dynsim.systems.parameter import Parameter
 
 LONGEST = 1e3  # units of time of a curve: the period at which it ends by default
+POINTS = 200  # of a branch in each direction, by default
 RTOL = 1e-10  # of the solver; the absolute tolerance is a hundredth of it
 TOGETHER = 64  # segments of orbits are followed in one program, the last one repeated
 CUBIC = 8  # parts of an interval between two samples in which an extreme is looked for
 
 
 def continue_orbits(
-    flow: AbstractFlow,
-    where: Callable[[Any], Any],
+    parameter: Parameter,
     orbit: PeriodicOrbit,
-    bounds: tuple[float, float],
     *,
     forcing: Callable[[Any], Any] | None = None,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 200,
+    steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> Branch:
-    """Return the branch of periodic orbits through one of them, in both directions, within bounds of the parameter.
+    """Continue periodic orbits in a parameter, from one of them in both directions of the curve.
 
     States of the branch are `Cycle(nodes, period)`, its eigenvalues are the Floquet multipliers, for autonomous flows
     without the trivial one. It has as many nodes as the first orbit: give that more `segments` where multipliers are
@@ -66,14 +58,10 @@ def continue_orbits(
     size; see `continue_equilibria`.
 
     Args:
-        flow: the system.
-        where: which leaf of the flow is the parameter, such as `lambda flow: flow.mu`; a real number.
+        parameter: the parameter of a flow, and its range.
         orbit: what `periodic_orbit` returned at the flow's own value of the parameter.
-        bounds: the least and the largest value of the parameter.
         forcing: of a forced flow, the period as a function of the flow, such as `lambda flow: 2 * jnp.pi / flow.omega`.
-        step: the first step along the curve, in its units.
-        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
-        max_points: the cap on points in each direction; a branch that reaches it says so.
+        steps: the steps along the curve.
         max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
             time, those of the curve.
         rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
@@ -83,42 +71,33 @@ def continue_orbits(
     """
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
     count = len(jax.tree.leaves(given.nodes)[0])
-    check_flow(flow)
+    check_flow(parameter.system)
     cycle = Cycle(given.nodes, np.asarray(given.period))
-    units = orbit_units(flow, (where,), cycle, (two_bounds(bounds),))
+    units = orbit_units(parameter.system, cycle, (parameter,))
     curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol)
-    within = limits(bounds, step, max_step, max_points, *units.parameters)
-    check_forcing(flow, cycle, forcing)
-    first = curve.at(cycle_in_own(units, cycle), curve.value)
+    check_forcing(parameter.system, cycle, forcing)
+    first = curve.at(curve.own(cycle), curve.value)
     if first is None:
         raise argument_error("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
-    return branch_in_given(units, both_ways(curve, first, within))
+    return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
 def orbits_from_hopf(
-    flow: AbstractFlow,
-    where: Callable[[Any], Any],
+    parameter: Parameter,
     at: Bifurcation,
-    bounds: tuple[float, float],
     *,
     segments: int = 4,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 200,
+    steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> Branch:
-    """Return the branch of periodic orbits that begins at a Hopf point of a branch of equilibria.
+    """Continue the periodic orbits that begin at a Hopf point of a branch of equilibria.
 
     Args:
-        flow: the system.
-        where: which leaf of the flow is the parameter.
+        parameter: the parameter of a flow, and its range.
         at: the Hopf point.
-        bounds: the least and the largest value of the parameter.
         segments: the number of nodes of the orbits, at least 3.
-        step: the first step, in units of the curve: the norm of the distances of the nodes from the equilibrium.
-        max_step: the largest one, by default four times the first, or, if that is more, the width of the bounds / 100.
-        max_points: the cap on points; a branch that reaches it says so.
+        steps: the steps along the curve, in the norm of the distances of the nodes from the equilibrium.
         max_period: the period at which the branch ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
 
@@ -127,18 +106,17 @@ def orbits_from_hopf(
     """
     if at.kind != "Hopf point":
         raise argument_error("at", "be a Hopf point", f"is a {at.kind}")
-    check_flow(flow)
-    check_autonomous("flow", flow, where, at.state, two_bounds(bounds))
-    count, units = integer("segments", segments, least=3), hopf_units(flow, where, at, two_bounds(bounds))
-    within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
+    check_flow(parameter.system)
+    check_autonomous("flow", parameter, at.state)
+    count, units = integer("segments", segments, least=3), hopf_units(parameter, at)
     curve = curve_of_orbits(units, at.state, count, None, max_period, rtol)
-    begin = _at_hopf(curve, with_parameter(units.where[0], units.system, jnp.asarray(at.parameter)), at)
-    points, end = follow(curve, begin, begin.tangent, within)
+    begin = _at_hopf(curve, at if curve.units is None else moved_bifurcation(units, at))
+    points, end = follow(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
     if not points:
         raise argument_error(
             "at", "be a Hopf point from which orbits can be followed", "leads to none: try another step"
         )
-    return branch_in_given(units, branch(curve, [begin, *points], ("Hopf point", end)))
+    return branch(curve, [begin, *points], ("Hopf point", end))
 
 
 def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
@@ -152,14 +130,10 @@ def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
 def curve_of_orbits(
     units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
 ) -> OrbitCurve:
-    """Return the curve of orbits of a flow in its units."""
+    """Return the curve of orbits of a flow in its units, in the first of its parameters."""
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
-    curve = OrbitCurve(
-        units.system, units.where[0], units.rescaled(start), count, forcing_in(units, forcing), longest,
-        number("rtol", rtol),
-    )  # fmt: skip
-    curve.units = None if units.are_given else units
-    return curve
+    begin, period = units.rescaled(start), forcing_in(units, forcing)
+    return OrbitCurve(units.varied[0], begin, count, period, longest, number("rtol", rtol), units)
 
 
 def forcing_in(units: Units, forcing: Any) -> Any:
@@ -180,8 +154,9 @@ class _Forcing(NamedTuple):
         return self.given(self.units.given(flow)) / self.units.time
 
 
-def _at_hopf(curve: OrbitCurve, flow: AbstractFlow, at: Bifurcation) -> CurvePoint:
+def _at_hopf(curve: OrbitCurve, at: Bifurcation) -> CurvePoint:
     """Return the orbit of size zero at a Hopf point, with the tangent towards orbits of a positive size."""
+    flow = curve.parameter.at(at.parameter)
     basis, J = tangent_basis(flow.space, at.state), tangent_jacobian(flow, at.state)
     values, vectors = np.linalg.eig(J)
     which = int(np.argmin(np.abs(values - 1j * at.frequency)))
@@ -197,44 +172,36 @@ def _at_hopf(curve: OrbitCurve, flow: AbstractFlow, at: Bifurcation) -> CurvePoi
 
 
 def switch_orbits(
-    flow: AbstractFlow,
-    where: Callable[[Any], Any],
+    parameter: Parameter,
     at: Bifurcation,
-    bounds: tuple[float, float],
     *,
     forcing: Callable[[Any], Any] | None = None,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 200,
+    steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> tuple[Branch, ...]:
-    """Return the branches of periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
+    """Continue the periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
 
     At a period doubling one branch leaves, whose orbits have twice the period and twice the nodes. At a branch point
     there is one in each direction; the first branch itself is left out. Where several multipliers are 1, directions
-    are looked for on a sphere (see `leaving.rays`).
+    are looked for on a sphere (see `switching.rays`).
 
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
     """
     if at.kind not in ("branch point", "period doubling"):
         raise argument_error("at", "be a branch point or a period doubling", f"is a {at.kind}")
-    real_parameter("where", where, flow)
-    check_flow(flow)
-    doubled = at.kind == "period doubling"
-    cycle: Any = at.state
-    moved = with_parameter(where, flow, jnp.asarray(at.parameter))
-    check_forcing(moved, cycle, forcing)
-    units = orbit_units(moved, (where,), cycle, (two_bounds(bounds),))
-    units = made_units(flow, [real_parameter("where", where, flow)[0]], units.scale, units.time, units.parameters)
-    within, at = limits(bounds, step, max_step, max_points, *units.parameters), bifurcation_in_own(units, at)
-    cycle = at.state
-    repeats = 2 if doubled else 1
-    nodes = jax.tree.map(lambda a: np.concatenate([np.asarray(a)] * repeats), cycle.nodes)
+    check_flow(parameter.system)
+    doubled, given = at.kind == "period doubling", at.state
+    check_forcing(parameter.at(at.parameter), given, forcing)
+    units, repeats = orbit_units(parameter.system, given, (parameter,), at=(at.parameter,)), 2 if doubled else 1
     period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
-    start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), nodes), len(jax.tree.leaves(nodes)[0])
-    curve = curve_of_orbits(units, units.restored(start), count, period, max_period, rtol)
+    start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), given.nodes), len(jax.tree.leaves(given.nodes)[0])
+    curve = curve_of_orbits(units, start, repeats * count, period, max_period, rtol)
+    within = steps.limits(curve.parameter, POINTS, curve.unit)
+    at = at if curve.units is None else moved_bifurcation(units, at)
+    cycle: Any = at.state
+    nodes = jax.tree.map(lambda a: np.concatenate([np.asarray(a)] * repeats), cycle.nodes)
     here = curve.measured(Cycle(nodes, np.asarray(repeats * float(cycle.period))), at.parameter)
     known, change = at.direction[:-2], at.direction[-2:]
     along, across = curve.crossing(here, np.concatenate([np.tile(known, repeats), change * [repeats, 1]]))
@@ -242,36 +209,34 @@ def switch_orbits(
     if len(across) > 1 and not doubled:
         ways = rays(curve, here, along, across, min(within.step, within.largest))
     left = [departing(curve, here, along, way, within) for way in ways]
-    return tuple(branch_in_given(units, branch(curve, one[0], (at.kind, one[1]))) for one in left if one is not None)
+    return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
 
 
-def orbit_of(flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, point: int) -> PeriodicOrbit:
-    """Return one of the orbits of a branch of an autonomous flow, found again with its multipliers and errors."""
+def orbit_of(parameter: Parameter, cycles: Branch, point: int) -> PeriodicOrbit:
+    """Find one of the orbits of a branch of an autonomous flow again, with its multipliers and errors."""
     states: Any = cycles.states
-    moved = with_parameter(where, flow, jnp.asarray(cycles.parameters[point]))
+    moved = parameter.at(cycles.parameters[point])
     start = jax.tree.map(lambda a: jnp.asarray(a[point, 0]), states.nodes)
     return periodic_orbit(moved, start, float(states.period[point]), segments=jax.tree.leaves(states.nodes)[0].shape[1])
 
 
 def orbit_ranges(
-    flow: AbstractFlow, where: Callable[[Any], Any], cycles: Branch, component: int, *, samples: int = 50
+    parameter: Parameter, cycles: Branch, component: int, *, samples: int = 50
 ) -> Float[np.ndarray, "points 2"]:
-    """Return the least and the largest value of a component on each periodic orbit of a branch.
+    """Find the least and the largest value of a component on each periodic orbit of a branch.
 
     Each orbit is solved anew from all of its nodes, at rtol 1e-6, and looked at `samples` times between two nodes, and
     between these on the cubics that have its velocities there: extremes lie between samples.
     """
-    count, (take, _) = integer("samples", samples, least=2), real_parameter("where", where, flow)
-    states: Any = cycles.states
+    count, states = integer("samples", samples, least=2), cycles.states
     rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
-    units = orbit_units(flow, (take,), Cycle(rows, np.median(np.asarray(states.period))), ((0.0, 1.0),))
-    states, (take,) = cycle_in_own(units, states), units.where
+    units = orbit_units(parameter.system, Cycle(rows, np.median(np.asarray(states.period))), (parameter,))
+    states, take = moved_states(units, states, -1), units.varied[0].take
+    values = cycles.parameters / units.parameters[0]
     size = units.flat(jax.tree.map(lambda a: a[0], rows))[component]
     points, m = jax.tree.leaves(states.nodes)[0].shape[:2]
     nodes = jax.tree.map(lambda a: np.asarray(a, float).reshape(points * m, *a.shape[2:]), states.nodes)
-    numbers = np.stack(
-        [np.repeat(states.period, m) / m, np.repeat(cycles.parameters, m), np.tile(np.arange(m), points)]
-    )
+    numbers = np.stack([np.repeat(states.period, m) / m, np.repeat(values, m), np.tile(np.arange(m), points)])
     total, shares = -(-points * m // TOGETHER) * TOGETHER, jnp.linspace(0.0, 1.0, count)
     nodes, numbers = jax.tree.map(lambda a: filled(a, total), nodes), filled(numbers.T, total)
     found = []

@@ -1,64 +1,25 @@
 """Curves of solutions followed by pseudo-arclength: steps, bounds, and why they end."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
 import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch, branch
-from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, direction_to, turned
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.locating import has_kink, hidden_turn, located, passes_by
+from analysis.dynamics.continuation.steps import LEAST, Limits
 from analysis.dynamics.continuation.switching import departures
-from dynsim._core.types import State
-from dynsim._core.validation import integer, number
-from dynsim.errors import argument_error, shown
+from dynsim.errors import argument_error
 
 SHRINK, GROW, EASY = 0.5, 1.3, 4  # the step shrinks when a correction fails, grows after at most `EASY` Newton steps
 CONTRACTION = 0.25  # of successive Newton steps: a larger one may lead to another branch that is near
 SURE = 1e-3  # of the first step: with smaller ones Newton steps that contract less are those beside a corner
 CERTAIN = 1e-5  # of the first step: with smaller ones branches that pass each other are not told from those that cross
 PARALLEL = 1 - 1e-9  # the cosine of a direction and a tangent that are the same
-LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
-WIDE = 0.01  # of the width of the bounds: steps become as large at least
 FAR = 1.5  # steps: a correction that leads further away has found another branch
 ROUNDING = 1e-12  # of the width of the bounds: by which a correction may move a parameter that it keeps
 CLOSED = 1.05  # steps: a curve is back where it began if both ends of a step are nearer to this
 ANGLE = 0.8  # least cosine between the tangents of successive points
-
-
-class Limits(NamedTuple):
-    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points.
-
-    The bounds are in the unit of the parameter of the curve.
-    """
-
-    bounds: tuple[float, float]
-    step: float
-    largest: float
-    points: int
-    unit: float = 1.0
-
-
-def limits(bounds: Any, step: Any, max_step: Any, max_points: Any, unit: float = 1.0) -> Limits:
-    """Return the limits, with bounds in a unit of the parameter; raise `ValueError` for bad input."""
-    low, high = two_bounds(bounds)
-    size = number("step", step)
-    if high - low < LEAST * size * unit:
-        must = f"be wider than {LEAST:g} of `step`" + (f", whose unit is {unit:g} here" if unit != 1 else "")
-        raise argument_error("bounds", must, f"are {low:g} to {high:g} with a step of {size:g}")
-    largest = max(4 * size, WIDE * (high - low) / unit) if max_step is None else number("max_step", max_step)
-    return Limits((low / unit, high / unit), size, largest, integer("max_points", max_points, least=2), unit)
-
-
-def two_bounds(bounds: Any) -> tuple[float, float]:
-    """Return the least and the largest value of a parameter; raise `ValueError` for anything else."""
-    try:
-        low, high = (float(value) for value in bounds)
-    except (TypeError, ValueError):
-        raise argument_error("bounds", "be two numbers", f"is {shown(bounds)}") from None
-    if not low < high:
-        raise argument_error("bounds", "be the least and the largest value", f"are {low:g} and {high:g}")
-    return low, high
 
 
 def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
@@ -75,8 +36,9 @@ def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch
     low, high = within.bounds
     inside = min(max(first.parameter, low), high)
     if abs(first.parameter - inside) > ROUNDING * (high - low):
-        must, unit = f"hold the flow's own parameter, {first.parameter * within.unit:g}", within.unit
-        raise argument_error("bounds", must, f"are {low * unit:g} to {high * unit:g}")
+        unit = within.unit
+        must = f"have the system's own value, {first.parameter * unit:g}, in its range"
+        raise argument_error("parameter", must, f"goes from {low * unit:g} to {high * unit:g}")
     first = first._replace(parameter=inside)
     forward, end = follow(curve, first, first.tangent, within)
     if end == "closed":
@@ -136,7 +98,7 @@ def _other(here: CurvePoint, direction: np.ndarray, last: CurvePoint | None, lea
 def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> None:
     """Raise `ValueError` for steps that are not larger than the error of the points of a curve."""
     error = curve.tolerances[1] * (1 + abs(first.parameter))
-    for name, size in (("step", within.step), ("max_step", within.largest)):
+    for name, size in (("first", within.step), ("largest", within.largest)):
         if size <= error:
             raise argument_error(name, f"exceed {error:.2g}, the error of the points of the curve", f"is {size:g}")
 
@@ -177,50 +139,3 @@ def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: 
     flat = [curve.place(first, here), curve.place(here, here), curve.place(found, found)]
     chord = float(np.linalg.norm(flat[2] - flat[1]))
     return max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) <= CLOSED * chord
-
-
-def prolonged(curve: AbstractCurve, known: Branch, within: Limits) -> Branch:
-    """Return a branch with what follows at those of its ends that can be continued.
-
-    Raises:
-        ValueError: if the states at these ends do not lie on the curve.
-    """
-    ends, parts = list(known.ends), [known]
-    for side in (1, 0):
-        last, before = (0, 1) if side == 0 else (-1, -2)
-        if len(known.parameters) < 2 or not can_go_on(ends[side], float(known.parameters[last]), within.bounds):
-            continue
-        pair = [(jax.tree.map(lambda a, k=k: a[k], known.states), float(known.parameters[k])) for k in (last, before)]
-        begin = curve.at(*pair[0])
-        if begin is None or not _beside(begin, *pair[0]):
-            raise argument_error("known", "be a branch of this flow", "ends at a state that is no solution of it")
-        towards = begin._replace(tangent=-direction_to(begin, begin._replace(state=pair[1][0], parameter=pair[1][1])))
-        begin, _ = turned(begin, towards.tangent, begin)
-        points, ends[side] = follow(curve, begin, begin.tangent, within)
-        if points and side:
-            parts.append(branch(curve, [begin, *points], ("", ends[1])))
-        elif points:
-            back = [p._replace(tangent=-p.tangent) for p in points[::-1]]
-            parts.insert(0, branch(curve, [*back, begin._replace(tangent=-begin.tangent)], (ends[0], "")))
-    return _joined(parts, (ends[0], ends[1]))
-
-
-def _joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
-    """Return branches, each of which begins where the one before ends, as one."""
-    found = parts[0]
-    for part in parts[1:]:
-        length = float(found.arclengths[-1])
-        moved = tuple(b._replace(arclength=b.arclength + length) for b in part.bifurcations)
-        join = lambda a, b: np.concatenate([a, b[1:]])
-        found = Branch(
-            jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
-            join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
-            found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
-        )  # fmt: skip
-    return found._replace(ends=ends)
-
-
-def _beside(found: CurvePoint, state: State, parameter: float) -> bool:
-    """Return whether Newton's method has left a state where it was, up to the error of what is read from a file."""
-    known = found._replace(state=state, parameter=parameter).flat
-    return bool(np.linalg.norm(found.flat - known) <= 1e-6 * (1 + np.linalg.norm(known)))

@@ -12,8 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.branches import cycle_in_own
-from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbit_curve import Cycle, moved_states
 from analysis.dynamics.continuation.scaling import orbit_units
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.linearisation import tangent_basis
@@ -420,8 +419,8 @@ def certified_periodic_orbit(
     flint()
     with arithmetic(BITS, ORDER + 4):
         cycle = Cycle(given.nodes, np.asarray(given.period))
-        units = orbit_units(flow, (), cycle, ())
-        moved = cycle_in_own(units, cycle)
+        units = orbit_units(flow, cycle)
+        moved = moved_states(units, cycle, -1)
         own = given._replace(state=units.rescaled(given.state), nodes=moved.nodes, period=float(moved.period))
         equations = OrbitEquations(units, own, period, shift)
         return _in_given(units, _found(equations, equations.proof()), period)

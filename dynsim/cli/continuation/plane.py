@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from analysis.dynamics.codim2.curves import CriticalCurve
     from analysis.dynamics.codim2.planes import StabilityMap
     from analysis.dynamics.diagrams import Diagram
+    from dynsim.systems.parameter import Parameter
 
 MOST = 100  # points of a side of a map
 
@@ -35,10 +36,11 @@ def check_plane(o: Continue) -> None:
         raise argument_error("counts", f"be from 2 to {MOST}", f"is {o.counts}")
 
 
-def second_parameter(o: Continue, flow: Any) -> Any:
-    """Return the function that finds the second parameter; raise `ValueError` if it does not fit."""
+def second_parameter(o: Continue, flow: Any) -> "Parameter":
+    """Return the second parameter with its range; raise `ValueError` if it does not fit."""
     from dynsim.systems.base import AbstractFlow
     from dynsim.systems.named import where
+    from dynsim.systems.parameter import Parameter
 
     if o.counts and not isinstance(flow, AbstractFlow):
         raise argument_error("counts", "be left out for a map", f"is {o.counts}")
@@ -47,19 +49,16 @@ def second_parameter(o: Continue, flow: Any) -> Any:
     if own.size != 1 or not low <= float(own.item()) <= high:
         must = f"hold the system's own value of `{o.second}`, one number"
         raise argument_error("second_bounds", must, f"are {low:g} and {high:g}, and it is {own}")
-    return found
+    return Parameter(flow, o.second, low, high)
 
 
-def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> "Diagram":
+def with_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> "Diagram":
     """Follow the bifurcations of a diagram in the second parameter, print the curves, return both."""
+    from analysis.dynamics.continuation.steps import Steps
     from analysis.dynamics.diagrams import with_curves
 
-    low, high = o.second_bounds
-    bounds = ((o.from_, o.to), (low, high))
-    found = with_curves(
-        flow, both, diagram, bounds, second=o.second, step=o.step, max_step=o.largest, max_points=o.points,
-        max_period=o.longest,
-    )  # fmt: skip
+    steps = Steps(first=o.step, largest=o.largest, points=o.points)
+    found = with_curves(diagram, both, steps=steps, max_period=o.longest)
     for curve in found.curves:
         say(f"  {curve!r}")
     if not found.curves:
@@ -67,26 +66,24 @@ def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram"
     return found
 
 
-def draw_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> None:
+def draw_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> None:
     """Draw the curves of a diagram in the plane of both parameters, if a figure is asked for."""
     from figures.files import write_figure
 
     if o.figure is not None:
-        counted = _counted(o, flow, both, diagram) if o.counts else None
+        counted = _counted(o, both, diagram) if o.counts else None
         write_figure(drawn(o, diagram.curves, counted), o.figure, f"bifurcations in {o.parameter} and {o.second}")
         say(f"figure {o.figure}")
 
 
-def _counted(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> "StabilityMap":
+def _counted(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> "StabilityMap":
     """Return the numbers of equilibria on a grid, found from both ends of each branch."""
     import jax
-    import numpy as np
 
     from analysis.dynamics.codim2.planes import stability_map
 
     starts = [jax.tree.map(lambda a, k=k: a[k], branch.states) for branch in diagram.branches for k in (0, -1)]
-    low, high = o.second_bounds
-    return stability_map(flow, both, np.linspace(o.from_, o.to, o.counts), np.linspace(low, high, o.counts), starts)
+    return stability_map(both, starts, shape=(o.counts, o.counts))
 
 
 def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityMap | None") -> "Figure":
