@@ -1,6 +1,6 @@
 """Basins of attraction: the attractor of every point of a grid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -14,6 +14,7 @@ from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors.distances import reach
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
+from analysis.dynamics.attractors.options import ROUND, Search, set_up
 from analysis.dynamics.attractors.sampling import SOME, suited
 from analysis.dynamics.attractors.search import (
     ESCAPED,
@@ -21,25 +22,21 @@ from analysis.dynamics.attractors.search import (
     FATES,
     NOT_ATTRACTING,
     NOT_SETTLED,
-    ROUND,
     UNDECIDED,
     Attractors,
-    Settings,
     among_attractors,
     among_others,
-    prepared,
-    search,
+    attractors_of,
     undecided_set,
 )
 from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
 from analysis.dynamics.flow_maps.flat import flat_states, grid_states
-from analysis.dynamics.flow_maps.time_map import WINDOW, Features, TimeMap
+from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from dynsim._core.types import State
 from dynsim._core.validation import integer, reals
 from dynsim._runtime.progress import progress
 from dynsim.errors import argument_error
-from dynsim.integrators import AbstractIntegrator
 from dynsim.simulation.checks import as_state
 from dynsim.systems.named import components
 
@@ -51,20 +48,6 @@ MORE = 16  # of those that lead to none of these, from which others are
 LOOKS = 3  # such searches
 OFTEN = 4 * WINDOW  # intervals after which they may become longer or shorter
 ON_LIMIT = 1e-4  # of the extent: the distance from an unstable limit of what stays there
-
-
-class Search(NamedTuple):
-    """Options of a search for attractors and basins, as in `find_attractors`."""
-
-    period: float | None = None
-    interval: float | None = None
-    features: Features | None = None
-    wrapped: Mapping[int, float] | None = None
-    longest: int = 4096
-    longest_period: int = 64
-    escape: float | None = None
-    rtol: float = 1e-6
-    integrator: AbstractIntegrator | None = None
 
 
 class Basins(NamedTuple):
@@ -139,7 +122,7 @@ def basins(
     *,
     start: State | None = None,
     varied: Sequence[int] | None = None,
-    options: Search = Search(),
+    search: Search = Search(),
     shown: bool | None = None,
 ) -> Basins:
     """Return the attractor of every point of a grid in a box.
@@ -154,7 +137,7 @@ def basins(
         shape: the number of points of each axis.
         start: a state with the values of the components that do not vary; without it all vary.
         varied: the indices in the flat state of the components that vary, by default the first ones.
-        options: see `find_attractors`.
+        search: the options of the search.
         shown: a progress bar; None shows it on terminals only.
 
     Raises:
@@ -175,8 +158,7 @@ def basins(
         raise argument_error("varied", must, f"is {which}")
     axes = tuple(np.linspace(low, high, n) for (low, high), n in zip(ends, sizes, strict=True))
     states = grid_states(axes, np.asarray(flat), which)
-    time_map, flat_starts, told = set_up(system, jax.vmap(restored)(jnp.asarray(states)), options)
-    found = labelled(time_map, flat_starts, told, shown)
+    found = labelled(*set_up(system, jax.vmap(restored)(jnp.asarray(states)), search), search, shown)
     if np.all(found.labels == FAILED):
         raise argument_error("box", "hold states at which the system is defined", "holds none")
     names = components(system, base).names
@@ -202,23 +184,12 @@ def touching(labels: Int[np.ndarray, "..."]) -> dict[tuple[int, int], tuple[tupl
     return {pair: places[pair][len(places[pair]) // 2] for pair in sorted(places)}
 
 
-def set_up(system: Any, starts: State, options: Search) -> tuple[TimeMap, np.ndarray, Settings]:
-    """Return the map over an interval, flat starts and the settings of a search, checked."""
-    longest = integer("longest", options.longest, least=2 * ROUND)
-    told = Settings(
-        options.period is not None, longest, integer("longest_period", options.longest_period, least=1), (), False,
-        options.interval is None,
-    )  # fmt: skip
-    s = options
-    return *prepared(system, starts, s.period, s.interval, s.features, s.wrapped, s.escape, s.rtol, s.integrator), told
-
-
 def labelled(
-    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], told: Settings, shown: bool | None = None
+    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], told: Search, shown: bool | None = None
 ) -> Attractors:
     """Return the attractors and the label of each start, by running all starts until they are near an attractor."""
     order = np.random.default_rng(0).permutation(len(flat))
-    first = search(time_map, flat[order[:SAMPLES]], told)
+    first = attractors_of(time_map, flat[order[:SAMPLES]], told)
     time_map = first.time_map
     run = _Run(time_map, flat, first)
     looks, next_look = 0, ROUND
@@ -229,7 +200,7 @@ def labelled(
             if run.begun >= next_look and run.pending.size and looks < LOOKS:
                 looks, next_look = looks + 1, 4 * next_look
                 some = np.random.default_rng(looks).permutation(run.pending)[:MORE]
-                run.add(search(time_map, run.xs[some], told, run.attractors, run.extent))
+                run.add(attractors_of(time_map, run.xs[some], told, run.attractors, run.extent))
                 if not run.attractors:
                     break
                 run.on_surfaces()
@@ -242,7 +213,7 @@ def labelled(
 
 
 def labels_of(
-    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], known: Attractors, told: Settings
+    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], known: Attractors, told: Search
 ) -> Int[np.ndarray, " starts"]:
     """Return the labels of flat starts, if every attractor is known."""
     run = _Run(time_map, flat, known)
@@ -301,7 +272,7 @@ class _Run:
         self.pending = self.pending[~gone]
         return int(np.sum(gone))
 
-    def adapt(self, told: Settings) -> None:
+    def adapt(self, told: Search) -> None:
         """Take longer or shorter intervals at times, where those of the last window do not suit its states."""
         if told.may_adapt(self.time_map) and self.pending.size and self.begun % OFTEN == 0:
             self.time_map, self.is_stiff = suited(self.time_map, self.late, self.xs[self.pending], self.extent)

@@ -12,10 +12,11 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors.basins import Search, labels_of, set_up
+from analysis.dynamics.attractors.basins import labels_of
 from analysis.dynamics.attractors.classification import NEAR, Record, limit_of
 from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
-from analysis.dynamics.attractors.search import NOT_SETTLED, ROUND, Attractors, Settings, search
+from analysis.dynamics.attractors.options import ROUND, Search, set_up
+from analysis.dynamics.attractors.search import NOT_SETTLED, Attractors, attractors_of
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -281,7 +282,7 @@ def edge_state(
     *,
     apart: float = 1e-4,
     longest: int = 2048,
-    options: Search = Search(),
+    search: Search = Search(),
 ) -> EdgeState:
     """Return the edge state between the basins of two starts.
 
@@ -295,7 +296,7 @@ def edge_state(
         other: a start in another.
         apart: the distance of the two trajectories, in extents, at which they are bracketed again.
         longest: the most intervals along the edge, which a chaotic edge state takes.
-        options: those of `find_attractors`; `period` for a forced flow.
+        search: the options of the search for the attractors; `period` for a forced flow.
 
     Raises:
         ValueError: if both starts have the same limit, if the boundary is lost, or if the edge trajectory has neither
@@ -305,27 +306,27 @@ def edge_state(
     if jax.tree.map(jnp.shape, pair[0]) != jax.tree.map(jnp.shape, pair[1]):
         raise argument_error("other", "have the shape of `one`", "has another")
     ends = jax.tree.map(lambda a, b: jnp.stack([jnp.asarray(a, float), jnp.asarray(b, float)]), *pair)
-    time_map, flat, told = set_up(system, ends, options)
+    time_map, flat = set_up(system, ends, search)
     number("apart", apart)
     most = integer("longest", longest, least=LEAST)
-    known = search(time_map, _between(time_map, flat, np.linspace(0, 1, FEW)), told)
+    known = attractors_of(time_map, _between(time_map, flat, np.linspace(0, 1, FEW)), search)
     time_map = known.time_map
-    labels = labels_of(time_map, flat, known, told)
+    labels = labels_of(time_map, flat, known, search)
     if labels[0] == labels[1]:
         raise argument_error("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")
     tracked: list[np.ndarray] = []
-    begun, bracket = 0, _bracketed(time_map, flat, known, told, 0)
+    begun, bracket = 0, _bracketed(time_map, flat, known, search, 0)
     while True:
         new, pair = _followed(time_map, bracket.ends, begun, apart, known.extent)
         tracked += new
         begun += len(new)
         if len(tracked) >= LEAST and (len(tracked) // LEAST > (len(tracked) - len(new)) // LEAST):
             track = np.stack(tracked)
-            limit = _limit(time_map, track[-max(LEAST, len(track) // 2) :], known, told)
-            found = None if limit is None else _found(time_map, limit, labels, track, bracket.width, known, told)
+            limit = _limit(time_map, track[-max(LEAST, len(track) // 2) :], known, search)
+            found = None if limit is None else _found(time_map, limit, labels, track, bracket.width, known, search)
             if found is not None:
                 return found
-        bracket = _bracketed(time_map, pair, known, told, begun)
+        bracket = _bracketed(time_map, pair, known, search, begun)
         if len(tracked) >= most:
             return _chaotic(time_map, bracket, labels, np.stack(tracked), known, apart)
 
@@ -345,7 +346,7 @@ class Bracketed(NamedTuple):
     labels: tuple[int, int]
 
 
-def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Settings, begun: int) -> Bracketed:
+def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Search, begun: int) -> Bracketed:
     """Return two states on either side of the boundary, no further apart than `NARROW` extents.
 
     Where both ends have come to the same side, as they may where the boundary is fractal, it is looked for beyond them.
@@ -384,10 +385,11 @@ def _followed(
                 return tracked, pair
 
 
-def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Settings) -> LimitSet | None:
+def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Search) -> LimitSet | None:
     """Return the unstable equilibrium or cycle at which states on the edge have stayed; None if there is none."""
     features = time_map.features_of(states)
-    record = Record(time_map, states, features, known.extent, told.forced, told.longest_period, (), edge=True)
+    moves = told.symmetries
+    record = Record(time_map, states, features, known.extent, told.forced, told.longest_period, moves, edge=True)
     limit = limit_of(record)
     if not isinstance(limit, LimitSet) or limit.stability not in ("saddle", "unstable"):
         return None
@@ -402,7 +404,7 @@ def _found(
     track: np.ndarray,
     width: float,
     known: Attractors,
-    told: Settings,
+    told: Search,
 ) -> EdgeState | None:
     """Return the edge state with its unstable direction, and where that leads to on both sides.
 

@@ -1,12 +1,8 @@
 """Attractors of flows and maps, found from many starts, told from saddles, centres and slow transients."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import diffrax as dfx
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -22,23 +18,14 @@ from analysis.dynamics.attractors.distances import (
     volume_growth,
 )
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet, Slow
+from analysis.dynamics.attractors.options import ROUND, Search, set_up
 from analysis.dynamics.attractors.perturbation import Attraction, attraction_of, attraction_of_orbit, widths, windows_of
 from analysis.dynamics.attractors.sampling import relieved, suited
 from analysis.dynamics.attractors.surfaces import among_surfaces
-from analysis.dynamics.flow_maps.angles import Wrapped
-from analysis.dynamics.flow_maps.autonomy import change_in_time, check_period
-from analysis.dynamics.flow_maps.flat import count_of, flat_states
-from analysis.dynamics.flow_maps.time_map import WINDOW, Features, TimeMap, state_itself
-from analysis.dynamics.flow_maps.variational import solver_of, tolerance_of
-from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
+from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from analysis.dynamics.lyapunov import lyapunov_spectrum
-from analysis.dynamics.scaling.samples import norms, units_near
-from dynsim._core.types import State, SymmetryGenerator
-from dynsim._core.validation import function, integer, number
-from dynsim.errors import argument_error, shown
-from dynsim.integrators import AbstractIntegrator, Diffrax
-from dynsim.simulation.checks import as_state, start_on
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim._core.types import State
+from dynsim.integrators import Diffrax
 
 NOT_SETTLED, ESCAPED, NOT_ATTRACTING, FAILED, UNDECIDED = -1, -2, -3, -4, -5
 
@@ -57,9 +44,6 @@ STIFF = "trajectories hardly move in the longest intervals that the solver can f
 
 
 IN_PYTHON = ", such as `integrator=Diffrax(Kvaerno4())`"  # how one is taken
-
-
-ROUND = 128  # intervals of the first round; the others are each twice as long as the one before
 
 
 ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
@@ -118,25 +102,10 @@ def held_back(is_stiff: bool, labels: Any, how: str = IN_PYTHON) -> str:
     return STIFF + how if is_stiff and NOT_SETTLED in labels else ""
 
 
-class Settings(NamedTuple):
-    """What a search is told: see `find_attractors`."""
-
-    forced: bool
-    longest: int
-    longest_period: int
-    symmetries: Sequence[SymmetryGenerator]
-    exponents: bool
-    adapts: bool = False  # whether intervals may become longer
-
-    def may_adapt(self, time_map: TimeMap) -> bool:
-        """Return whether the intervals of a system may become longer: those of a map or of a period are given."""
-        return self.adapts and not self.forced and not time_map.is_map
-
-
-class Search:
+class AttractorSearch:
     """The state of a search: the sets found so far, and the label, limit and rate of each start."""
 
-    def __init__(self, time_map: TimeMap, flat: np.ndarray, told: Settings, known: Sequence[LimitSet] = ()):
+    def __init__(self, time_map: TimeMap, flat: np.ndarray, told: Search, known: Sequence[LimitSet] = ()):
         """Begin with starts, and with attractors that are known."""
         self.time_map, self.told, self.attractors = time_map, told, list(known)
         self.others: list[LimitSet] = []
@@ -311,10 +280,10 @@ def among_attractors(limit: LimitSet, attractors: Sequence[LimitSet], extent: np
     return -1
 
 
-def search(
+def attractors_of(
     time_map: TimeMap,
     flat: np.ndarray,
-    told: Settings,
+    told: Search,
     known: Sequence[LimitSet] = (),
     extent: np.ndarray | None = None,
 ) -> Attractors:
@@ -322,7 +291,7 @@ def search(
 
     With `known` attractors give the `extent` in which their radii are measured: that of a few starts may be far less.
     """
-    run = Search(time_map, flat, told, known)
+    run = AttractorSearch(time_map, flat, told, known)
     run.extent = run.extent if extent is None else extent
     xs, begun, length = flat.copy(), 0, ROUND
     while run.pending.size and begun < told.longest:
@@ -349,7 +318,7 @@ def search(
     return run.found()
 
 
-def _round(run: Search, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
+def _round(run: AttractorSearch, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
     """Move the pending ones of some states on, and return what they pass, until intervals are too long for a solver."""
     states = np.empty((length // WINDOW * WINDOW, run.pending.size, xs.shape[1]))
     for k in range(0, len(states), WINDOW):
@@ -371,27 +340,11 @@ def _largest_exponent(record: Record) -> float:
     return float(found.exponents[0])
 
 
-LOOKED_AT = 1_000_000  # entries of states at which a dependence on time is looked for
-SHARE = 0.05  # of the slowest time: the interval of an implicit solver
-ZERO = 1e-12  # of the largest eigenvalue: those below are zero
-FAR = 1e4  # times the size of the starts: where a state may have escaped, and its square: where it has
-
-
 def find_attractors(
     system: Any,  # checked here, in one sentence
     starts: State,
     *,
-    period: float | None = None,
-    interval: float | None = None,
-    features: Features | None = None,
-    wrapped: Mapping[int, float] | None = None,
-    symmetries: Sequence[SymmetryGenerator] = (),
-    longest: int = 2**14,
-    longest_period: int = 64,
-    escape: float | None = None,
-    rtol: float = 1e-8,
-    exponents: bool = False,
-    integrator: AbstractIntegrator | None = None,
+    search: Search = Search(),
 ) -> Attractors:
     """Return the attractors to which starts lead, and what becomes of the starts that lead to none.
 
@@ -405,122 +358,9 @@ def find_attractors(
     Args:
         system: a flow, or a map in JAX.
         starts: states, on the first axis of every array.
-        period: that of the forcing, for a flow that depends on time: its attractors are those of the map over a period.
-        interval: the time between two samples, by default half of one over the median norm of the Jacobian, made longer
-            on the way where trajectories hardly move in it, as those of two time scales; with an implicit solver a
-            twentieth of one over the modulus of the eigenvalue next to zero.
-        features: a function of the state in JAX, by whose values states are compared, such as invariants of a symmetry.
-        wrapped: periods of the entries of a vector that are angles, by their index; instead of `features`.
-        symmetries: generators of symmetries, whose zero eigenvalues are left out; see `spectrum`.
-        longest: the most intervals, or steps of a map.
-        longest_period: the longest period that is looked for, of a map, in steps, or of a forced flow, in periods.
-        escape: a state with a larger feature has escaped; by default one hundred million times the size of the starts,
-            or ten thousand times where the solver fails from there on, as before a blow-up.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units near the ranges of
-            the starts.
-        exponents: whether to compute the largest Lyapunov exponent of sets that are not periodic.
-        integrator: for a flow, instead of Tsit5 at `rtol`: of a stiff one `Diffrax(Kvaerno4(), rtol=1e-8)`, with
-            diffrax's `Kvaerno4`. Its solver and its relative tolerance count.
+        search: the options of the search.
 
     Raises:
         ValueError: for bad input, or a flow that depends on time without a `period`.
     """
-    told = Settings(
-        period is not None,
-        integer("longest", longest, least=2 * ROUND),
-        integer("longest_period", longest_period, least=1),
-        tuple(symmetries),
-        exponents,
-        interval is None,
-    )
-    time_map, flat = prepared(system, starts, period, interval, features, wrapped, escape, rtol, integrator)
-    return search(time_map, flat, told)
-
-
-def prepared(
-    system: Any,  # checked here, in one sentence
-    starts: State,
-    period: float | None,
-    interval: float | None,
-    features: Features | None,
-    wrapped: Mapping[int, float] | None,
-    escape: float | None,
-    rtol: float,
-    integrator: AbstractIntegrator | None = None,
-) -> tuple[TimeMap, Float[np.ndarray, "starts n"]]:
-    """Return the map over an interval and flat starts, checked; raise `ValueError` for bad input."""
-    if not isinstance(system, AbstractFlow | AbstractMap):
-        raise argument_error("system", "be a flow or a map", f"is {shown(system)}")
-    if isinstance(system, AbstractMap) and system.on_host:
-        raise argument_error("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
-    starts = as_state("starts", starts)
-    count_of("starts", starts)
-    flat = np.asarray(flat_states(jax.vmap(lambda y: start_on(system.space, y))(starts)), float)
-    starts = jax.tree.map(np.asarray, starts)  # on the host, where nothing is compiled
-    if not np.all(np.isfinite(flat)):
-        raise argument_error("starts", "be finite", "has an entry that is not")
-    if features is not None and wrapped is not None:
-        raise argument_error("wrapped", "be left out if `features` are given", "is given too")
-    chosen = state_itself if features is None else function("features", features, "the state")
-    if wrapped is not None:
-        chosen = _wrapped(wrapped, flat.shape[1])
-    first = jax.tree.map(lambda y: y[0], starts)
-    solver = solver_of(system, integrator)
-    length = _interval(system, starts, period, interval, isinstance(solver, dfx.AbstractImplicitSolver))
-    tolerance = tolerance_of(rtol, integrator)
-    sizes = units_near(system.space, starts)
-    time_map = TimeMap(system, first, chosen, length, tolerance, np.inf, sizes, solver=solver)
-    size = float(np.max(np.abs(time_map.features_of(flat))))
-    bound = FAR * (1 + size) if escape is None else number("escape", escape)
-    beyond = FAR * bound if escape is None else bound
-    return eqx.tree_at(lambda m: (m.bound, m.beyond), time_map, (jnp.asarray(bound), jnp.asarray(beyond))), flat
-
-
-def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:
-    for k, period in wrapped.items():
-        if not 0 <= k < n:
-            raise argument_error("wrapped", f"have indices of the {n} entries of the state", f"has {k}")
-        number("wrapped", period)
-    return Wrapped(tuple(sorted((int(k), float(period)) for k, period in wrapped.items())))
-
-
-def _interval(
-    system: Any, starts: State, period: float | None, interval: float | None, implicit: bool = False
-) -> float:
-    """Return the interval: the period of the forcing, what was given, or a time in which a flow changes its course."""
-    if isinstance(system, AbstractMap):
-        if period is not None:
-            raise argument_error("period", "be left out for a map", f"is {shown(period)}")
-        return float(1 if interval is None else integer("interval", interval, least=1))
-    if period is not None:
-        if interval is not None:
-            raise argument_error("interval", "be left out if the period of the forcing is given", f"is {interval}")
-        check_period("period", system, _some(starts, count_of("starts", starts), 32), number("period", period))
-        return number("period", period)
-    count = count_of("starts", starts)
-    entries = sum(np.size(y) for y in jax.tree.leaves(starts)) // count
-    change, size = change_in_time(system, _some(starts, count, max(32, LOOKED_AT // entries)))
-    if change > 1e-9 * size:
-        must = "be given for a flow that depends on time (attractors are those of the map over a period)"
-        raise argument_error("period", must, "is not")
-    if interval is not None:
-        return number("interval", interval)
-    if implicit:
-        return _slow_interval(system, _some(starts, count, 32))
-    rates = norms(system, _some(starts, count, 32))
-    rate = float(np.median(rates)) if rates.size else 0.0
-    return 0.5 / rate if rate > 0 else 1.0
-
-
-def _slow_interval(flow: AbstractFlow, starts: State) -> float:
-    """Return a twentieth of the time in which the slowest direction at a start changes, the lower quartile of rates."""
-    slowest = []
-    for k in range(count_of("starts", starts)):
-        sizes = np.abs(eigenvalues(tangent_jacobian(flow, jax.tree.map(lambda y, k=k: y[k], starts))))
-        slowest += [float(np.min(sizes[sizes > ZERO * np.max(sizes)]))] if np.max(sizes, initial=0.0) > 0 else []
-    return SHARE / float(np.quantile(slowest, 0.25, method="lower")) if slowest else 1.0
-
-
-def _some(starts: State, count: int, most: int) -> State:
-    """Return starts at equal distances in their order: about so many, or all if there are less than twice as many."""
-    return jax.tree.map(lambda y: y[:: max(1, count // most)], starts)
+    return attractors_of(*set_up(system, starts, search), search)

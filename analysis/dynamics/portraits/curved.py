@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.attractors.basins import Search, labelled, set_up
+from analysis.dynamics.attractors.basins import labelled
+from analysis.dynamics.attractors.options import Search, set_up
 from analysis.dynamics.equilibria.families import Family, families
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.unit_speed import Frozen
@@ -111,9 +112,9 @@ def _limits(
     flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float
 ) -> tuple[np.ndarray, tuple[Cycle, ...], dict[int, str]]:
     """Return the number of the limit of each start, -1 for none, limit cycles, and the kinds of limits by number."""
-    time_map, flat, told = set_up(Frozen(flow, t), starts, Search())
-    longest = max(told.longest, int(np.ceil(horizon / float(time_map.interval))))
-    found = labelled(time_map, flat, told._replace(longest=longest), shown=False)
+    time_map, flat = set_up(Frozen(flow, t), starts, Search())
+    longest = max(Search.longest, int(np.ceil(horizon / float(time_map.interval))))
+    found = labelled(time_map, flat, Search(longest=longest), shown=False)
     numbers, cycles = [], []
     for place, limit in enumerate(found.attractors):
         gaps = np.linalg.norm(rests - np.asarray(limit.state), axis=1)

@@ -7,24 +7,25 @@ import numpy as np
 
 from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.parsing.options import say
-from dynsim.cli.parsing.ranges import parameter_range
+from dynsim.cli.parsing.ranges import named_range, parameter_range
 from dynsim.cli.parsing.solvers import unsettled
 
 if TYPE_CHECKING:
-    from analysis.dynamics.attractors.basins import Search
     from analysis.dynamics.attractors.fractions import FractionCurves
+    from analysis.dynamics.attractors.options import Search
     from dynsim.cli.building.systems import Found
 
 
-def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:
+def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], search: "Search") -> int:
     """Print and draw the shares of the basins among random starts against a parameter."""
     from analysis.dynamics.attractors.fractions import continued_fractions
     from dynsim.keys import random_key
-    from dynsim.systems.named import where
+    from dynsim.systems.parameter import Parameter
 
     name, values = parameter_range(o.against, o.values, made.system, "against")
-    key, leaf = random_key(o.seed, "starts"), where(made.system, name, "against")
-    found = continued_fractions(made.system, leaf, values, sampler, o.sample, key, options=options)
+    low, high = sorted(named_range(o.against, "against")[1])
+    parameter, key = Parameter(made.system, name, low, high), random_key(o.seed, "starts")
+    found = continued_fractions(parameter, values, sampler, o.sample, key, search=search)
     _tell(name, found, o.sample, o.longest)
     if o.out is not None:
         from dynsim.io.npz import write_arrays

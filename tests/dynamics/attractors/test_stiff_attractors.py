@@ -11,16 +11,14 @@ from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.classification import Record
 from analysis.dynamics.attractors.fractions import FractionCurves, Fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.options import SHARE, Search, _slow_interval, set_up
 from analysis.dynamics.attractors.perturbation import RADII, Line, _are_decided
 from analysis.dynamics.attractors.sampling import LONGER, adapted, hold_back, relieved
 from analysis.dynamics.attractors.search import (
     ESCAPED,
     NOT_SETTLED,
-    SHARE,
     Attractors,
-    _slow_interval,
     find_attractors,
-    prepared,
 )
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -34,6 +32,7 @@ from dynsim.integrators import Diffrax, stiff
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Henon
 from dynsim.systems.named import Components
+from tests.support.searches import accurate
 
 IMPLICIT = Diffrax(dfx.Kvaerno4(), rtol=1e-6)
 FAST = FunctionFlow(lambda t, x: jnp.asarray([-1000.0, -0.1, 0.0]) * x)
@@ -47,7 +46,8 @@ def oregonator(t, x):
 
 
 def map_of(flow=FAST, integrator=IMPLICIT, interval=None):
-    return prepared(flow, jnp.ones((2, 3)), None, interval, None, None, None, 1e-8, integrator)[0]
+    search = Search(interval=interval, rtol=1e-8, integrator=integrator)
+    return set_up(flow, jnp.ones((2, 3)), search)[0]
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_the_solver_and_the_tolerance_are_those_of_the_integrator():
     ):
         map_of(integrator=stiff())
     with pytest.raises(ValueError, match="Argument `integrator` must be left out for a map, but is Diffrax"):
-        find_attractors(Henon(), jnp.zeros((2, 2)), integrator=IMPLICIT)
+        find_attractors(Henon(), jnp.zeros((2, 2)), search=accurate(integrator=IMPLICIT))
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_the_option_of_the_command_is_an_implicit_solver():
 def test_the_limit_cycle_of_the_oregonator_is_found():
     """Its period is 302.9 (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II)."""
     starts = jnp.asarray([[1.0, 2.0, 3.0], [4.0, 1.1, 4.0]])
-    found = find_attractors(FunctionFlow(oregonator), starts, integrator=IMPLICIT)
+    found = find_attractors(FunctionFlow(oregonator), starts, search=accurate(integrator=IMPLICIT))
     assert found.labels.tolist() == [0, 0]
     assert found.attractors[0].stability == "stable"
     up = lambda t, x: x[0] - 1000.0

@@ -13,6 +13,7 @@ from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
 from dynsim.systems.parameter import Parameter
+from tests.support.searches import accurate
 
 SIZES, RATE = jnp.asarray([1e-9, 1e6]), 1e6
 SMALL = FunctionFlow(lambda t, x: RATE * SIZES * VanDerPol().velocity(t, x / SIZES))
@@ -63,7 +64,7 @@ def test_a_period_that_is_not_that_of_the_forcing_is_refused():
         with pytest.raises(ValueError, match=must):
             periodic_orbit(flow, start, period, forced=True)
         with pytest.raises(ValueError, match=must):
-            find_attractors(flow, start[None], period=period)
+            find_attractors(flow, start[None], search=accurate(period=period))
     check_period("period", flow, start[None], 4 * np.pi)
     check_period("period", flow, start[None], 6.283185307)
     check_period("period", VanDerPol(), start[None], 3.0)  # a flow that does not depend on time has any period
