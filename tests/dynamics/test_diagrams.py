@@ -288,3 +288,10 @@ def test_all_fixed_points_of_a_map_of_ones_own_are_looked_for(capsys, tmp_path, 
     assert "2 branches in r" in said  # from (0, 0), and from (1, 1) (1 - 1 / r) in units of 1e-9
     assert said.splitlines()[-1] == "movie r.gif"
     assert [line.get_visible() for line in frames[0].lines] == [True] * len(frames[0].lines)
+
+
+def test_only_results_of_a_continuation_are_extended():
+    with pytest.raises(
+        ValueError, match="Argument `known` must be a branch, a curve of bifurcations or a diagram, but is"
+    ):
+        extend(3.0, Parameter(DoubleWell(), WHERE, -1.0, 2.0))

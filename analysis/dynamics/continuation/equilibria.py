@@ -139,6 +139,6 @@ def equilibrium_curve(
 
 def check_autonomous(name: str, parameter: Parameter, state: State) -> None:
     """Raise `ValueError` for the argument `name`, a flow that depends on time at an end of the range of a parameter."""
-    if any(depends_on_time(parameter.at(end), state) for end in parameter.bounds):
+    if any(depends_on_time(parameter.at(end), state) for end in (parameter.low, parameter.high)):
         but = "does (see `continue_orbits` with a `forcing`, and `dynsim basins --period`)"
         raise argument_error(name, "not depend on time to have equilibria", but)

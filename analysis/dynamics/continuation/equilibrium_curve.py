@@ -1,6 +1,6 @@
 """The curves of equilibria of a flow, and of fixed points of an iterate of a map, in state and parameter."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -179,8 +179,11 @@ def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, ite
     return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
 
 
-def derivatives(where: Any, system: Any, state: State, parameter: Array) -> tuple[Array, ...]:
-    """Return the field of a flow or the displacement by a map, and its derivatives, all ambient."""
+def derivatives_of(system: Any) -> Callable[[Any, Any, State, Array], tuple[Array, ...]]:
+    """Return the function that evaluates the field of a flow, or the displacement by a map, with its derivatives.
+
+    It takes the function that finds the parameter, such a system, a state and a value of the parameter; all is ambient.
+    """
     if isinstance(system, AbstractFlow):
-        return _of_flow(where, system, state, parameter)
-    return _of_map(where, system, state, parameter, np.asarray(1))
+        return _of_flow
+    return lambda where, system, state, parameter: _of_map(where, system, state, parameter, np.asarray(1))

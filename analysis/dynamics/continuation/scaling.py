@@ -8,7 +8,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.continuation.branches import Bifurcation
-from analysis.dynamics.continuation.equilibrium_curve import derivatives
+from analysis.dynamics.continuation.equilibrium_curve import derivatives_of
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.flow_maps.component_sizes import (
     SLOW,
@@ -48,19 +48,20 @@ def curve_units(parameters: Sequence[Parameter], state: State, *, at: Sequence[f
     if isinstance(system, NoisyFlow):
         return made_units(system, parameters, 1.0, 1.0, units)
     flat, restored = ravel_pytree(jax.tree.map(lambda part: jnp.asarray(part, float), state))
+    evaluated = derivatives_of(system)
 
     def local(x: np.ndarray, values: Sequence[float]) -> Local | None:
         moved = system
         for take, value in zip(taken[1:], values[1:], strict=True):
             moved = with_parameter(take, moved, jnp.asarray(value, float))
-        found = derivatives(taken[0], moved, restored(jnp.asarray(x)), jnp.asarray(values[0], float))
+        found = evaluated(taken[0], moved, restored(jnp.asarray(x)), jnp.asarray(values[0], float))
         field, J = (np.asarray(part, float) for part in found[:2])
         return Local(field, J, np.linalg.eigvals(J)) if np.all(np.isfinite(J)) else None
 
     here = local(np.asarray(flat), own)
     if here is None:
         return made_units(system, parameters, 1.0, 1.0, units)
-    ends = [one.bounds for one in parameters]
+    ends = [(one.low, one.high) for one in parameters]
     beyond = [[local(np.asarray(flat), (*own[:k], end, *own[k + 1 :])) for end in pair] for k, pair in enumerate(ends)]
     rates = Rates(here, beyond)
     sizes, scale = np.ones(len(flat)), np.ones(())

@@ -40,8 +40,7 @@ class Steps:
 
     def limits(self, parameter: Parameter, points: int, unit: float = 1.0) -> "Limits":
         """Return how far a curve is followed in a parameter, given in a unit; `points` is the default of the cap."""
-        low, high = parameter.bounds
-        size = float(self.first)
+        low, high, size = parameter.low, parameter.high, float(self.first)
         if high - low < LEAST * size:
             must = f"have a range wider than {LEAST:g} of the first step" + (f", whose unit is {unit:g}" * (unit != 1))
             but = f"goes from {low * unit:g} to {high * unit:g}, with a first step of {size:g}"

@@ -112,14 +112,12 @@ def made_units(
     own = tuple(varied)
     if moved is not system:
         own = tuple(Parameter(moved, within(one.take), one.low, one.high, name=one.name) for one in own)
-    own = tuple(_in_unit(one, unit) for one, unit in zip(own, parameters, strict=True))
+    own = tuple(one if unit == 1 else _in_unit(one, unit) for one, unit in zip(own, parameters, strict=True))
     return Units(moved, own, scale, time if isinstance(system, AbstractFlow) else 1.0, tuple(parameters))
 
 
 def _in_unit(given: Parameter, unit: float) -> Parameter:
     """Return a parameter whose values are multiples of a unit."""
-    if unit == 1:
-        return given
     return Parameter(given.system, InUnit(given.take, unit), given.low / unit, given.high / unit, name=given.name)
 
 

@@ -404,6 +404,12 @@ def test_steps_become_as_large_as_a_share_of_wide_bounds():
         limits(0.0, 1e-9)
 
 
+def test_steps_are_positive_and_there_are_two_points_at_least():
+    for name, steps in (("first", {"first": 0.0}), ("largest", {"largest": -1.0}), ("points", {"points": 1})):
+        with pytest.raises(ValueError, match=f"Argument `{name}` must be "):
+            Steps(**steps)
+
+
 def cortical_column(t, y, p):
     """The column of the cortex of Jansen and Rit, whose input p has a range of hundreds per second.
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.normal_forms.charts import MapChart
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from dynsim.spaces import Ellipsoid, Euclidean
@@ -144,7 +145,7 @@ def test_the_coefficient_of_a_map_does_not_depend_on_the_coordinates():
 def test_a_fold_of_a_map_has_its_curvature():
     """Fixed points of 1 - a x^2 + b x: a = (1 - (1 - b) x) / x^2, whose second derivative at its extremum is c / 2."""
     b = 0.3
-    found = bifurcations(Henon(a=-0.08, b=b), lambda f: f.a, [1.8, 0.54], (-0.2, -0.08), step=0.2)
+    found = bifurcations(Henon(a=-0.08, b=b), lambda f: f.a, [1.8, 0.54], (-0.2, -0.08), steps=Steps(first=0.2))
     (fold,) = (point for point in found if point.kind == "fold")
     x = 2 / (1 - b)
     assert (fold.parameter, float(fold.state[0])) == pytest.approx((-((1 - b) ** 2) / 4, x), abs=1e-6)
