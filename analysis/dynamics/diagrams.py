@@ -59,7 +59,7 @@ class Diagram(NamedTuple):
         return f"{counted(len(self.branches), 'branch', 'branches')}{orbits} in {self.parameter}: {found}{curves}"
 
 
-class Line(NamedTuple):
+class BranchLine(NamedTuple):
     """What is drawn of a branch: parameters, values with one curve in each column, and which intervals are stable.
 
     `arclengths` increase along it, and `corners` says where it is not smooth.
@@ -74,7 +74,7 @@ class Line(NamedTuple):
 
 def branch_line(
     branch: Branch, values: Float[np.ndarray, "points curves"], at: Float[np.ndarray, "marks curves"]
-) -> Line:
+) -> BranchLine:
     """Return a branch as a line on which stability changes at the bifurcations, not at the points beside them.
 
     Args:
@@ -91,7 +91,7 @@ def branch_line(
     pairs = words[:-1] + words[1:]
     rows = np.concatenate([values, at.reshape(-1, values.shape[1])])[order]
     corners = np.append(np.zeros(len(branch.arclengths), bool), [b.kind == "corner" for b in marks])[order]
-    return Line(parameters, rows, pairs > 1, lengths[order], corners.astype(bool))
+    return BranchLine(parameters, rows, pairs > 1, lengths[order], corners.astype(bool))
 
 
 def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:

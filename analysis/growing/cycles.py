@@ -17,7 +17,7 @@ class GrowthHistory(NamedTuple):
     residuals: Float[np.ndarray, " phases"]
 
 
-class Cycle(NamedTuple):
+class EventCycle(NamedTuple):
     """A word of events that ends a run, repeated: its events in order, and the mean time that one repeat takes.
 
     `repeats` counts complete repeats, 0 if the run ends in no cycle. `drift` is the largest difference, between the
@@ -52,7 +52,7 @@ def growth_history(path: HybridTrajectory) -> GrowthHistory:
     )
 
 
-def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: float = 1e-6) -> Cycle:
+def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: float = 1e-6) -> EventCycle:
     """Return the cycle of growth and pruning in which a run ends: the shortest word that repeats, if one does.
 
     A word counts if it has as many growth as pruning events, at least one of each, if it occurs at least
@@ -66,7 +66,7 @@ def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: f
             found = _cycle(path, word, repeats)
             if found.drift <= tolerance:
                 return found
-    return Cycle((), 0, np.nan, np.nan)
+    return EventCycle((), 0, np.nan, np.nan)
 
 
 def _repeats(names: list[str], word: tuple[str, ...]) -> int:
@@ -77,10 +77,10 @@ def _repeats(names: list[str], word: tuple[str, ...]) -> int:
     return count
 
 
-def _cycle(path: HybridTrajectory, word: tuple[str, ...], repeats: int) -> Cycle:
+def _cycle(path: HybridTrajectory, word: tuple[str, ...], repeats: int) -> EventCycle:
     begins = path.jumps[len(path.jumps) - repeats * len(word) :: len(word)]
     times = [jump.time for jump in begins]
     before = {float(phase.ts[-1]): float(flow_of(phase).dominant) for phase in path.phases}
     levels = [before[time] for time in times if time in before]
     drift = max(levels) - min(levels) if levels else 0.0
-    return Cycle(word, repeats, float(np.mean(np.diff(times))), drift)
+    return EventCycle(word, repeats, float(np.mean(np.diff(times))), drift)

@@ -46,7 +46,7 @@ class Terms(NamedTuple):
         return jnp.sum(self.heads) + self.regulariser
 
 
-class Rates(NamedTuple):
+class FunctionalDerivative(NamedTuple):
     r"""The derivative of the functional along a flow, in the three terms of the proof, and what it consists of.
 
     `state` is (I), the part due to encoder and prototypes; `temperatures` is (II), by the dependence of the losses on
@@ -118,7 +118,7 @@ def piecewise_free_energy(
 @eqx.filter_jit
 def rate_of_change(
     flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
-) -> Rates:
+) -> FunctionalDerivative:
     """Return the derivative of the functional along the flow, term by term.
 
     Source: GROWING, Lemma 20 (proof).
@@ -135,7 +135,7 @@ def rate_of_change(
         jnp.where(flow.active, temperature_potential(flow, x._replace(cubes=cubes), potential), 0.0)
     )
     moving = flow.active & ~flow.clipped
-    return Rates(
+    return FunctionalDerivative(
         state,
         jnp.sum(slopes.cubes * v.cubes),
         jax.jvp(lifted, (x.cubes,), (v.cubes,))[1],

@@ -31,17 +31,17 @@ class GateSteps(NamedTuple):
         return self.scale * (1 + step) ** -self.power
 
 
-class Rates(NamedTuple):
+class StepSizes(NamedTuple):
     r"""The step sizes $\eta_T$ of the temperatures, $\eta_P$ of the prototypes and $\eta^+_s$ of the gate."""
 
     temperatures: float
     prototypes: float
     gate: GateSteps
 
-    def times(self, factor: float) -> "Rates":
+    def times(self, factor: float) -> "StepSizes":
         """Return all step sizes times one factor, which leaves their ratios as they are."""
         gate = GateSteps(factor * self.gate.scale, self.gate.power)
-        return Rates(factor * self.temperatures, factor * self.prototypes, gate)
+        return StepSizes(factor * self.temperatures, factor * self.prototypes, gate)
 
 
 class Measured(NamedTuple):
@@ -71,7 +71,7 @@ class Condition(NamedTuple):
 
 
 def step_conditions(
-    rates: Rates, measured: Measured, *, least_steps: int, num_steps: int = 1, separated: float = SEPARATED
+    rates: StepSizes, measured: Measured, *, least_steps: int, num_steps: int = 1, separated: float = SEPARATED
 ) -> tuple[Condition, ...]:
     r"""Return the conditions (E1)-(E6) for `num_steps` steps with at least `least_steps` between two events.
 
@@ -97,7 +97,7 @@ def step_conditions(
     )
 
 
-def cooling_steps(rates: Rates, measured: Measured) -> int:
+def cooling_steps(rates: StepSizes, measured: Measured) -> int:
     r"""Return the printed number of steps to the least temperature, $s^* = \lceil t^* \rceil + 1$.
 
     Source: GROWING, Lemma 17 (iii).
@@ -106,7 +106,7 @@ def cooling_steps(rates: Rates, measured: Measured) -> int:
     return printed_step_bound(m.initial_temperature, m.least_temperature, rates.temperatures, m.least_activity)
 
 
-def common_bound(rates: Rates, measured: Measured) -> float:
+def common_bound(rates: StepSizes, measured: Measured) -> float:
     """Return the factor c below which (E1), (E2) and (E3) hold for the step sizes c times `rates`."""
     three = step_conditions(rates, measured, least_steps=0)[:3]
     return min(condition.bound / condition.value for condition in three)

@@ -13,7 +13,7 @@ from matplotlib.quiver import Quiver
 from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.equilibria.families import Family
-from analysis.dynamics.portraits.curved import Cycle, Portrait
+from analysis.dynamics.portraits.curved import Portrait, PortraitCycle
 from dynsim import FunctionFlow, Parameter
 from dynsim.cli.basins.against import _draw as draw_shares
 from dynsim.cli.basins.options import BasinsOptions
@@ -249,7 +249,7 @@ def test_a_limit_cycle_on_the_sphere_is_whole_on_both_sides_and_pale_where_it_is
     ring = np.stack([0.8 * np.cos(angles), 0.8 * np.sin(angles), np.full(60, 0.6)], axis=1)
     points = np.concatenate([np.eye(3), -np.eye(3)])
     turning = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.zeros(6, int))
-    turning = turning._replace(cycles=(Cycle(0, "stable", ring),), others={0: "periodic orbit"})
+    turning = turning._replace(cycles=(PortraitCycle(0, "stable", ring),), others={0: "periodic orbit"})
     drawn = sphere(turning, ["a", "b", "c"])
     views = View(), View().opposite()
     for ax, view in zip(drawn.axes, views, strict=True):

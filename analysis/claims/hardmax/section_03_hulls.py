@@ -13,7 +13,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     values,
     with_late_leaders,
 )
-from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, run, squared_norms
+from analysis.claims.hardmax.instances.clouds import LAYERS, ClusteringCase, case, run, squared_norms
 from analysis.claims.hardmax.instances.crowded_simplices import CrowdedSimplex, crowded_simplex
 from analysis.claims.hardmax.instances.zoo import late_leaders
 from analysis.claims.hardmax.section_03_preliminaries import SPD, sometimes_zero
@@ -30,7 +30,7 @@ SIDES = (0.5e-9, 2e-9)
 """Distances from a hull of floats, over its extent, at which a point still counts as inside, and no longer does."""
 
 
-def _unnormalised(given: Case) -> MultiHeadMap:
+def _unnormalised(given: ClusteringCase) -> MultiHeadMap:
     """Return the attention sublayer without the normalisation (2.4)."""
     value = given.alpha * identity(len(given.factor))
     return MultiHeadMap([given.map.rule], value[None])
@@ -79,7 +79,7 @@ def _extent(x: np.ndarray) -> float:
     return float(np.max(np.linalg.norm(x - x[0], axis=1)))
 
 
-def _hull_trial(key: Key, given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
+def _hull_trial(key: Key, given: ClusteringCase, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
     space, *higher = (crowded_simplex(key, d) for d in (3, 4, 9))
     states = run(map, given.tokens, 3)
     kept = [
@@ -124,7 +124,7 @@ def hulls_shrink(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _hull_trial(key, given, _unnormalised(given))
 
 
-def _ball_trial(given: Case, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
+def _ball_trial(given: ClusteringCase, map: ExactHardmaxMap | MultiHeadMap) -> Trial:
     later = np.concatenate(run(map, given.tokens))
     lengths = squared_norms(given.tokens, identity(len(given.factor)))
     return Trial(

@@ -191,7 +191,7 @@ def labelled(
     order = np.random.default_rng(0).permutation(len(flat))
     first = attractors_of(time_map, flat[order[:SAMPLES]], told)
     time_map = first.time_map
-    run = _Run(time_map, flat, first)
+    run = _GridRun(time_map, flat, first)
     looks, next_look = 0, ROUND
     with progress(len(flat), "basins", unit="starts", shown=shown) as bar:
         while run.pending.size and run.begun < told.longest:
@@ -216,7 +216,7 @@ def labels_of(
     time_map: TimeMap, flat: Float[np.ndarray, "starts n"], known: Attractors, told: Search
 ) -> Int[np.ndarray, " starts"]:
     """Return the labels of flat starts, if every attractor is known."""
-    run = _Run(time_map, flat, known)
+    run = _GridRun(time_map, flat, known)
     while run.pending.size and run.begun < told.longest:
         run.window()
         run.adapt(told)
@@ -224,7 +224,7 @@ def labels_of(
     return run.labels
 
 
-class _Run:
+class _GridRun:
     """All starts on their way, and the labels of those that have arrived."""
 
     def __init__(self, time_map: TimeMap, flat: np.ndarray, first: Attractors):

@@ -43,7 +43,7 @@ ON_ORBIT = 1e-8  # by another one: Newton's method in the steps of an implicit o
 UNIT = 1e-6  # a multiplier's modulus within this of one decides nothing about stability
 
 
-class Record(NamedTuple):
+class TrajectoryRecord(NamedTuple):
     """A trajectory after a transient, sampled at intervals, with the sizes that distances are measured by."""
 
     time_map: TimeMap
@@ -73,13 +73,13 @@ class Record(NamedTuple):
         return state_of(self.time_map, self.states[row])
 
 
-def limit_of(record: Record) -> LimitSet | Slow | None:
+def limit_of(record: TrajectoryRecord) -> LimitSet | Slow | None:
     """Return the limit that a trajectory has reached, the rate at which it still moves, or None if that is open."""
     found = _limit(record)
     return with_principal_angles(record.time_map, found) if isinstance(found, LimitSet) else found
 
 
-def _limit(record: Record) -> LimitSet | Slow | None:
+def _limit(record: TrajectoryRecord) -> LimitSet | Slow | None:
     if record.flow_at_rest:
         step = record.apart(record.features[-1], record.features[-2])
         resting = _equilibrium(record) if step < SLOW else None
@@ -88,7 +88,7 @@ def _limit(record: Record) -> LimitSet | Slow | None:
     return None if period == 0 else _periodic_points(record, period)
 
 
-def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -> bool:
+def _on_limit(record: TrajectoryRecord, features: np.ndarray, rate: float, cycle: float) -> bool:
     """Return whether a trajectory has stayed on an unstable set for so long that it would have left it otherwise."""
     if record.edge:
         return True
@@ -98,7 +98,7 @@ def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -
     return stayed > period and rate * stayed * float(record.time_map.interval) > ESCAPE
 
 
-def _equilibrium(record: Record) -> LimitSet | Slow | None:
+def _equilibrium(record: TrajectoryRecord) -> LimitSet | Slow | None:
     flow: Any = record.time_map.system
     speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
     units = record.time_map.units_at(record.states[-1])
@@ -127,7 +127,7 @@ def _equilibrium(record: Record) -> LimitSet | Slow | None:
     return _curve(record, units, x, values) or alone
 
 
-def _curve(record: Record, units: Units, x: State, values: np.ndarray) -> LimitSet | None:
+def _curve(record: TrajectoryRecord, units: Units, x: State, values: np.ndarray) -> LimitSet | None:
     """Return the curve of equilibria of one type through one of them, as far as an extent to each side; else None.
 
     Of a surface of equilibria it is the one that was given, if all other directions decide about its type.
@@ -150,7 +150,7 @@ def _curve(record: Record, units: Units, x: State, values: np.ndarray) -> LimitS
     return LimitSet(CURVE, word, states_of(record.time_map, points), features, 0.0, values, spacing=gap / 2)
 
 
-def _relative_equilibrium(record: Record) -> LimitSet | None:
+def _relative_equilibrium(record: TrajectoryRecord) -> LimitSet | None:
     """Return the set of a state that moves while its features stay, as along the orbit of a symmetry; else None."""
     stays = record.apart(record.features[-1], record.features[len(record.features) // 2]) <= CLOSE
     moved = float(np.max(np.abs(record.states[-1] - record.states[-2])))
@@ -160,7 +160,7 @@ def _relative_equilibrium(record: Record) -> LimitSet | None:
     return LimitSet("relative equilibrium", "undecided", states, record.features[-1:], 0.0, np.empty(0, complex))
 
 
-def _distance(record: Record, features: np.ndarray, row: int) -> float:
+def _distance(record: TrajectoryRecord, features: np.ndarray, row: int) -> float:
     """Return the distance from a point at a sample, at least that of rounding; none is too large on an edge."""
     return np.inf if record.edge else max(float(record.apart(features, record.features[row])), CLOSE)
 
@@ -176,7 +176,7 @@ def _field(time_map: TimeMap, flat: Array) -> Array:
     return ravel_pytree(time_map.system.vector_field(jnp.zeros(()), time_map.restored(flat)))[0]  # pyright: ignore
 
 
-def _recurrence(record: Record) -> int:
+def _recurrence(record: TrajectoryRecord) -> int:
     """Return the least period of the last samples, or 0."""
     f = record.features
     for period in range(1, min(record.longest_period, len(f) // 3) + 1):
@@ -186,7 +186,7 @@ def _recurrence(record: Record) -> int:
     return 0
 
 
-def _periodic_points(record: Record, period: int) -> LimitSet | None:
+def _periodic_points(record: TrajectoryRecord, period: int) -> LimitSet | None:
     """Return the periodic orbit of a map, or of a forced flow at multiples of its period, near the last samples."""
     time_map, system = record.time_map, record.time_map.system
     if isinstance(system, AbstractMap):
@@ -205,12 +205,12 @@ def _periodic_points(record: Record, period: int) -> LimitSet | None:
     return _judged(record, last, np.empty(0, complex), period * float(time_map.interval), "periodic orbit")
 
 
-def _recurs(record: Record, gap: np.ndarray) -> bool:
+def _recurs(record: TrajectoryRecord, gap: np.ndarray) -> bool:
     return bool(np.max(record.scaled(gap)) <= 1e-9 * (1 + np.max(record.scaled(record.states))))
 
 
 def _judged(
-    record: Record, flat: np.ndarray, values: np.ndarray, period: float, word: str, stability: str = ""
+    record: TrajectoryRecord, flat: np.ndarray, values: np.ndarray, period: float, word: str, stability: str = ""
 ) -> LimitSet | None:
     """Return a periodic orbit that is where the trajectory is; None for one that it will leave, or has not reached."""
     features = record.time_map.features_of(flat)
@@ -230,7 +230,7 @@ def _judged(
 
 
 def _polished(
-    record: Record, duration: float, segments: int, shift: np.ndarray, *, forced: bool
+    record: TrajectoryRecord, duration: float, segments: int, shift: np.ndarray, *, forced: bool
 ) -> PeriodicOrbit | None:
     """Return the orbit to which Newton's method leads from the last sample, or None if it leads nowhere."""
     flow: Any = record.time_map.system
@@ -246,18 +246,18 @@ def _polished(
         return None
 
 
-def _is_lost(record: Record, x: State, ratio: float) -> bool:
+def _is_lost(record: TrajectoryRecord, x: State, ratio: float) -> bool:
     """Return whether a step of Newton's method is too far from the last sample, or from the period, to end there."""
     features = record.time_map.features_of(np.asarray(ravel_pytree(x)[0])[None])[0]
     return not (float(record.apart(features, record.features[-1])) <= LOST and 0.5 < ratio < 1.5)
 
 
-def _turns(record: Record, samples: float) -> np.ndarray:
+def _turns(record: TrajectoryRecord, samples: float) -> np.ndarray:
     """Return by how many whole turns of angles the last state is ahead of that some samples before, in its entries."""
     return whole_turns(record.time_map.features, record.states[-1] - record.states[-1 - round(samples)])
 
 
-def _cycle(record: Record) -> LimitSet | None:
+def _cycle(record: TrajectoryRecord) -> LimitSet | None:
     """Return the limit cycle near the last samples, polished; None if they do not repeat."""
     f = record.features
     moves = record.apart(f[1:], f[:-1])
@@ -274,14 +274,14 @@ def _cycle(record: Record) -> LimitSet | None:
     return None
 
 
-def _ahead(record: Record, k: int) -> float:
+def _ahead(record: TrajectoryRecord, k: int) -> float:
     """Return by how many intervals the last sample is ahead of the one `k` before it, to first order."""
     f = record.features / record.extent
     velocity = (f[-k] - f[-2 - k]) / 2
     return float((f[-1] - f[-1 - k]) @ velocity / max(float(velocity @ velocity), 1e-300))
 
 
-def _closed(record: Record, samples: float) -> LimitSet | None:
+def _closed(record: TrajectoryRecord, samples: float) -> LimitSet | None:
     """Return the limit cycle whose period is about that many intervals."""
     duration = samples * float(record.time_map.interval)
     orbit = _polished(record, duration, 1, _turns(record, samples), forced=False)
@@ -302,7 +302,7 @@ def _closed(record: Record, samples: float) -> LimitSet | None:
     return _judged(record, some, orbit.multipliers, orbit.period, "periodic orbit", orbit.stability)
 
 
-def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarray]:
+def _sampled(record: TrajectoryRecord, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarray]:
     """Return states over a period, and their features."""
     flow: Any = record.time_map.system
     start, ts = jax.tree.map(jnp.asarray, orbit.state), np.linspace(0.0, orbit.period, SAMPLES + 1)
@@ -315,7 +315,7 @@ def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarr
 PARTS = 16  # of half a trajectory: it recurs if each part is close to others
 
 
-def recurrent_set(record: Record) -> LimitSet | None:
+def recurrent_set(record: TrajectoryRecord) -> LimitSet | None:
     """Return the set of the samples, if each half lies as closely to the other as to its own samples at other times.
 
     Distances are so those across a trajectory, not along it, and what drifts for a long time is no recurrent set.

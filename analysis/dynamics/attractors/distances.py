@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors.classification import Record
+from analysis.dynamics.attractors.classification import TrajectoryRecord
 from analysis.dynamics.attractors.limit_set import ARRIVED, CURVE, LimitSet
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap, velocity_of
 from analysis.dynamics.linearisation import tangent_basis
@@ -114,7 +114,7 @@ def resolution(known: LimitSet, extent: np.ndarray) -> float:
     return float(np.quantile(gaps, 0.99))
 
 
-class Growth(NamedTuple):
+class VolumeGrowth(NamedTuple):
     """The mean rate at which volumes grow along a trajectory, its standard error, and the size of the derivative."""
 
     mean: float
@@ -136,7 +136,7 @@ class Growth(NamedTuple):
         return self.is_clear and -FOLDS < self.mean * duration < 0
 
 
-def volume_growth(record: Record, few: int = 1024) -> Growth:
+def volume_growth(record: TrajectoryRecord, few: int = 1024) -> VolumeGrowth:
     """Return the mean rate at which volumes grow along a trajectory, at so many of its samples."""
     rows = record.states[:: max(1, len(record.states) // few)]
     space, restored = record.time_map.system.space, record.time_map.restored
@@ -145,9 +145,9 @@ def volume_growth(record: Record, few: int = 1024) -> Growth:
     bases = np.broadcast_to(bases, (len(rows), *bases.shape[1:]))
     growth, size = (np.asarray(part) for part in _growth(record.time_map, jnp.asarray(rows), jnp.asarray(bases)))
     if not np.all(np.isfinite(growth)):  # the derivative of a map is singular somewhere: volumes vanish
-        return Growth(float(np.mean(growth)), 0.0, float(np.mean(size)))
+        return VolumeGrowth(float(np.mean(growth)), 0.0, float(np.mean(size)))
     means = [float(np.mean(part)) for part in np.array_split(growth, BLOCKS)]
-    return Growth(float(np.mean(growth)), float(np.std(means, ddof=1) / np.sqrt(BLOCKS)), float(np.mean(size)))
+    return VolumeGrowth(float(np.mean(growth)), float(np.std(means, ddof=1) / np.sqrt(BLOCKS)), float(np.mean(size)))
 
 
 @eqx.filter_jit

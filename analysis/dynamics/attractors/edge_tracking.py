@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors.basins import labels_of
-from analysis.dynamics.attractors.classification import NEAR, Record, limit_of
+from analysis.dynamics.attractors.classification import NEAR, TrajectoryRecord, limit_of
 from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
 from analysis.dynamics.attractors.options import ROUND, Search, set_up
 from analysis.dynamics.attractors.search import NOT_SETTLED, Attractors, attractors_of
@@ -154,7 +154,7 @@ def _rates(time_map: TimeMap, xs: Array, begins: Array, frame: Array) -> Array:
     return jax.lax.scan(over, frame, (xs, begins))[1]
 
 
-class Bracket(NamedTuple):
+class OutcomeBracket(NamedTuple):
     """An interval [low, high] of a parameter, with different outcomes at its ends.
 
     If each outcome holds on an open set of parameters (as a limit does in its basin of attraction), some parameter in
@@ -174,7 +174,7 @@ class Bracket(NamedTuple):
 
 def bisect_outcome(
     outcome: Callable[[float], Hashable], low: float, high: float, *, width: float = 1e-9, max_steps: int = 200
-) -> Bracket:
+) -> OutcomeBracket:
     """Return an interval no wider than `width`, within [low, high], at whose ends the outcome differs.
 
     The outcome of a parameter is any value with equality, such as the index of the limit that `simulate` or `settle`
@@ -196,7 +196,7 @@ def divide_outcomes(
     width: float = 1e-9,
     max_steps: int = 200,
     at_ends: tuple[Hashable, Hashable] | None = None,
-) -> Bracket:
+) -> OutcomeBracket:
     """Return what `bisect_outcome` does, from a function of many parameters at once and division into `parts`.
 
     The lowest part at whose upper end the outcome is not that of the lower end of all is divided again. `at_ends` are
@@ -220,7 +220,7 @@ def divide_outcomes(
         found = [left, *outcomes(inside), right]
         change = next(k for k, one in enumerate(found) if one != left)
         low, high, right = ends[change - 1], ends[change], found[change]
-    return Bracket(low, high, left, right)
+    return OutcomeBracket(low, high, left, right)
 
 
 NARROW = 1e-9  # of the extent: the bracket to which a segment is divided
@@ -389,7 +389,9 @@ def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Searc
     """Return the unstable equilibrium or cycle at which states on the edge have stayed; None if there is none."""
     features = time_map.features_of(states)
     moves = told.symmetries
-    record = Record(time_map, states, features, known.extent, told.forced, told.longest_period, moves, edge=True)
+    record = TrajectoryRecord(
+        time_map, states, features, known.extent, told.forced, told.longest_period, moves, edge=True
+    )
     limit = limit_of(record)
     if not isinstance(limit, LimitSet) or limit.stability not in ("saddle", "unstable"):
         return None

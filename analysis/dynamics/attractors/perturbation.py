@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Bool, Float
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors.classification import Record
+from analysis.dynamics.attractors.classification import TrajectoryRecord
 from analysis.dynamics.attractors.distances import resolution
 from analysis.dynamics.attractors.limit_set import CURVE, LimitSet
 from analysis.dynamics.flow_maps.flat import flat_states
@@ -44,7 +44,7 @@ class Attraction(NamedTuple):
     left: bool = False
 
 
-def widths(record: Record) -> np.ndarray:
+def widths(record: TrajectoryRecord) -> np.ndarray:
     """Return the sizes of perturbations of the entries of a state that change the features by about an extent."""
     return np.full(record.states.shape[1], float(np.median(record.extent)))
 
@@ -105,7 +105,7 @@ def _are_decided(time_map: TimeMap, line: "Line", states: np.ndarray, near: np.n
     return bool(np.all(back.reshape(-1) | time_map.lost(states[-1])[0]))
 
 
-def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction]:
+def attraction_of(record: TrajectoryRecord, limit: LimitSet) -> tuple[LimitSet, Attraction]:
     """Return a recurrent set with more points and its spacing, and whether it attracts.
 
     Perturbed trajectories are compared with unperturbed ones of the set, and with those of the smallest perturbation,
@@ -132,7 +132,7 @@ def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction
 
 
 def _judged(
-    record: Record, limit: LimitSet, tree: KDTree, states: np.ndarray, strayed: int
+    record: TrajectoryRecord, limit: LimitSet, tree: KDTree, states: np.ndarray, strayed: int
 ) -> tuple[LimitSet, Attraction]:
     """Return a recurrent set with its spacing, and whether it attracts by the last states of trajectories beside it."""
     ends = np.stack([_nearest(tree, record.time_map.features_of(s) / record.extent) for s in states])
@@ -157,7 +157,7 @@ def half_way(seen: Float[np.ndarray, "radii perturbed"], told: float) -> bool:
     return bool(np.any(np.mean(between, axis=1) > 1 - BACK))
 
 
-def windows_of(record: Record) -> int:
+def windows_of(record: TrajectoryRecord) -> int:
     """Return the windows in which perturbations of a recurrent set are to come back at first."""
     return max(RETURN, len(record.states) // LATER)
 
@@ -243,7 +243,7 @@ def _nearest(tree: KDTree, scaled: np.ndarray) -> np.ndarray:
     return tree.query(np.nan_to_num(scaled, nan=1e99))[0]
 
 
-def _denser(record: Record, limit: LimitSet, windows: int) -> tuple[LimitSet, int]:
+def _denser(record: TrajectoryRecord, limit: LimitSet, windows: int) -> tuple[LimitSet, int]:
     """Return a recurrent set with more points, of trajectories from some of its own, and how many of these left it."""
     time_map, flat = record.time_map, flat_states(limit.states)
     xs, found = on_space(time_map, _beside(flat)), []
@@ -280,7 +280,7 @@ def _beside(flat: Float[np.ndarray, "points n"]) -> Float[np.ndarray, "members n
     return some + rng.uniform(size=(len(some), 1)) * gaps + APART * ranges * rng.normal(size=some.shape)
 
 
-def _away(record: Record, seen: np.ndarray, states: np.ndarray) -> Bool[np.ndarray, " members"]:
+def _away(record: TrajectoryRecord, seen: np.ndarray, states: np.ndarray) -> Bool[np.ndarray, " members"]:
     """Return which trajectories have left a set: far from it for the others, or at rest as it never is.
 
     Args:

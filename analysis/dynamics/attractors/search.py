@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from analysis.dynamics.attractors.classification import Record, limit_of, recurrent_set
+from analysis.dynamics.attractors.classification import TrajectoryRecord, limit_of, recurrent_set
 from analysis.dynamics.attractors.distances import (
     extent_of,
     extent_of_paths,
@@ -43,7 +43,7 @@ FATES = {
 STIFF = "trajectories hardly move in the longest intervals that the solver can follow: take one for stiff flows"
 
 
-IN_PYTHON = ", such as `integrator=Diffrax(Kvaerno4())`"  # how one is taken
+IN_PYTHON = ", such as `Search(integrator=Diffrax(Kvaerno4()))`"  # how one is taken
 
 
 ENOUGH = 2048  # samples from which a set is taken as recurrent without being periodic; of a flow, twice as many
@@ -133,7 +133,9 @@ class AttractorSearch:
         for place, other in enumerate(self.others):
             if other.kind == CURVE and stays_on(features, other, self.extent):
                 return self._leave(start, place, last)
-        record = Record(self.time_map, states, features, self.extent, told.forced, told.longest_period, told.symmetries)
+        record = TrajectoryRecord(
+            self.time_map, states, features, self.extent, told.forced, told.longest_period, told.symmetries
+        )
         limit = limit_of(record)
         if isinstance(limit, Slow):
             self.rates[start] = limit.rate
@@ -155,7 +157,7 @@ class AttractorSearch:
                 return True
         return False
 
-    def _keep(self, start: int, limit: LimitSet, record: Record, last: bool) -> bool:
+    def _keep(self, start: int, limit: LimitSet, record: TrajectoryRecord, last: bool) -> bool:
         """Add a limit to the attractors if it attracts, else to the others; return whether that is settled."""
         if np.isnan(limit.period) and (known := among_attractors(limit, self.attractors, self.extent)) >= 0:
             self.labels[start] = known
@@ -177,7 +179,7 @@ class AttractorSearch:
         self.others.append(limit)
         return self._leave(start, len(self.others) - 1, last)
 
-    def _attraction(self, limit: LimitSet, record: Record) -> tuple[LimitSet, Attraction]:
+    def _attraction(self, limit: LimitSet, record: TrajectoryRecord) -> tuple[LimitSet, Attraction]:
         """Return a limit, with more points if it is not periodic, and whether it attracts."""
         if np.isnan(limit.period):
             growth = volume_growth(record)
@@ -329,7 +331,7 @@ def _round(run: AttractorSearch, xs: np.ndarray, begun: int, length: int) -> np.
     return states
 
 
-def _largest_exponent(record: Record) -> float:
+def _largest_exponent(record: TrajectoryRecord) -> float:
     """Return the largest Lyapunov exponent of a set by the solver, and the tolerance, of the search."""
     time_map: Any = record.time_map
     interval, solver = float(time_map.interval), time_map.solver

@@ -14,7 +14,7 @@ from analysis.dynamics.flow_maps.component_sizes import (
     SLOW,
     TYPICAL,
     Local,
-    Rates,
+    LocalRates,
     groups_of,
     orbit_sizes,
     scale_of,
@@ -63,7 +63,7 @@ def curve_units(parameters: Sequence[Parameter], state: State, *, at: Sequence[f
         return made_units(system, parameters, 1.0, 1.0, units)
     ends = [(one.low, one.high) for one in parameters]
     beyond = [[local(np.asarray(flat), (*own[:k], end, *own[k + 1 :])) for end in pair] for k, pair in enumerate(ends)]
-    rates = Rates(here, beyond)
+    rates = LocalRates(here, beyond)
     sizes, scale = np.ones(len(flat)), np.ones(())
     if is_flat(system.space):
         groups = groups_of(state)

@@ -58,10 +58,10 @@ def equilibria(
     invariant: Callable[[State], Array] | None = None,
     radius: float | None = None,
 ) -> list[Equilibrium]:
-    """Return the equilibria to which Newton's method converges from `starts`, classified, the stable ones first.
+    """Find equilibria from given starts, by Newton's method; `find_equilibria` searches a region without starts.
 
-    There may be others, which more starts may find. Local minima of the speed that are not zero are left out.
-    Tolerances hold in `sample_units` of the starts. NumPy: not for `jit`.
+    They are classified, the stable ones first. There may be others, which more starts may find. Local minima of the
+    speed that are not zero are left out. Tolerances hold in `sample_units` of the starts. NumPy: not for `jit`.
 
     Args:
         flow: the system; a time-dependent field is frozen at `t`.

@@ -83,7 +83,9 @@ def find_equilibria(
     invariant: Callable[[State], Array] | None = None,
     radius: float | None = None,
 ) -> AllEquilibria:
-    """Return the equilibria found in a box or on the space, by Levenberg's and Newton's methods from random starts.
+    """Search a box or a space for all of its equilibria, from random starts; `equilibria` takes starts that are given.
+
+    The methods are Levenberg's and Newton's.
 
     In every round the field is multiplied by a factor that grows near the equilibria found before, so that the starts
     lead to others. Tolerances hold in `sample_units` of the first starts.

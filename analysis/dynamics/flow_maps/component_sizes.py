@@ -57,7 +57,7 @@ def trajectory_units(system: Any, state: State, t: Time = 0.0) -> Units:
     here = local(np.asarray(flat))
     if here is None:
         return made_units(system)
-    rates, scale = Rates(here, []), np.ones(())
+    rates, scale = LocalRates(here, []), np.ones(())
     if is_flat(system.space):
         sizes = unit_entries(local, np.asarray(flat, float), groups_of(state), here, rates)
         scale = scale_of(restored(jnp.asarray(sizes, flat.dtype)))
@@ -113,7 +113,7 @@ def groups_of(state: State) -> list[np.ndarray]:
     return groups
 
 
-class Rates:
+class LocalRates:
     """Rates at a point: the fastest, one that is not much slower, and what the parameters add to velocities."""
 
     def __init__(self, here: Local, beyond: list[list[Local | None]]):
@@ -127,7 +127,7 @@ class Rates:
 
 
 def unit_entries(
-    at: Callable[[np.ndarray], Local | None], x: np.ndarray, groups: list[np.ndarray], here: Local, rates: Rates
+    at: Callable[[np.ndarray], Local | None], x: np.ndarray, groups: list[np.ndarray], here: Local, rates: LocalRates
 ) -> np.ndarray:
     """Return the units of the entries of a flat state.
 
@@ -148,7 +148,7 @@ def unit_entries(
 
 
 def _changes(
-    at: Callable[[np.ndarray], Local | None], x: np.ndarray, group: np.ndarray, here: Local, rates: Rates
+    at: Callable[[np.ndarray], Local | None], x: np.ndarray, group: np.ndarray, here: Local, rates: LocalRates
 ) -> Callable[[float], bool]:
     """Return whether a move of a size of some entries changes the eigenvalues, as a function of the size."""
     move, force = np.zeros(len(x)), float(np.max(rates.forces[group]))
@@ -180,20 +180,20 @@ def _differ(before: np.ndarray, after: np.ndarray, least: float) -> bool:
     return bool(np.any(np.append(np.min(apart, axis=1), np.min(apart, axis=0)) >= CHANGED * np.fmax(nearest, least)))
 
 
-def _among(groups: list[np.ndarray], J: np.ndarray, rates: Rates) -> tuple[np.ndarray, np.ndarray]:
+def _among(groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest derivatives of groups of entries by each other, and the rates at which these relax."""
     among = np.array([[np.max(np.abs(J[np.ix_(a, b)])) for b in groups] for a in groups])
     return among - np.diag(np.diag(among)), np.fmax(np.diag(among), SLOW * rates.fastest)
 
 
-def _driven(units: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: Rates) -> np.ndarray:
+def _driven(units: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> np.ndarray:
     """Return the units of the sizes to which the others and the parameters bring each component, 0 for none."""
     among, speeds = _among(groups, J, rates)
     forces = np.array([np.max(rates.forces[group]) for group in groups]) / TYPICAL
     return np.fmax(np.max(among * np.nan_to_num(units), axis=1), forces) / np.fmax(speeds, TINY)
 
 
-def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: Rates) -> np.ndarray:
+def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> np.ndarray:
     """Return the units of the entries, those not found by what the others and the parameters do to them.
 
     Else they are by what they do to the others, or by the state itself.

@@ -19,7 +19,7 @@ from dynsim.systems.base import AbstractFlow
 SAME = 1e-6  # distance within which an attractor is an equilibrium that was found
 
 
-class Cycle(NamedTuple):
+class PortraitCycle(NamedTuple):
     """A limit cycle of a portrait: its number among the limits, its stability, and points along it, (points, d)."""
 
     limit: int
@@ -41,7 +41,7 @@ class Portrait(NamedTuple):
     equilibrium_points: np.ndarray
     kinds: tuple[str, ...]
     limits: np.ndarray
-    cycles: tuple[Cycle, ...] = ()
+    cycles: tuple[PortraitCycle, ...] = ()
     families: tuple[Family, ...] = ()
     others: Mapping[int, str] = {}
 
@@ -110,7 +110,7 @@ def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -
 
 def _limits(
     flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float
-) -> tuple[np.ndarray, tuple[Cycle, ...], dict[int, str]]:
+) -> tuple[np.ndarray, tuple[PortraitCycle, ...], dict[int, str]]:
     """Return the number of the limit of each start, -1 for none, limit cycles, and the kinds of limits by number."""
     time_map, flat = set_up(Frozen(flow, t), starts, Search())
     longest = max(Search.longest, int(np.ceil(horizon / float(time_map.interval))))
@@ -121,6 +121,6 @@ def _limits(
         known = limit.kind == "equilibrium" and np.min(gaps, initial=np.inf) < SAME
         numbers.append(int(np.argmin(gaps)) if known else len(rests) + place)
         if limit.kind == "periodic orbit" and limit.stability in ("stable", "saddle", "unstable"):
-            cycles.append(Cycle(numbers[-1], limit.stability, np.asarray(limit.states)))
+            cycles.append(PortraitCycle(numbers[-1], limit.stability, np.asarray(limit.states)))
     kinds = {number: a.kind for number, a in zip(numbers, found.attractors, strict=True) if number >= len(rests)}
     return np.array([*numbers, -1])[np.maximum(found.labels, -1)], tuple(cycles), kinds

@@ -63,7 +63,7 @@ SHORTER, SHORTENED = 0.8, 60
 SINGULAR = 1e13  # condition of the equations
 
 
-class Sweep(NamedTuple):
+class OrbitSteps(NamedTuple):
     """All steps from a box of unknowns: misses of the next nodes, derivatives, velocities, states during the steps."""
 
     misses: list[Balls]
@@ -81,7 +81,7 @@ class Proof(NamedTuple):
     reached: list[Any]
     boxes: list[Balls]
     period: Any
-    swept: Sweep
+    swept: OrbitSteps
     share: float
 
 
@@ -178,9 +178,9 @@ class OrbitEquations:
     def _velocity(self, x: Balls, k: int) -> Balls:
         return self.steps.field(self.with_time(x, sum(self.shares[:k], ball(0.0))))[: self.size]
 
-    def _sweep(self, nodes: list[Balls], period: Any, *, derivative: bool) -> Sweep | None:
+    def _sweep(self, nodes: list[Balls], period: Any, *, derivative: bool) -> OrbitSteps | None:
         """Return what the steps enclose from boxes about the nodes; None if a step has no enclosure."""
-        found, done = Sweep([], [], [], []), ball(0.0)
+        found, done = OrbitSteps([], [], [], []), ball(0.0)
         for k, (x, share) in enumerate(zip(nodes, self.shares, strict=True)):
             step = self.steps.step(self.with_time(x, done), share * period, derivative=derivative)
             if step is None:

@@ -34,7 +34,7 @@ WINDOW = 50  # epochs, in which the paper sees S collapse at equal rates
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingOptions:
     """Options of one training; the loss is a mean over images.
 
     Attributes:
@@ -65,7 +65,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Variant:
+class RateStudy:
     """A training at several ratios of the learning rates, over several seeds.
 
     Attributes:
@@ -78,7 +78,7 @@ class Variant:
     """
 
     name: str
-    training: Training = Training()
+    training: TrainingOptions = TrainingOptions()
     ratios: tuple[float, ...] = RATIOS
     seeds: int = 5
     slow_epochs: float | None = None
@@ -96,7 +96,7 @@ class LearningRatesConfig:
         file: the data file; all of its images are used, also those of its test set.
     """
 
-    variants: tuple[Variant, ...]
+    variants: tuple[RateStudy, ...]
     epochs: int = 300
     every: int = 5
     images: int | None = None
@@ -143,7 +143,7 @@ def run_learning_rates(config: LearningRatesConfig, key: Key, folder: Path) -> A
     return arrays
 
 
-def _inputs(digits: Digits, training: Training) -> np.ndarray:
+def _inputs(digits: Digits, training: TrainingOptions) -> np.ndarray:
     if training.inputs is None:
         return digits.pixels
     return digits.pixels @ np.asarray(principal_components(digits.pixels, training.inputs).weight).T
@@ -151,7 +151,7 @@ def _inputs(digits: Digits, training: Training) -> np.ndarray:
 
 def _kept(
     config: LearningRatesConfig,
-    variant: Variant,
+    variant: RateStudy,
     ratio: float,
     data: tuple[np.ndarray, np.ndarray, Coupled],
     key: Key,
@@ -182,7 +182,7 @@ def _kept(
     return jax.tree.map(np.asarray, parts.load(0))
 
 
-def descent_map(x: np.ndarray, training: Training, ratio: float, epochs: int, key: Key) -> DescentMap:
+def descent_map(x: np.ndarray, training: TrainingOptions, ratio: float, epochs: int, key: Key) -> DescentMap:
     """Return the descent of a linear encoder and prototypes on images at a ratio of the rates."""
     flow = CoupledFlow(
         x,
@@ -197,14 +197,14 @@ def descent_map(x: np.ndarray, training: Training, ratio: float, epochs: int, ke
     return DescentMap(flow, batches=random_batches(key, len(x), training.batch, epochs=epochs))
 
 
-def first_state(x: np.ndarray, training: Training, key: Key) -> Coupled:
+def first_state(x: np.ndarray, training: TrainingOptions, key: Key) -> Coupled:
     """Return the first principal components as the encoder, and the centroids of k-means as the prototypes."""
     axes = principal_components(x, training.outputs).weight
     z = jnp.asarray(x) @ axes.T
     return Coupled(axes, kmeans(key, z, training.clusters, restarts=training.restarts).centroids)
 
 
-def _arrays(variant: Variant, rows: list[History]) -> Arrays:
+def _arrays(variant: RateStudy, rows: list[History]) -> Arrays:
     stacked = jax.tree.map(lambda *found: np.stack(found), *rows)
     shaped = jax.tree.map(lambda a: a.reshape(len(variant.ratios), variant.seeds, *a.shape[1:]), stacked)
     arrays = {f"{variant.name}: {what}": part for what, part in zip(NAMES[:-1], shaped[:-1], strict=True)}
@@ -255,14 +255,16 @@ def _summary(name: str, arrays: Arrays) -> Iterator[str]:
 
 
 _CHANGED = (0.1, 1.0)  # the ratios of the variants that change one option
-_FULL, _FROZEN = Training("full"), Training("frozen")
+_FULL, _FROZEN = TrainingOptions("full"), TrainingOptions("frozen")
 _MAIN = (
-    Variant("full", _FULL),
-    Variant("frozen", _FROZEN),
-    Variant("full, batches", replace(_FULL, batch=256)),
-    Variant("frozen, batches", replace(_FROZEN, batch=256)),
+    RateStudy("full", _FULL),
+    RateStudy("frozen", _FROZEN),
+    RateStudy("full, batches", replace(_FULL, batch=256)),
+    RateStudy("frozen, batches", replace(_FROZEN, batch=256)),
     *(
-        Variant(f"{mode}, equal encoder time", Training(mode, batch=256, start=0.3), RATIOS[1:], slow_epochs=2.0)
+        RateStudy(
+            f"{mode}, equal encoder time", TrainingOptions(mode, batch=256, start=0.3), RATIOS[1:], slow_epochs=2.0
+        )
         for mode in ("full", "frozen")
     ),
 )
@@ -276,10 +278,10 @@ _CHANGES = (
     ("all pixels", replace(_FULL, inputs=None)),
     ("one restart of k-means", replace(_FULL, restarts=1)),
 )
-PAPER = LearningRatesConfig((*_MAIN, *(Variant(name, options, _CHANGED, 1) for name, options in _CHANGES)))
+PAPER = LearningRatesConfig((*_MAIN, *(RateStudy(name, options, _CHANGED, 1) for name, options in _CHANGES)))
 QUICK = LearningRatesConfig(
     tuple(
-        Variant(v.name, replace(v.training, inputs=40, batch=v.training.batch and 100), _CHANGED, 1, v.slow_epochs)
+        RateStudy(v.name, replace(v.training, inputs=40, batch=v.training.batch and 100), _CHANGED, 1, v.slow_epochs)
         for v in _MAIN
         if v.name != "full, batches"
     ),

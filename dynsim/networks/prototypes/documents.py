@@ -18,7 +18,7 @@ Tokens = Float[Array, "documents length d"]
 Shares = Float[Array, "documents length"]
 
 
-class Reading(NamedTuple):
+class DocumentReading(NamedTuple):
     """What a read-out makes of documents; losses are means over documents of the weighted sums over their tokens.
 
     Attributes:
@@ -64,7 +64,7 @@ class ProjectedReadout(eqx.Module):
         """Return the projections of tokens."""
         return x @ self.matrix.T + self.bias[None]
 
-    def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> Reading:
+    def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> DocumentReading:
         """Return what the layer makes of the documents.
 
         Raises:
@@ -79,7 +79,7 @@ class ProjectedReadout(eqx.Module):
         mean = lambda values: jnp.sum(w[:, 0] * values) / count
         variance = q @ jnp.sum((p - jnp.mean(p, axis=0)[None]) ** 2, axis=1)
         variance = variance - jnp.sum((mu - jnp.mean(p, axis=0)[None]) ** 2, axis=1)
-        return Reading(
+        return DocumentReading(
             pooled(q),
             pooled(mu),
             pooled(self.layer(z, temperature)),
@@ -100,7 +100,7 @@ class DocumentClassifier(eqx.Module):
     head_bias: Float[Array, " classes"]
     from_centroids: bool = eqx.field(static=True, default=True)
 
-    def logits(self, reading: Reading) -> Float[Array, "documents classes"]:
+    def logits(self, reading: DocumentReading) -> Float[Array, "documents classes"]:
         """Return the logits of a reading."""
         read = reading.centroids if self.from_centroids else reading.output
         return read @ self.head.T + self.head_bias[None]
@@ -118,7 +118,7 @@ class TwoLevelReadout(eqx.Module):
     second: ProjectedReadout
     detached: bool = eqx.field(static=True)
 
-    def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> tuple[Reading, Reading]:
+    def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> tuple[DocumentReading, DocumentReading]:
         """Return the readings of both levels."""
         below = self.first(tokens, shares, temperature)
         read = jax.lax.stop_gradient(below.centroids) if self.detached else below.centroids

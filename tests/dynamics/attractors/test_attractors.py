@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.attractors import classification as limit_sets
-from analysis.dynamics.attractors.classification import Record, _relative_equilibrium, recurrent_set
+from analysis.dynamics.attractors.classification import TrajectoryRecord, _relative_equilibrium, recurrent_set
 from analysis.dynamics.attractors.distances import extent_of, match, set_distance, stays_on, volume_growth
 from analysis.dynamics.attractors.edge_tracking import edge_state
 from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
@@ -157,7 +157,7 @@ def test_conservative_maps_have_no_attractor():
 def test_volumes_are_kept_by_conservative_maps_only(system, kept):
     time_map = TimeMap(system, jnp.zeros(2), state_itself, 1, 1e-8, 1e4)
     states = time_map.window(np.array([[0.1, 0.2]]), 0)[:, 0]
-    record = Record(time_map, states, states, np.ones(2), False, 64, ())
+    record = TrajectoryRecord(time_map, states, states, np.ones(2), False, 64, ())
     assert volume_growth(record, 256).is_none is kept
 
 
@@ -230,7 +230,7 @@ def test_late_samples_stay_on_an_attractor_or_not():
 
 def record_of(states, features, extent):
     time_map = TimeMap(Henon(), jnp.zeros(states.shape[1]), state_itself, 1, 1e-8, 1e4)
-    return Record(time_map, states, features, np.asarray(extent), False, 64, ())
+    return TrajectoryRecord(time_map, states, features, np.asarray(extent), False, 64, ())
 
 
 def test_what_moves_while_its_features_stay_is_a_relative_equilibrium():
@@ -468,7 +468,7 @@ def test_angles_of_limits_are_principal_ones():
         FunctionMap(lambda k, x: 0.5 * x + np.pi), [[7 * np.pi]], search=accurate(wrapped={0: turn}, longest=256)
     )
     np.testing.assert_allclose(found.attractors[0].state, [0.0], atol=1e-9)
-    turning = Record(
+    turning = TrajectoryRecord(
         time_map, 9.0 + np.arange(30.0)[:, None] % 2 + np.zeros((30, 3)), np.ones((30, 4)), np.ones(4), False, 1, ()
     )
     cloud = recurrent_set(turning)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attractors.basins import Basins, _Run, basins, labels_of, touching
+from analysis.dynamics.attractors.basins import Basins, _GridRun, basins, labels_of, touching
 from analysis.dynamics.attractors.distances import Followed
 from analysis.dynamics.attractors.edge_tracking import bisect_outcome, divide_outcomes, edge_state
 from analysis.dynamics.attractors.fractions import basin_fractions, continued_fractions
@@ -59,7 +59,7 @@ def test_intervals_of_a_grid_become_longer_where_nothing_moves(wells):
         (32, Search(), 1.0),
         (32, Search(period=1.0), 0.0),
     ):
-        run = _Run(time_map, flat, none)
+        run = _GridRun(time_map, flat, none)
         run.begun, run.late = begun, np.repeat(flat[None, 30:50], 9, axis=0) + still * np.arange(9)[:, None, None]
         run.adapt(settings)
         times.append(float(run.time_map.interval) / interval)

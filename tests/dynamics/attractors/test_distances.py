@@ -8,8 +8,8 @@ from scipy.spatial import KDTree
 from analysis.dynamics.attractors import perturbation as returns
 from analysis.dynamics.attractors import search as attractor_search
 from analysis.dynamics.attractors.basins import basins
-from analysis.dynamics.attractors.classification import Record, recurrent_set
-from analysis.dynamics.attractors.distances import APART, ARRIVED, Growth, reach, same_set
+from analysis.dynamics.attractors.classification import TrajectoryRecord, recurrent_set
+from analysis.dynamics.attractors.distances import APART, ARRIVED, VolumeGrowth, reach, same_set
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.attractors.perturbation import RADII, Attraction, Line, half_way, radius_of, stay_away
@@ -29,7 +29,7 @@ def limit(points, period=float("nan"), **others):
 
 def record_of(states):
     time_map = TimeMap(Henon(), jnp.zeros(states.shape[1]), state_itself, 1, 1e-8, 1e4)
-    return Record(time_map, states, states, np.ptp(states, axis=0), False, 64, ())
+    return TrajectoryRecord(time_map, states, states, np.ptp(states, axis=0), False, 64, ())
 
 
 def tinkerbell(k, x):
@@ -155,17 +155,17 @@ def test_perturbations_half_way_back_show_no_attraction():
 
 
 def test_what_stays_away_while_volumes_shrink_by_little_is_open(monkeypatch):
-    growth = Growth(-0.5, 0.0, 2e6)
+    growth = VolumeGrowth(-0.5, 0.0, 2e6)
     assert not growth.is_none
-    assert Growth(-0.5, 0.0, 1e11).is_none
+    assert VolumeGrowth(-0.5, 0.0, 1e11).is_none
     assert [growth.is_brief(t) for t in (5.9, 6.1)] == [True, False]
-    assert not Growth(0.5, 0.0, 1.0).is_brief(1.0)
+    assert not VolumeGrowth(0.5, 0.0, 1.0).is_brief(1.0)
     points = np.random.default_rng(0).normal(size=(64, 2))
     record, time_map = record_of(points), TimeMap(Henon(), jnp.zeros(2), state_itself, 1, 1e-8, 1e4)
     monkeypatch.setattr(attractor_search, "attraction_of", lambda record, limit: (limit, Attraction(False, 0.0)))
     answers = []
     for mean in (-0.5, -5e-3, 5e-3):  # per step, in 64 windows of 8 steps
-        monkeypatch.setattr(attractor_search, "volume_growth", lambda record, mean=mean: Growth(mean, 0.0, 1.0))
+        monkeypatch.setattr(attractor_search, "volume_growth", lambda record, mean=mean: VolumeGrowth(mean, 0.0, 1.0))
         search = attractor_search.AttractorSearch(time_map, points, Search(interval=1.0, longest=256, longest_period=1))
         answers.append(search._attraction(limit(points), record)[1].attracts)
     assert answers == [False, None, False]
@@ -229,7 +229,7 @@ def test_sets_are_the_same_if_each_covers_the_other():
 
 
 def test_a_mean_growth_of_volumes_within_its_error_is_not_clear():
-    assert [Growth(*g, 1.0).is_clear for g in ((-0.1, 0.01), (0.1, 0.01), (-0.1, 0.05), (1e-9, 0.0))] == [
+    assert [VolumeGrowth(*g, 1.0).is_clear for g in ((-0.1, 0.01), (0.1, 0.01), (-0.1, 0.05), (1e-9, 0.0))] == [
         True, True, False, False
     ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 from analysis.dynamics.attractors import search as attractor_search
 from analysis.dynamics.attractors.basins import Basins
-from analysis.dynamics.attractors.classification import Record
+from analysis.dynamics.attractors.classification import TrajectoryRecord
 from analysis.dynamics.attractors.fractions import FractionCurves, Fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import SHARE, Search, _slow_interval, set_up
@@ -121,7 +121,7 @@ def test_perturbations_are_decided_once_they_are_back_or_have_escaped():
 def test_without_an_implicit_solver_the_answer_says_what_held_it_back(capsys):
     empty, time_map = np.empty(0), map_of(interval=0.1)
     found = Attractors((), (), np.array([NOT_SETTLED]), empty, empty, 0.1, 256, 64, time_map, np.ones(3), True)
-    assert repr(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
+    assert repr(found).endswith("take one for stiff flows, such as `Search(integrator=Diffrax(Kvaerno4()))`")
     assert "stiff" not in repr(found._replace(is_stiff=False))
     assert "stiff" not in repr(found._replace(labels=np.array([ESCAPED])))
     labels = np.array([NOT_SETTLED, NOT_SETTLED])
@@ -189,7 +189,7 @@ def test_the_exponent_of_a_set_is_by_the_solver_of_its_search(monkeypatch):
 
     monkeypatch.setattr(attractor_search, "lyapunov_spectrum", spectrum)
     for time_map in (map_of(), map_of(integrator=None)):
-        record = Record(time_map, np.ones((1, 3)), np.ones((1, 3)), np.ones(3), False, 1, ())
+        record = TrajectoryRecord(time_map, np.ones((1, 3)), np.ones((1, 3)), np.ones(3), False, 1, ())
         attractor_search._largest_exponent(record)
     assert isinstance(taken[0].solver, dfx.Kvaerno4)
     assert float(taken[0].rtol) == 1e-6
@@ -237,7 +237,7 @@ def test_a_section_of_a_stiff_flow_is_that_of_the_other_integrator(tmp_path, cap
 def test_shares_of_a_stiff_flow_say_which_option_helps(capsys):
     labels, one = np.array([NOT_SETTLED]), np.ones(1)
     found = Fractions(labels, np.array([3]), 3, one, one, 0.95, {}, True)
-    assert repr(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
+    assert repr(found).endswith("take one for stiff flows, such as `Search(integrator=Diffrax(Kvaerno4()))`")
     assert "stiff" not in repr(found._replace(is_stiff=False))
     curves = FractionCurves(np.zeros(1), labels, np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), ({},), True)
     basins_against._tell("k", curves, 3, 256)

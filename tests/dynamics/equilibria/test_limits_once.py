@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.attractors import search as attractor_search
-from analysis.dynamics.attractors.basins import Basins, _Run, basins
+from analysis.dynamics.attractors.basins import Basins, _GridRun, basins
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.attractors.perturbation import Attraction
@@ -66,7 +66,7 @@ def test_an_unstable_limit_is_listed_once_however_many_searches_come_to_it():
     found = basins(Logistic(r=3.2), [[0, 1]], (9,), search=Search(longest=512), shown=False)
     assert [(o.kind, o.stability) for o in found.others] == [("fixed point", "unstable")]
     first = find_attractors(Logistic(r=3.2), jnp.asarray([[0.0], [0.3]]), search=accurate(longest=512))
-    run = _Run(first.time_map, np.zeros((1, 1)), first)
+    run = _GridRun(first.time_map, np.zeros((1, 1)), first)
     run.add(first)
     assert len(run.others) == 1
 

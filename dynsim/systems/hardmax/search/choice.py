@@ -18,7 +18,7 @@ from dynsim.systems.hardmax.search.scores import (
     relative_gaps,
     sets_of_zero_queries,
 )
-from dynsim.systems.hardmax.search.ties import Candidates
+from dynsim.systems.hardmax.search.ties import FollowerCandidates
 
 FEW = 200  # tokens up to which brute force is the fastest; measured in d = 2: 150 to 300
 HIGHEST = 3  # dimension up to which bisection of cones is faster than brute force
@@ -30,11 +30,13 @@ class AbstractSearch(abc.ABC):
     """An algorithm that finds the exact follower sets."""
 
     @abc.abstractmethod
-    def near(self, scores: Scores, rows: Int[np.ndarray, " r"]) -> tuple[Columns, Candidates, np.ndarray, np.ndarray]:
+    def near(
+        self, scores: Scores, rows: Int[np.ndarray, " r"]
+    ) -> tuple[Columns, FollowerCandidates, np.ndarray, np.ndarray]:
         """Return columns, candidates and slack (see `decided`) of distinct rows, and each row's position in these."""
 
     @abc.abstractmethod
-    def best_outside(self, scores: Scores, columns: Columns, tied: Candidates) -> Float[np.ndarray, " r"]:
+    def best_outside(self, scores: Scores, columns: Columns, tied: FollowerCandidates) -> Float[np.ndarray, " r"]:
         """Return the best score outside the follower set, in floats, of rows that follow several values; or -inf."""
 
     def sets(self, scores: Scores, rows: Int[np.ndarray, " r"]) -> FollowerSets:
@@ -124,7 +126,7 @@ class ConeBisection(AbstractSearch):
         return found
 
 
-def _products(scores: Scores, near: Candidates, tokens: np.ndarray) -> Float[np.ndarray, " r"]:
+def _products(scores: Scores, near: FollowerCandidates, tokens: np.ndarray) -> Float[np.ndarray, " r"]:
     """Return the score of each row with the first of its candidates, which are positions in `tokens`."""
     return np.einsum("nd,nd->n", scores.queries[near.rows], scores.tokens[tokens[near.columns[near.starts[:-1]]]])
 
