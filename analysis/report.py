@@ -18,7 +18,7 @@ from analysis.claims import statements
 from analysis.json_types import plain, trial_rows
 from analysis.ledger.check import Check, check
 from analysis.ledger.claim import Claim
-from analysis.ledger.findings import Entry, Finding, entry
+from analysis.ledger.findings import Finding, LedgerEntry, entry
 from analysis.ledger.statement import Statement
 from analysis.ledger.verdict import Verdict
 from analysis.provenance import source_digest
@@ -212,12 +212,12 @@ def _kept(folder: Path | None, claim: Claim, seed: int, num_trials: int | None) 
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def entries(checks: Sequence[Check], known: Sequence[Statement] | None = None) -> tuple[Entry, ...]:
+def entries(checks: Sequence[Check], known: Sequence[Statement] | None = None) -> tuple[LedgerEntry, ...]:
     """Build the ledger: one entry for every statement, decided or open; by default for every paper of the library."""
     return tuple(entry(statement, checks) for statement in (statements() if known is None else known))
 
 
-def json_lines(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
+def json_lines(ledger: Sequence[LedgerEntry], lines: Mapping[str, Line]) -> str:
     """Format the ledger as one JSON object per line, one for each entry; `lines` are the claims' lines by id."""
     fields = (
         "id",
@@ -265,7 +265,7 @@ def table(lines: Sequence[Line]) -> str:
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def markdown(ledger: Sequence[Entry], lines: Mapping[str, Line]) -> str:
+def markdown(ledger: Sequence[LedgerEntry], lines: Mapping[str, Line]) -> str:
     """Format the ledger as Markdown, one table for each paper."""
     out: list[str] = ["# Ledger of dynsim", ""]
     for key in dict.fromkeys(e.statement.source.paper.key for e in ledger):
@@ -293,7 +293,7 @@ def in_words(line: Line) -> str:
     return f"{name} ({line['variant']}): {words.get(verdict, verdict.value)}{f' ({ranges})' if ranges else ''}"
 
 
-def summary(ledger: Sequence[Entry], lines: Mapping[str, Line], date: datetime.date) -> str:
+def summary(ledger: Sequence[LedgerEntry], lines: Mapping[str, Line], date: datetime.date) -> str:
     """Format a Markdown table of the number of findings of each kind for each paper, with date and trial counts."""
     trials = sum(line["trials"] for line in lines.values())
     rows = [f"As of {date.isoformat()}, {len(lines)} claims, {trials} trials:", ""]

@@ -53,4 +53,5 @@ from .systems.base import FunctionMap as FunctionMap
 from .systems.euler import EulerMap as EulerMap
 from .systems.gradient import GradientFlow as GradientFlow
 from .systems.noisy import NoisyFlow as NoisyFlow
+from .systems.parameter import Parameter as Parameter
 from .systems.rescaled import RescaledFlow as RescaledFlow

@@ -56,7 +56,7 @@ def distances(z: Exact, p: Exact) -> Exact:
     return squared_norms(z[:, None] - p[None])
 
 
-class Bank(NamedTuple):
+class RationalBank(NamedTuple):
     """Embeddings (n, m), prototypes (k, m) with coordinates in multiples of `spacing`, and T = spacing^2 / log base."""
 
     z: Exact
@@ -107,7 +107,7 @@ class Bank(NamedTuple):
         return {"z": self.z, "p": self.p, "b": self.base, "spacing": self.spacing}
 
 
-class Shipped(NamedTuple):
+class BankMeasures(NamedTuple):
     """The quantities of the toolkit."""
 
     q: Weights
@@ -122,10 +122,10 @@ class Shipped(NamedTuple):
 
 
 @jax.jit
-def shipped(z: Embeddings, p: Prototypes, temperature: Scalar) -> Shipped:
+def shipped(z: Embeddings, p: Prototypes, temperature: Scalar) -> BankMeasures:
     """Return the quantities of the toolkit at embeddings, prototypes and a temperature."""
     q = measures.assignments(z, p, temperature)
-    return Shipped(
+    return BankMeasures(
         q,
         measures.soft_centroids(q, p),
         measures.competitive_loss(z, p, temperature),
@@ -138,7 +138,7 @@ def shipped(z: Embeddings, p: Prototypes, temperature: Scalar) -> Shipped:
     )
 
 
-def computed(bank: Bank) -> tuple[Measurement, ...]:
+def computed(bank: RationalBank) -> tuple[Measurement, ...]:
     """Measure that the toolkit computes assignments, centroids, Lq, M, R, V, Sigma_q, H and S of a bank as they are."""
     found, exact, q = shipped(*bank.floats), bank.parts, bank.q.astype(float)
     gaps = distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)]
@@ -155,7 +155,7 @@ def computed(bank: Bank) -> tuple[Measurement, ...]:
     )
 
 
-def soft(bank: Bank) -> tuple[Measurement, ...]:
+def soft(bank: RationalBank) -> tuple[Measurement, ...]:
     """Measure that the temperature is positive, and that assignments are positive with rows that sum to one."""
     q = bank.q
     return (
@@ -177,23 +177,23 @@ def _base(rng: np.random.Generator) -> Fraction:
     return Fraction(str(rng.choice(["9/8", "5/4", "3/2", "2", "10"])))
 
 
-def random_bank(key: Key) -> Bank:
+def random_bank(key: Key) -> RationalBank:
     """Return random embeddings and distinct prototypes on a lattice of spacing 1/2 or 1, at a random temperature."""
     rng = numpy_rng(key, "bank")
     h = Fraction(1, int(rng.integers(1, 3)))
-    return Bank(h * _points(rng, N, M), h * _points(rng, K, M, distinct=True), _base(rng), h)
+    return RationalBank(h * _points(rng, N, M), h * _points(rng, K, M, distinct=True), _base(rng), h)
 
 
-def between_bank(key: Key) -> Bank:
+def between_bank(key: Key) -> RationalBank:
     """Return a bank whose embeddings all lie midway between two prototypes; a third one is farther away."""
     rng = numpy_rng(key, "between")
     centre, v = _points(rng, 1, M), _points(rng, 2, M, distinct=True)
     v = v[:1] if np.any(v[0] != 0) else v[1:]
     across = v[:, ::-1] * matrix([[-2, 2]])
-    return Bank(centre[[0] * N], centre + np.concatenate([v, -v, across]), _base(rng), name="between")
+    return RationalBank(centre[[0] * N], centre + np.concatenate([v, -v, across]), _base(rng), name="between")
 
 
-def hard_bank(key: Key) -> Bank:
+def hard_bank(key: Key) -> RationalBank:
     """Return a random bank, or one in which something degenerates; prototypes coincide in `coincident` alone.
 
     Ties between prototypes, embeddings that coincide, all points on a line, an outlier, one tight cluster, a very low
@@ -219,7 +219,7 @@ HARD = (
 )
 
 
-def hard(key: Key, kind: str) -> Bank:
+def hard(key: Key, kind: str) -> RationalBank:
     """Return the hard bank of a kind in `HARD`."""
     rng, bank = numpy_rng(key, kind), random_bank(key)
     z, p, b, h = bank.z, bank.p, bank.base, bank.spacing
@@ -244,4 +244,4 @@ def hard(key: Key, kind: str) -> Bank:
         found = (z, p[:1], b)
     else:
         found = (z, p, b)
-    return Bank(*found, h, kind)
+    return RationalBank(*found, h, kind)

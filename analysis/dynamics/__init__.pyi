@@ -8,6 +8,7 @@ from .attractors.fractions import Fractions as Fractions
 from .attractors.fractions import basin_fractions as basin_fractions
 from .attractors.fractions import continued_fractions as continued_fractions
 from .attractors.limit_set import LimitSet as LimitSet
+from .attractors.options import Search as Search
 from .attractors.search import Attractors as Attractors
 from .attractors.search import find_attractors as find_attractors
 from .codim2.curves import CriticalCurve as CriticalCurve
@@ -20,10 +21,12 @@ from .continuation.branches import Bifurcation as Bifurcation
 from .continuation.branches import Branch as Branch
 from .continuation.equilibria import continue_equilibria as continue_equilibria
 from .continuation.equilibria import switch as switch
+from .continuation.extending import extend as extend
 from .continuation.orbits import continue_orbits as continue_orbits
 from .continuation.orbits import orbit_of as orbit_of
 from .continuation.orbits import orbits_from_hopf as orbits_from_hopf
 from .continuation.orbits import switch_orbits as switch_orbits
+from .continuation.steps import Steps as Steps
 from .convergence import Fit as Fit
 from .convergence import Increase as Increase
 from .convergence import decay_rate as decay_rate

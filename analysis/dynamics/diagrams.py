@@ -1,20 +1,22 @@
-"""Compute bifurcation diagrams: branches through given equilibria, switched at branch points; save and load them."""
+"""Bifurcation diagrams: branches with those that leave them, saved to a file, read again, and continued from it."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy
+from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy, plane_of
 from analysis.dynamics.continuation.branches import Bifurcation, Branch
-from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
+from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
+from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbits import orbits_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.units import Units
@@ -24,7 +26,8 @@ from dynsim._core.validation import instance, integer
 from dynsim.errors import ArgumentError, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.base import AbstractMap
+from dynsim.systems.parameter import Parameter
 
 FORMAT = "dynsim diagram"
 # Distance, relative to the size of a state, at which a branch counts as passing through it at its parameter.
@@ -36,16 +39,11 @@ CUT = 0.1
 
 
 class Diagram(NamedTuple):
-    """Bifurcation diagram: branches of equilibria, or of fixed points of iterates of a map, and of periodic orbits.
+    """Branches of equilibria, or of fixed points of iterates of a map, and branches of periodic orbits.
 
-    Attributes:
-        parameter: name of the parameter.
-        branches: branches of equilibria, or of fixed points of iterates of a map.
-        iterates: iterate of the map on each branch (1 for a flow). A branch of an iterate holds one state of each
-            cycle; `periodic_orbits.maps.phases` gives the others.
-        orbits: branches of periodic orbits.
-        second: name of the second parameter of `curves`.
-        curves: curves of bifurcations in the plane of the two parameters.
+    `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow). A
+    branch of an iterate is one of cycles, of which its states are one phase; `phases` returns all.
+    `curves` are those of bifurcations in the plane of this and a `second` parameter.
     """
 
     parameter: str
@@ -66,10 +64,10 @@ class Diagram(NamedTuple):
         return f"{counted(len(self.branches), 'branch', 'branches')}{orbits} in {self.parameter}: {found}{curves}"
 
 
-class Line(NamedTuple):
-    """Branch to draw: parameters, values with one curve in each column, and the stability of each interval.
+class BranchLine(NamedTuple):
+    """What is drawn of a branch: parameters, values with one curve in each column, and which intervals are stable.
 
-    `arclengths` increase along the branch, and `corners` marks points where it is not smooth.
+    `arclengths` increase along it, and `corners` says where it is not smooth.
     """
 
     parameters: Float[np.ndarray, " points"]
@@ -81,13 +79,13 @@ class Line(NamedTuple):
 
 def branch_line(
     branch: Branch, values: Float[np.ndarray, "points curves"], at: Float[np.ndarray, "marks curves"]
-) -> Line:
-    """Convert a branch to a line whose stability changes at the bifurcations, not at the neighbouring points.
+) -> BranchLine:
+    """Return a branch as a line on which stability changes at the bifurcations, not at the points beside them.
 
     Args:
         branch: the branch.
-        values: values at its points.
-        at: values at its bifurcations.
+        values: at its points.
+        at: at its bifurcations.
     """
     marks = branch.bifurcations
     lengths = np.append(branch.arclengths, [b.arclength for b in marks])
@@ -98,86 +96,72 @@ def branch_line(
     pairs = words[:-1] + words[1:]
     rows = np.concatenate([values, at.reshape(-1, values.shape[1])])[order]
     corners = np.append(np.zeros(len(branch.arclengths), bool), [b.kind == "corner" for b in marks])[order]
-    return Line(parameters, rows, pairs > 1, lengths[order], corners.astype(bool))
+    return BranchLine(parameters, rows, pairs > 1, lengths[order], corners.astype(bool))
 
 
 def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
-    """Select a component of the flattened states on the first axis."""
+    """Return a component of the flat states on the first axis."""
     return flat_states(states)[:, component]
 
 
 def bifurcation_diagram(
-    flow: AbstractFlow | AbstractMap,
-    where: Callable[[Any], Any],
+    parameter: Parameter,
     starts: Sequence[State],
-    bounds: tuple[float, float],
     *,
-    parameter: str = "parameter",
     levels: int = 2,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 1000,
+    steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
-    """Compute the branches through given equilibria, and switch branches at branch points up to a number of levels.
+    """Continue some equilibria, and the branches that leave theirs at branch points, to a number of levels.
 
     Args:
-        flow: an autonomous flow, or a map.
-        where: selects the parameter among the leaves of the flow.
-        starts: equilibria, or states near them, at the flow's own parameter.
-        bounds: lower and upper bound of the parameter.
-        parameter: name of the parameter.
-        levels: number of times to switch branches; with 0 only the branches through the starts are continued.
-        step: first step along a branch; see `continue_equilibria`.
-        max_step: largest step.
-        max_points: largest number of points of a branch in each direction.
+        parameter: the parameter of an autonomous flow, or of a map, and its range.
+        starts: equilibria, or states near them, at the system's own value of the parameter.
+        levels: how often branches are switched: at 0 only the branches through the starts are followed.
+        steps: the steps along a branch; see `continue_equilibria`.
         symmetries: generators of continuous symmetries.
 
     Raises:
-        ValueError: for bad input, or a start that reaches no equilibrium.
+        ValueError: for bad input, or a start that leads to no equilibrium.
     """
     depth = integer("levels", levels, least=0)
-    options: Any = {"step": step, "max_step": max_step, "max_points": max_points, "symmetries": symmetries}
     found: list[tuple[Branch, int]] = []
     new: list[tuple[Branch, int]] = []
-    passes = _Passing(curve_units(flow, (where,), starts[0], (bounds,))) if starts else _Passing(None)
+    passes = _Passing(curve_units((parameter,), starts[0])) if starts else _Passing(None)
     for start in starts:
-        one = continue_equilibria(flow, where, start, bounds, **options)
-        if not passes.known(found, one, _own(where, flow), start):
+        one = continue_equilibria(parameter, start, steps=steps, symmetries=symmetries)
+        if not passes.known(found, one, parameter.value, start):
             found.append((one, 1))
             new.append((one, 1))
     for _ in range(depth):
         leaving: list[tuple[Branch, int]] = []
         for one, iterate in new:
             for at in one.bifurcations:
-                if at.kind != "branch point" and not (at.kind == "period doubling" and isinstance(flow, AbstractMap)):
+                doubles = at.kind == "period doubling" and isinstance(parameter.system, AbstractMap)
+                if at.kind != "branch point" and not doubles:
                     continue
-                times = iterate * (2 if at.kind == "period doubling" else 1)
-                for other in switch(flow, where, at, bounds, iterate=iterate, **options):
-                    if not passes.follows(found, other, phases(flow, where, *_middle(other), times)):
+                times = iterate * (2 if doubles else 1)
+                for other in switch(parameter, at, iterate=iterate, steps=steps, symmetries=symmetries):
+                    if not passes.follows(found, other, phases(parameter, *_middle(other), times)):
                         found.append((other, times))
                         leaving.append((other, times))
         new = leaving
-    return Diagram(parameter, tuple(b for b, _ in found), tuple(k for _, k in found))
+    return Diagram(parameter.name, tuple(b for b, _ in found), tuple(k for _, k in found))
 
 
 def _middle(branch: Branch) -> tuple[State, np.ndarray]:
-    """Take the state in the middle of a branch, and its parameter, with a leading axis of length one."""
+    """Return the state in the middle of a branch and its parameter, on an axis of length one."""
     k = len(branch.parameters) // 2
     return jax.tree.map(lambda a: a[k : k + 1], branch.states), branch.parameters[k : k + 1]
 
 
-def _own(where: Callable, flow: Any) -> float:
-    return float(np.asarray(where(flow)).item())
-
-
 class _Passing(NamedTuple):
-    """Test whether branches pass through given states, with distances relative to the sizes of states and parameter."""
+    """Whether branches pass through states, by distances in units near the sizes of states and parameter."""
 
     units: Units | None
 
     def known(self, found: list[tuple[Branch, int]], new: Branch, parameter: float, start: State) -> bool:
-        """Test whether a known branch passes through the point of a new branch that is nearest to its start."""
+        """Return whether a known branch passes through the point of a new one that is nearest to its start."""
         flat = self._rows(np.append(np.asarray(ravel_pytree(start)[0]), parameter)[None], start)[0]
         rows = self._points(new)
         at = np.abs(rows[:, -1] - flat[-1])
@@ -186,10 +170,9 @@ class _Passing(NamedTuple):
         return any(self._pass(branch, rows[point]) for branch, _ in found)
 
     def follows(self, found: list[tuple[Branch, int]], new: Branch, middle: Sequence[State]) -> bool:
-        """Test whether a known branch passes through one of the phases of the middle of a new branch.
+        """Return whether a known branch passes through a phase of the middle of a new one.
 
-        The known branch may belong to any multiple of the period of these cycles, even if the new branch does not
-        divide it.
+        That is one of cycles whose period is a multiple of theirs, be it no multiple of that of the new branch.
         """
         value = _middle(new)[1]
         rows = [self._rows(np.column_stack([flat_states(x), value]), jax.tree.map(lambda a: a[0], x)) for x in middle]
@@ -199,9 +182,9 @@ class _Passing(NamedTuple):
         return any(self._pass(branch, aim) for branch, k in found if k % period == 0 for aim in aims[:period])
 
     def _pass(self, branch: Branch, aim: np.ndarray) -> bool:
-        """Test whether a branch passes through a point, by the distance from its chords.
+        """Return whether a branch passes through a point, by the distance from its chords and from what they cut off.
 
-        An arc bulges by b l / 8 between its chords, where b is the angle between two chords of length l.
+        An arc with the angle b between two of its chords of the length l is b l / 8 away from them.
         """
         points = self._points(branch)
         away, lengths = chord_distances(points, aim)
@@ -213,104 +196,86 @@ class _Passing(NamedTuple):
         return self._rows(rows, jax.tree.map(lambda part: part[0], branch.states))
 
     def _rows(self, rows: np.ndarray, state: State) -> np.ndarray:
-        """Rescale flattened states, each with its parameter, as rows."""
+        """Return flat states, each with its parameter, as rows in these units."""
         if self.units is None or self.units.are_given:
             return rows
         return rows / np.append(self.units.flat(state), self.units.parameters[0])
 
 
 def with_orbits(
-    flow: AbstractFlow,
-    where: Callable[[Any], Any],
     diagram: Diagram,
-    bounds: tuple[float, float],
+    parameter: Parameter,
     *,
     segments: int = 4,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 200,
+    steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> Diagram:
-    """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`."""
-    found = [
-        orbits_from_hopf(
-            flow, where, at, bounds, segments=segments, step=step, max_step=max_step, max_points=max_points,
-            max_period=max_period,
-        )
-        for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"
-    ]  # fmt: skip
+    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`."""
+    points = [at for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"]
+    found = [orbits_from_hopf(parameter, at, segments=segments, steps=steps, max_period=max_period) for at in points]
     return diagram._replace(orbits=(*diagram.orbits, *found))
 
 
 def with_curves(
-    flow: AbstractFlow | AbstractMap,
-    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
     diagram: Diagram,
-    bounds: tuple[tuple[float, float], tuple[float, float]],
+    parameters: tuple[Parameter, Parameter],
     *,
-    second: str = "second parameter",
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 500,
+    steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> Diagram:
-    """Add the curves of the bifurcations of a diagram in a second parameter; see `critical_curves`.
+    """Return a diagram with the curves of its bifurcations in a second parameter; see `critical_curves`.
 
-    Curves that the diagram already has, for example from a file, are continued to the bounds.
+    Curves that it has already, such as those read from a file, go on to the ends of the ranges.
 
     Raises:
         ValueError: for bad input, or a diagram with curves in another second parameter.
     """
+    second = plane_of(parameters)[1].name
     if diagram.curves and diagram.second != second:
-        raise ArgumentError("second", f"be that of the curves of the diagram, `{diagram.second}`", f"is `{second}`")
+        must = f"have the second one of the curves of the diagram, `{diagram.second}`"
+        raise ArgumentError("parameters", must, f"have `{second}`")
     branches = [*zip(diagram.branches, diagram.iterates, strict=True), *((one, 1) for one in diagram.orbits)]
     points = [(at, k) for one, k in branches for at in one.bifurcations]
     from analysis.dynamics.codim2.planes import critical_curves
 
     curves = critical_curves(
-        flow, where, [at for at, _ in points], bounds, iterates=[k for _, k in points], known=diagram.curves,
-        step=step, max_step=max_step, max_points=max_points, max_period=max_period,
+        parameters, [at for at, _ in points], iterates=[k for _, k in points], known=diagram.curves, steps=steps,
+        max_period=max_period,
     )  # fmt: skip
     return diagram._replace(second=second, curves=curves)
 
 
-def extended(
-    flow: AbstractFlow | AbstractMap,
-    where: Callable[[Any], Any],
-    diagram: Diagram,
-    bounds: tuple[float, float],
+@extend.register
+def _extend_diagram(
+    known: Diagram,
+    parameter: Parameter,
     *,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 1000,
+    steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
-    """Continue the branches of a diagram, such as one read from a file, to other bounds; see `extend`.
+    """Continue the branches of a diagram at those of their ends that go on.
 
-    Curves in a second parameter are kept unchanged; see `with_curves`. Branches of a map that turn out to be phases of
-    the same cycles are merged.
+    Its curves in a second parameter stay as they are; see `with_curves`. Branches of a map that are phases of the same
+    cycles become one.
 
     Raises:
         ValueError: for bad input, or a diagram of another system.
     """
     found: list[tuple[Branch, int]] = []
-    for one, k in zip(diagram.branches, diagram.iterates, strict=True):
-        more = extend(
-            flow, where, one, bounds, iterate=k, step=step, max_step=max_step, max_points=max_points,
-            symmetries=symmetries,
-        )  # fmt: skip
-        passes = _Passing(curve_units(flow, (where,), jax.tree.map(lambda a: a[0], one.states), (bounds,)))
+    for one, k in zip(known.branches, known.iterates, strict=True):
+        more = extend(one, parameter, iterate=k, steps=steps, symmetries=symmetries)
+        passes = _Passing(curve_units((parameter,), jax.tree.map(lambda a: a[0], one.states)))
         same = [(other, j) for other, j in found if j == k > 1]
-        if not passes.follows(same, more, phases(flow, where, *_middle(more), k)):
+        if not passes.follows(same, more, phases(parameter, *_middle(more), k)):
             found.append((more, k))
-    return diagram._replace(branches=tuple(b for b, _ in found), iterates=tuple(k for _, k in found))
+    return known._replace(branches=tuple(b for b, _ in found), iterates=tuple(k for _, k in found))
 
 
 def save_diagram(path: str | Path, diagram: Diagram) -> None:
-    """Write a diagram to an npz file with a JSON header, without pickle.
+    """Write a diagram to an npz file: arrays, and a JSON header; no pickle.
 
     Raises:
-        ValueError: if the argument is no diagram, or the file cannot be written.
+        ValueError: for anything else than a diagram, or a file that cannot be written.
     """
     arrays: dict[str, np.ndarray] = {}
     content = describe("diagram", instance("diagram", diagram, Diagram, "a diagram"), arrays)
@@ -319,11 +284,11 @@ def save_diagram(path: str | Path, diagram: Diagram) -> None:
 
 
 def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
-    """Read a diagram from a file.
+    """Return the diagram of a file.
 
     Args:
         path: a file that `save_diagram` wrote.
-        trust: import paths of your own named tuples that occur as states.
+        trust: import paths of named tuples of yours that are states.
 
     Raises:
         ValueError: for a file that holds no diagram, or is damaged.

@@ -15,7 +15,8 @@ from analysis.dynamics.continuation.branches import branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
 from analysis.dynamics.continuation.locating import located
-from analysis.dynamics.continuation.stepping import Limits, follow
+from analysis.dynamics.continuation.stepping import follow
+from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.fast_slow.folds import LossOfHyperbolicity, Values, fast_eigenvalues, fold_near, root_near
@@ -27,6 +28,7 @@ from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 from dynsim.systems.fast_slow.reduced import RightHandSide
+from dynsim.systems.parameter import Parameter
 
 # Length of a stretch of the path in the continuation parameter.
 LENGTH = 0.5
@@ -127,7 +129,7 @@ class _Stretch:
         self.rate = (nodes[-1] - nodes[0]) / self.length
         begin, rate, zero = (jnp.asarray(value, float) for value in (nodes[0], self.rate, 0.0))
         line = _Line(fast=flow.fast, space=flow.space.parts.fast, begin=begin, rate=rate, distance=zero)
-        self.curve = _Manifold(line, _distance)
+        self.curve = _Manifold(Parameter(line, _distance, 0.0, self.length))
 
     def parts(self, ahead: int) -> Iterator[Curve]:
         """Yield parts of the curve from x, forwards or backwards: to a fold, between folds, and to the end."""

@@ -40,7 +40,7 @@ class Curvatures(NamedTuple):
         return 3 * self.cross / (self.encoder[1] * self.encoder[0])
 
 
-class Rates(NamedTuple):
+class LearningRates(NamedTuple):
     r"""The rates $\eta_+$, $\eta_P$, $\eta_T$ and $\eta_\theta$."""
 
     gate: float
@@ -68,7 +68,9 @@ def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
     return Curvatures(float(np.linalg.norm(full[:size, size:], 2)), *ends)
 
 
-def couplings(found: Curvatures, rates: Rates, gate: float, temperature: float) -> tuple[float, float, float, float]:
+def couplings(
+    found: Curvatures, rates: LearningRates, gate: float, temperature: float
+) -> tuple[float, float, float, float]:
     r"""Compute $C_1 \varepsilon_1$, $C_2 \varepsilon_2$, $C_3 \varepsilon_3$ and $c_0$.
 
     Args:

@@ -21,11 +21,11 @@ class GrowthHistory(NamedTuple):
     __str__ = report
 
 
-class Cycle(NamedTuple):
-    """Word of events that repeats at the end of a run, and the mean time of one repeat.
+class EventCycle(NamedTuple):
+    """A word of events that ends a run, repeated: its events in order, and the mean time that one repeat takes.
 
-    `repeats` counts complete repeats, 0 if the run ends in no cycle. `drift` is the largest difference between the
-    repeats of the residual |A_res|_2 before the first event; it is 0 if pruning restores what growth captured.
+    `repeats` counts complete repeats, 0 if the run ends in no cycle. `drift` is the largest difference, between the
+    repeats, of the residual |A_res|_2 before the first event of the word: 0 where pruning gives back what growth took.
     """
 
     word: tuple[str, ...]
@@ -58,7 +58,7 @@ def growth_history(path: HybridTrajectory) -> GrowthHistory:
     )
 
 
-def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: float = 1e-6) -> Cycle:
+def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: float = 1e-6) -> EventCycle:
     """Find the cycle of growth and pruning in which a run ends: the shortest word of events that repeats, if any.
 
     A word counts if it has as many growth as pruning events, at least one of each, if it occurs at least
@@ -72,7 +72,7 @@ def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: f
             found = _cycle(path, word, repeats)
             if found.drift <= tolerance:
                 return found
-    return Cycle((), 0, np.nan, np.nan)
+    return EventCycle((), 0, np.nan, np.nan)
 
 
 def _repeats(names: list[str], word: tuple[str, ...]) -> int:
@@ -83,10 +83,10 @@ def _repeats(names: list[str], word: tuple[str, ...]) -> int:
     return count
 
 
-def _cycle(path: HybridTrajectory, word: tuple[str, ...], repeats: int) -> Cycle:
+def _cycle(path: HybridTrajectory, word: tuple[str, ...], repeats: int) -> EventCycle:
     begins = path.jumps[len(path.jumps) - repeats * len(word) :: len(word)]
     times = [jump.time for jump in begins]
     before = {float(phase.ts[-1]): float(flow_of(phase).dominant) for phase in path.phases}
     levels = [before[time] for time in times if time in before]
     drift = max(levels) - min(levels) if levels else 0.0
-    return Cycle(word, repeats, float(np.mean(np.diff(times))), drift)
+    return EventCycle(word, repeats, float(np.mean(np.diff(times))), drift)

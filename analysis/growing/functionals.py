@@ -50,8 +50,8 @@ class Terms(NamedTuple):
         return jnp.sum(self.heads) + self.regulariser
 
 
-class Rates(NamedTuple):
-    r"""Derivative of the functional along a flow, in the three terms of the proof, with its parts.
+class FunctionalDerivative(NamedTuple):
+    r"""The derivative of the functional along a flow, in the three terms of the proof, and what it consists of.
 
     `state` is (I), the part due to encoder and prototypes; `temperatures` is (II), by the dependence of the losses on
     the temperatures; `potentials` is (III). `encoder` and `prototypes` are the squared derivatives of the functional
@@ -70,7 +70,7 @@ class Rates(NamedTuple):
 
     @property
     def total(self) -> Scalar:
-        """Derivative of the functional."""
+        """The derivative of the functional."""
         return self.state + self.temperatures + self.potentials
 
     @property
@@ -125,7 +125,7 @@ def piecewise_free_energy(
 @eqx.filter_jit
 def rate_of_change(
     flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
-) -> Rates:
+) -> FunctionalDerivative:
     """Compute the derivative of the functional along the flow, term by term.
 
     Source: GROWING, Lemma 20 (proof).
@@ -142,7 +142,7 @@ def rate_of_change(
         jnp.where(flow.active, temperature_potential(flow, x._replace(cubes=cubes), potential), 0.0)
     )
     moving = flow.active & ~flow.clipped
-    return Rates(
+    return FunctionalDerivative(
         state,
         jnp.sum(slopes.cubes * v.cubes),
         jax.jvp(lifted, (x.cubes,), (v.cubes,))[1],

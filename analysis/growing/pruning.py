@@ -28,7 +28,7 @@ from dynsim.systems.prototypes.assignments import (
 PerHead = Float[Array, " heads"]
 
 
-class Heads(NamedTuple):
+class HeadMeasures(NamedTuple):
     r"""Measures of each head at one state.
 
     `forces` are $F_{sep}^{(h)}$; `separations` the least squared distance of two prototypes, and `diameters` the
@@ -47,17 +47,17 @@ class Heads(NamedTuple):
 
     @property
     def shares(self) -> PerHead:
-        """Share of each head in the sum of the gradient norms, its relative weight on the backbone."""
+        """The share of each head in the sum of the norms of the gradients: its relative weight on the backbone."""
         return self.gradients / jnp.sum(self.gradients)
 
 
 @eqx.filter_jit
-def heads_at(flow: GrowingFlow, x: State) -> Heads:
+def heads_at(flow: GrowingFlow, x: State) -> HeadMeasures:
     """Measure the heads of a flow at a state."""
     z, p, T = flow.head_inputs(x), x.prototypes, flow.temperatures(x)
     only = lambda values: jnp.where(flow.active, values, 0.0)
     covariances = jax.vmap(lambda z, p, T: assignment_covariance(assignments(z, p, T)))(z, p, T)
-    return Heads(
+    return HeadMeasures(
         only(jax.vmap(separation_force)(p, z, T)),
         only(jax.vmap(separation)(p)),
         only(jax.vmap(lambda p: jnp.max(squared_distances(p, p)))(p)),
@@ -73,8 +73,8 @@ class Pruning(NamedTuple):
 
     head: int
     survivors: Int[np.ndarray, " survivors"]
-    before: Heads
-    after: Heads
+    before: HeadMeasures
+    after: HeadMeasures
 
     __repr__ = one_line
     __str__ = report

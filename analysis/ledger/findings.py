@@ -27,7 +27,7 @@ class Finding(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """A statement with its checks, its finding and a note."""
 
     statement: Statement
@@ -66,10 +66,10 @@ def find(checks: Iterable[Check]) -> Finding:
     return Finding.HOLDS if all(verdict in GOOD for verdict in printed) else Finding.OPEN
 
 
-def entry(statement: Statement, checks: Iterable[Check]) -> Entry:
+def entry(statement: Statement, checks: Iterable[Check]) -> LedgerEntry:
     """Make the entry of a statement from the checks that belong to it; there may be none."""
     own = tuple(c for c in checks if c.claim.statement_id == statement.full_id)
-    return Entry(statement, own, find(own), _note(own))
+    return LedgerEntry(statement, own, find(own), _note(own))
 
 
 def _note(checks: Sequence[Check]) -> str:

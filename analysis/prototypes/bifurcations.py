@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.prototypes.collapse import collapse, critical_temperature
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, shown
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.flow import PrototypeFlow, as_points
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -104,8 +106,9 @@ def branch_in_temperature(
     """
     if not isinstance(flow.temperature, ConstantTemperature):
         raise ArgumentError("flow", "have a constant temperature", f"has {type(flow.temperature).__name__}")
-    step = max_step / 4
-    return continue_equilibria(flow, _temperature_of, as_points("start", start), bounds, step=step, max_step=max_step)
+    temperature = Parameter(flow, _temperature_of, *bounds, name="temperature")
+    steps = Steps(first=max_step / 4, largest=max_step)
+    return continue_equilibria(temperature, as_points("start", start), steps=steps)
 
 
 def _temperature_of(flow: Any) -> Any:

@@ -33,7 +33,7 @@ ALONE = 1e-3
 MOVED = 1e-6
 
 
-class Growth(NamedTuple):
+class Boundedness(NamedTuple):
     r"""Whether prototypes stay bounded, why, and how their largest distance r from the mean embedding grows.
 
     `verdict` is `bounded`, `escaping` or `undecided`. `reason` is `ridge` or `hull` (certificates of a bound, see
@@ -77,7 +77,7 @@ class LogTimeFlow(AbstractFlow):
         return np.log1p(self.flow.breakpoints(float(np.expm1(t0)), float(np.expm1(t1))))
 
 
-def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegrator = stiff(1e-8)) -> Growth:
+def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegrator = stiff(1e-8)) -> Boundedness:
     """Decide whether prototypes stay bounded, from certificates and a trajectory in logarithmic time.
 
     A finite trajectory alone decides nothing: a distant prototype may turn back after an exponentially long time. The
@@ -104,7 +104,7 @@ def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegr
     exponents = (float(first), float(second))
     constant = float((last[2] ** 4 - last[1] ** 4) / (times[-1] - times[-1 - PER_DECADE]))
     verdict = _verdict(flow, x, path.final, float(times[-1]), exponents)
-    return Growth(*verdict, times, radii, exponents, constant)
+    return Boundedness(*verdict, times, radii, exponents, constant)
 
 
 def escape_constant(loss: PrototypeLoss, k: int, rate: float = 1.0) -> float:

@@ -18,7 +18,7 @@ FRAMES = "analysis.verifiers.frames"
 
 
 @dataclass(frozen=True)
-class Statement:
+class PageStatement:
     """A statement at the top level of a module, with the comments above it.
 
     `name` is what it defines, "" if it defines nothing; `reads` are the global and builtin names that it uses.
@@ -37,7 +37,7 @@ class Module:
     name: str
     docstring: str
     imports: Mapping[str, tuple[str, str]]
-    statements: tuple[Statement, ...]
+    statements: tuple[PageStatement, ...]
 
     def meaning(self, name: str) -> tuple[str, str] | None:
         """Where a name of the module is defined, None if it is a builtin."""
@@ -46,7 +46,7 @@ class Module:
         return (self.name, name) if any(one.name == name for one in self.statements) else None
 
 
-Definitions = Mapping[tuple[str, str], Statement]
+Definitions = Mapping[tuple[str, str], PageStatement]
 """Definitions of frames by module and name, in the order in which a page has them."""
 
 
@@ -118,12 +118,12 @@ def imported(node: ast.Import | ast.ImportFrom, path: Path) -> dict[str, tuple[s
     return found
 
 
-def statement(node: ast.stmt, text: str) -> Statement:
+def statement(node: ast.stmt, text: str) -> PageStatement:
     """A statement with the names that it defines and uses."""
     is_function = isinstance(node, ast.FunctionDef)
     target = node.targets[0] if isinstance(node, ast.Assign) else None
     name = node.name if is_function else target.id if isinstance(target, ast.Name) else ""
-    return Statement(name, text, frozenset(reads(symtable.symtable(text, "statement", "exec"))), is_function)
+    return PageStatement(name, text, frozenset(reads(symtable.symtable(text, "statement", "exec"))), is_function)
 
 
 def reads(table: symtable.SymbolTable) -> Iterator[str]:
@@ -144,11 +144,11 @@ def frame_modules(module: Module, frames: Path) -> dict[str, Module]:
     return found
 
 
-def definitions(module: Module, statements: Iterable[Statement], modules: Mapping[str, Module]) -> Definitions:
+def definitions(module: Module, statements: Iterable[PageStatement], modules: Mapping[str, Module]) -> Definitions:
     """The definitions of frames that statements of a module use, directly or not."""
     wanted: set[tuple[str, str]] = set()
 
-    def collect(place: Module, used: Iterable[Statement]) -> None:
+    def collect(place: Module, used: Iterable[PageStatement]) -> None:
         for name in {name for one in used for name in one.reads}:
             meaning = place.meaning(name)
             if meaning is not None and meaning[0] in modules and meaning not in wanted:

@@ -199,6 +199,8 @@ def real_parameter(name: str, where: Any, system: Any) -> tuple[Callable[[Any], 
         raise ArgumentError(name, "return one real number of the flow", f"returns shape {value.shape}")
     if not np.isfinite(value).all():
         raise ArgumentError(name, "return a finite number of the flow", f"returns {shown(value.item())}")
+    if isinstance(where, Leaf):
+        return where, float(value.item())
     paths = [path for path, leaf in _places(system) if leaf is found]
     return Leaf(paths[0]) if len(paths) == 1 else where, float(value.item())
 

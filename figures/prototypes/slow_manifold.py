@@ -5,6 +5,7 @@ import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.steps import Steps
 from analysis.fast_slow.critical_manifold import KINDS
 from analysis.prototypes.collapse import critical_temperature
 from dynsim._core.types import Key
@@ -12,6 +13,7 @@ from dynsim.integrators import stiff
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow.flow import FastSubsystem
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
@@ -67,8 +69,8 @@ def _branch(flow: CoupledFlow, meeting: float) -> Branch:
     """Equilibria with separate prototypes, from just above the slope at which they merge to the largest slope."""
     slope = np.array([[LARGEST]])
     fast = FastSubsystem(flow.fast_slow(slope), slope[0])
-    bounds = (meeting + ABOVE, LARGEST)
-    return continue_equilibria(fast, lambda system: system.slow, START, bounds, step=0.01, max_step=0.04)
+    weight = Parameter(fast, lambda system: system.slow, meeting + ABOVE, LARGEST)
+    return continue_equilibria(weight, START, steps=Steps(first=0.01, largest=0.04))
 
 
 @manifold_figure.with_drawing

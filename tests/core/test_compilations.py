@@ -30,7 +30,7 @@ from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.maps import Henon, Logistic
-from dynsim.systems.named import where
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import RescaledFlow
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.choice import Auto
@@ -235,7 +235,7 @@ def test_iterates_of_a_map_share_programs():
 
     def derivatives(iterate):
         chart = MapChart(system, x, np.eye(1), iterate)
-        first = FixedPointCurve(system, where, iterate).equations(x, 3.2, np.eye(1))
+        first = FixedPointCurve(Parameter(system, where, 2.0, 4.0), iterate).equations(x, 3.2, np.eye(1))
         return first.J.item(), second_derivative(chart, one, one).value.item()
 
     assert count(lambda: derivatives(1)) >= 2
@@ -260,7 +260,7 @@ def test_ranges_of_orbits_on_branches_of_any_length_are_one_program():
         return Branch(states, one, one, none, ("stable",) * points, (), ("bounds", "bounds"))
 
     flow = FunctionFlow(lambda t, x, p: p * jnp.stack([-x[1], x[0]]), parameters={"p": 1.0})
-    call = lambda points: orbit_ranges(flow, where(flow, "p"), ranges(points), 0)
+    call = lambda points: orbit_ranges(Parameter(flow, "p", 0.0, 1.0), ranges(points), 0)
     assert np.allclose(call(2), [[-1.0, 1.0]] * 2, atol=1e-5)
     assert count(lambda: call(5)) == 0
 

@@ -6,13 +6,14 @@ import pytest
 from matplotlib.figure import Figure
 
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbits import orbit_ranges
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import (
     _Passing,
     bifurcation_diagram,
     branch_line,
     component_of,
-    extended,
     load_diagram,
     save_diagram,
     with_orbits,
@@ -22,6 +23,7 @@ from analysis.dynamics.periodic_orbits.maps import phases
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.populations import Brusselator
+from dynsim.systems.parameter import Parameter
 from figures.movie import FRAMES
 from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
 from tests.support.commands import refused, run
@@ -32,7 +34,7 @@ WHERE = lambda flow: flow.a
 @pytest.fixture(scope="module")
 def pitchfork():
     starts = [jnp.asarray([v]) for v in (-1.0, 0.0, 1.0)]
-    return bifurcation_diagram(DoubleWell(a=1.0), WHERE, starts, (-0.5, 1.2), parameter="a")
+    return bifurcation_diagram(Parameter(DoubleWell(a=1.0), WHERE, -0.5, 1.2, name="a"), starts)
 
 
 @pytest.mark.slow
@@ -72,7 +74,7 @@ def test_a_diagram_is_read_again_as_it_was_and_goes_on(pitchfork, tmp_path):
         assert np.array_equal(one.eigenvalues, other.eigenvalues)
         assert one.kinds == other.kinds
         assert [b.parameter for b in one.bifurcations] == [b.parameter for b in other.bifurcations]
-    further = extended(DoubleWell(), WHERE, again, (-1.0, 2.0))
+    further = extend(again, Parameter(DoubleWell(), WHERE, -1.0, 2.0))
     assert max(float(np.max(one.parameters)) for one in further.branches) == pytest.approx(2.0)
     assert min(float(np.min(one.parameters)) for one in further.branches) == pytest.approx(-1.0)
     file.write_bytes(file.read_bytes()[:-40])
@@ -104,19 +106,19 @@ def test_files_that_hold_no_diagram_are_refused(pitchfork, tmp_path):
 
 def test_the_diagram_of_a_map_holds_a_cycle_once_with_both_of_its_points():
     """The points x of period two solve r^2 x^2 - r (r + 1) x + r + 1 = 0, and their sum is 1 + 1 / r."""
-    found = bifurcation_diagram(Logistic(r=2.9), lambda m: m.r, [jnp.asarray([0.65])], (2.8, 3.2), levels=1)
+    found = bifurcation_diagram(Parameter(Logistic(r=2.9), lambda m: m.r, 2.8, 3.2), [jnp.asarray([0.65])], levels=1)
     assert found.iterates == (1, 2)
     fixed, double = found.branches
     assert np.allclose(fixed.states[:, 0], 1 - 1 / fixed.parameters, atol=1e-9)
-    one, other = phases(Logistic(), lambda m: m.r, double.states, double.parameters, 2)
+    one, other = phases(Parameter(Logistic(), "r", 2.8, 3.2), double.states, double.parameters, 2)
     for states in (one, other):
         r, x = double.parameters[1:], states[1:, 0]
         assert np.allclose(r**2 * x**2 - r * (r + 1) * x + r + 1, 0.0, atol=1e-8)
     assert np.allclose(one[:, 0] + other[:, 0], 1 + 1 / double.parameters, atol=1e-9)
-    further = extended(Logistic(), lambda m: m.r, found, (2.8, 3.3), max_step=0.1)
+    further = extend(found, Parameter(Logistic(), lambda m: m.r, 2.8, 3.3), steps=Steps(largest=0.1))
     assert float(np.max(further.branches[1].parameters)) == pytest.approx(3.3)
     twice = found._replace(branches=(fixed, double, double._replace(states=other)), iterates=(1, 2, 2))
-    assert extended(Logistic(), lambda m: m.r, twice, (2.8, 3.3)).iterates == (1, 2)
+    assert extend(twice, Parameter(Logistic(), lambda m: m.r, 2.8, 3.3)).iterates == (1, 2)
 
 
 def test_a_cascade_has_one_branch_of_each_period_and_is_drawn_with_all_points(capsys, tmp_path, monkeypatch):
@@ -218,11 +220,13 @@ def test_orbits_are_said_not_to_be_continued_from_a_file(pitchfork, tmp_path, ca
 @pytest.mark.slow
 def test_orbits_of_the_brusselator_are_added_with_their_extremes():
     where = lambda flow: flow.b
-    still = bifurcation_diagram(Brusselator(a=1.0, b=1.5), where, [jnp.asarray([1.0, 1.5])], (1.2, 2.3), levels=0)
-    found = with_orbits(Brusselator(a=1.0), where, still, (1.2, 2.3), segments=3, max_step=0.4)
+    still = bifurcation_diagram(
+        Parameter(Brusselator(a=1.0, b=1.5), where, 1.2, 2.3), [jnp.asarray([1.0, 1.5])], levels=0
+    )
+    found = with_orbits(still, Parameter(Brusselator(a=1.0), where, 1.2, 2.3), steps=Steps(largest=0.4), segments=3)
     (cycles,) = found.orbits
     assert set(cycles.kinds[1:]) == {"stable"}
-    extremes = orbit_ranges(Brusselator(), where, cycles, 0)
+    extremes = orbit_ranges(Parameter(Brusselator(), where, 1.2, 2.3), cycles, 0)
     assert np.allclose(extremes[0], 1.0, atol=1e-6)
     assert np.all(np.diff(extremes[:, 1]) > 0)
     assert "1 branch and 1 of periodic orbits" in str(found)
@@ -284,3 +288,10 @@ def test_all_fixed_points_of_a_map_of_ones_own_are_looked_for(capsys, tmp_path, 
     assert "2 branches in r" in said  # from (0, 0), and from (1, 1) (1 - 1 / r) in units of 1e-9
     assert said.splitlines()[-1] == "movie r.gif"
     assert [line.get_visible() for line in frames[0].lines] == [True] * len(frames[0].lines)
+
+
+def test_only_results_of_a_continuation_are_extended():
+    with pytest.raises(
+        ValueError, match="Argument `known` must be a branch, a curve of bifurcations or a diagram, but is"
+    ):
+        extend(3.0, Parameter(DoubleWell(), WHERE, -1.0, 2.0))

@@ -10,12 +10,12 @@ import pytest
 from analysis.claims.growing.section_07 import sentences as claims
 from analysis.experiments import Record
 from analysis.experiments.growing.pruning import PRUNING, PruningConfig, decomposition_errors, separation_changes
-from analysis.experiments.growing.sentences import Corpus, read_sentences
+from analysis.experiments.growing.sentences import SentenceCorpus, read_sentences
 from analysis.experiments.growing.training import (
     PAPER,
     TRAINING,
     TrainingConfig,
-    Variant,
+    TrainingVariant,
     check_points,
     run_training,
 )
@@ -25,9 +25,9 @@ from dynsim.keys import random_key
 from dynsim.networks.growing.training import logits
 from dynsim.networks.sentiment.reviews import Selection
 
-CORPUS = Corpus(Selection("train.csv.gz"), Selection("test.csv.gz"), limits=(16, 4), length=4)
+CORPUS = SentenceCorpus(Selection("train.csv.gz"), Selection("test.csv.gz"), limits=(16, 4), length=4)
 SMALL = TrainingConfig(
-    (Variant("small", capacity=3, corpus=CORPUS),),
+    (TrainingVariant("small", capacity=3, corpus=CORPUS),),
     (),
     (1,),
     epochs=2,

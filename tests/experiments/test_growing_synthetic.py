@@ -21,7 +21,7 @@ from analysis.experiments.growing.instances import (
     tokens,
     whitened,
 )
-from analysis.experiments.growing.outcomes import Outcome, bounds, coverages, rank_correlation, ratios
+from analysis.experiments.growing.outcomes import GrowthOutcome, bounds, coverages, rank_correlation, ratios
 from analysis.growing.temperatures import hitting_time
 from analysis.ledger.claim import Claim
 from analysis.ledger.evidence import Trial
@@ -83,7 +83,7 @@ def test_a_head_that_never_arrives_is_the_last_and_heads_without_level_do_not_co
     assert rank_correlation(levels, np.array([0.0, 1.0, 2.0, np.inf])) == pytest.approx(-1)
     assert rank_correlation(levels, np.array([0.0, np.inf, 2.0, 1.0])) == pytest.approx(1)
     assert np.isnan(rank_correlation(levels, np.full(4, np.inf)))
-    empty = Outcome(*(np.full(4, np.nan) for _ in Outcome._fields))
+    empty = GrowthOutcome(*(np.full(4, np.nan) for _ in GrowthOutcome._fields))
     forces = np.array([9.0, 6.0, 4.0, 1.0])
     over, bound = ratios(empty._replace(levels=levels, forces=forces, temperatures=np.array([1.0, 1.0, 1.0, 2.0])))
     np.testing.assert_allclose(over, [1.5, 4.0])
@@ -118,7 +118,7 @@ def test_the_paper_size_has_five_seeds_and_the_quick_one_both_sides():
 
 
 def test_a_line_counts_heads_levels_arrivals_and_forces_of_every_seed():
-    nan, empty = np.nan, Outcome(*(np.full(4, np.nan) for _ in Outcome._fields))
+    nan, empty = np.nan, GrowthOutcome(*(np.full(4, np.nan) for _ in GrowthOutcome._fields))
     first = empty._replace(
         levels=np.array([nan, 4.0, 2.0, 1.0]),
         births=np.array([0.0, 1.0, 4.0, 7.0]),
@@ -127,7 +127,7 @@ def test_a_line_counts_heads_levels_arrivals_and_forces_of_every_seed():
         forces=np.array([3.0, 6.0, 4.0, 1.0]),
     )
     second = first._replace(levels=np.array([nan, 2.0, 4.0, 1.0]), forces=np.array([9.0, 4.0, 6.0, 1.0]))
-    arrays = {f"one: {what}": np.stack(pair) for what, *pair in zip(Outcome._fields, first, second, strict=True)}
+    arrays = {f"one: {what}": np.stack(pair) for what, *pair in zip(GrowthOutcome._fields, first, second, strict=True)}
     arrays |= {"cases": np.array(["one"]), "spectrum": np.array([2.0, 1.0, 0.25]), "threshold": np.asarray(0.5)}
     said = synthetic.summarise_synthetic(arrays).splitlines()
     # by hand: since birth 9, 7, 5 against 4, 2, 1 and 2, 4, 1; F ratios 1.5, 4 and 2/3, 6 over bounds 2, 8 and 1/2, 16
@@ -150,7 +150,7 @@ def test_a_case_runs_its_own_choices_with_its_integrator_and_the_seeds_of_all_ca
 
     monkeypatch.setattr(synthetic, "growing_flow", lambda key, *given: seen.append(given) or Flow())
     monkeypatch.setattr(synthetic, "simulate_growing", lambda flow, start, ts, *, integrator: (start, integrator))
-    empty = Outcome(*(np.zeros(()) for _ in Outcome._fields))
+    empty = GrowthOutcome(*(np.zeros(()) for _ in GrowthOutcome._fields))
     monkeypatch.setattr(synthetic, "outcome", lambda path, ts: seen.append((*path, ts[-1])) or empty)
     synthetic.synthetic_outcome(KEY, case)
     assert seen == [(case.setting, case.choices), ("start", synthetic.INTEGRATORS["explicit"], 1000.0)]
@@ -195,14 +195,14 @@ def trial_of(claim: Claim) -> Trial:
 def test_claims_read_every_run_of_a_record_of_the_printed_size(tmp_path, monkeypatch):
     assert paper_record(synthetic.SYNTHETIC, results=tmp_path) is None
     ones = np.ones(8)
-    one = Outcome(*(0.5 ** np.arange(8) if name == "levels" else ones for name in Outcome._fields))
+    one = GrowthOutcome(*(0.5 ** np.arange(8) if name == "levels" else ones for name in GrowthOutcome._fields))
     late, early = (one._replace(arrivals=times) for times in (1.0 + np.arange(8), np.append(np.arange(7), np.inf)))
     activity = one._replace(first_activity=0.1 * np.arange(8)).first_activity
     cases = {"reference": (late, late), synthetic.REPEATED: (late, early)}
     arrays = {
         f"{name}: {what}": np.stack([getattr(run._replace(first_activity=activity), what) for run in runs])
         for name, runs in cases.items()
-        for what in Outcome._fields
+        for what in GrowthOutcome._fields
     }
     record = Record("growing/synthetic", "paper", 0, {}, arrays)
     monkeypatch.setattr(section_7_temperatures, "paper_record", lambda experiment: record)

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from analysis.experiments.growing import training
-from analysis.experiments.growing.training import PAPER, TrainingConfig, Variant, draw_start, rules_of, run_training
+from analysis.experiments.growing.training import (
+    PAPER,
+    TrainingConfig,
+    TrainingVariant,
+    draw_start,
+    rules_of,
+    run_training,
+)
 from analysis.experiments.growing.training_records import READINGS
 from analysis.experiments.prototypes.epochs import Batch
 from dynsim.io.npz import write_arrays
@@ -23,7 +30,7 @@ TRAIN = Encoded(np.array([[1, 2, 0], [3, 4, 5], [2, 2, 1], [5, 0, 0], [4, 1, 0]]
 TEST = Encoded(np.array([[1, 3, 0], [2, 0, 0], [5, 4, 3], [4, 4, 0], [3, 0, 0]]), np.array([1, 1, 0, 1, 0]))
 DATA = training.Sentences(TRAIN, TEST, 6, ("<PAD>", "a", "fine", "film", "dull", "one"))
 CONFIG = TrainingConfig(
-    (Variant("one"),), epochs=2, batch=2, d=6, dropout=0.25, prototypes=3, temperatures=(0.9, 0.2),
+    (TrainingVariant("one"),), epochs=2, batch=2, d=6, dropout=0.25, prototypes=3, temperatures=(0.9, 0.2),
     temperature_rate=0.03, barrier=0.07, threshold=0.6, pruning=0.04, scale=0.5, sampled=3,
 )  # fmt: skip
 
@@ -34,12 +41,12 @@ def started(key=KEY, config=CONFIG, **options):
 
 
 def test_heads_grow_by_the_rules_of_table_3_and_of_the_variant():
-    rules = rules_of(CONFIG, Variant("one", ordered=False, reading="data", capacity=7))
+    rules = rules_of(CONFIG, TrainingVariant("one", ordered=False, reading="data", capacity=7))
     numbers = (rules.threshold, rules.pruning, rules.initial_temperature, rules.least_temperature, rules.dwell)
     assert [float(number) for number in numbers] == [0.6, 0.04, 0.9, 0.2, 1]
     assert (rules.capacity, rules.prototypes, rules.first) == (7, 3, "random")
     assert (rules.ordered, rules.reading) == (False, "data")
-    assert rules_of(CONFIG, Variant("one")).ordered
+    assert rules_of(CONFIG, TrainingVariant("one")).ordered
 
 
 def test_variants_are_what_their_names_say():
@@ -114,7 +121,7 @@ def test_what_is_measured_at_a_check_is_that_of_the_formulas():
 
 
 def test_a_training_checks_its_heads_on_the_same_sentences_and_descends_on_the_mean_loss(tmp_path, monkeypatch):
-    config, variant = replace(CONFIG, batch=1, dropout=0.0), Variant("one", checks=2, weight=0.25)
+    config, variant = replace(CONFIG, batch=1, dropout=0.0), TrainingVariant("one", checks=2, weight=0.25)
     variant = replace(variant, corpus=replace(training.SST2, length=3))
     seen, given = [], {}
 
@@ -154,11 +161,11 @@ def test_choices_are_trained_with_the_first_seed_and_losses_are_means_of_epochs(
 
     def trained(config, variant, data, key, folder, bar):
         asked.append((variant.name, folder.name))
-        return training.Run(tuple(np.zeros(3) for _ in training.MEASURES), np.arange(6.0), None)
+        return training.TrainingRun(tuple(np.zeros(3) for _ in training.MEASURES), np.arange(6.0), None)
 
     monkeypatch.setattr(training, "train_variant", trained)
     monkeypatch.setattr(training, "read_sentences", lambda corpus: DATA)
-    config = replace(CONFIG, choices=(Variant("two"),), seeds=(4, 9))
+    config = replace(CONFIG, choices=(TrainingVariant("two"),), seeds=(4, 9))
     found = run_training(config, KEY, tmp_path)
     assert asked == [("one", "4"), ("one", "9"), ("two", "4")]
     assert found["one: losses"].tolist() == [[1.0, 4.0]] * 2

@@ -13,8 +13,8 @@ from analysis.experiments.prototypes.learning_rates import (
     LEARNING_RATES,
     PAPER,
     LearningRatesConfig,
-    Training,
-    Variant,
+    RateStudy,
+    TrainingOptions,
     descent_map,
     first_state,
     read_digits,
@@ -27,12 +27,12 @@ from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.assignments import separation
 
 KEY = random_key(6, "digits")
-_SMALL = Training("frozen", inputs=8, outputs=3, clusters=4, restarts=2, prototype_rate=0.1)
+_SMALL = TrainingOptions("frozen", inputs=8, outputs=3, clusters=4, restarts=2, prototype_rate=0.1)
 SMALL = LearningRatesConfig(
     (
-        Variant("frozen", _SMALL, (0.1, 1.0), 2),
-        Variant("batches", replace(_SMALL, batch=10), (1.0,), 1),
-        Variant("equal encoder time", replace(_SMALL, batch=10, start=0.3), (0.1, 1.0), 1, 0.5),
+        RateStudy("frozen", _SMALL, (0.1, 1.0), 2),
+        RateStudy("batches", replace(_SMALL, batch=10), (1.0,), 1),
+        RateStudy("equal encoder time", replace(_SMALL, batch=10, start=0.3), (0.1, 1.0), 1, 0.5),
     ),
     epochs=6,
     every=2,

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from analysis.experiments.multirate import training_study
-from analysis.experiments.multirate.training_study import PAPER, Variant, summarise_study, trained_network
+from analysis.experiments.multirate.training_study import PAPER, NetworkVariant, summarise_study, trained_network
 from dynsim.networks import training
 from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
 from dynsim.networks.multirate.flops import layer_equivalents
@@ -31,7 +31,7 @@ def test_a_run_is_trained_by_its_configuration_and_ends_with_the_whole_held_out_
     (tmp_path / "b.txt").write_bytes(bytes(range(50, 150)))
     monkeypatch.setenv("DYNSIM_DATA", str(tmp_path))
     config = replace(STUDY, steps=5, train="a.txt", validation="b.txt", final=None, weight_decay=0.3)
-    variant = Variant("frozen", SMALL, held=True, residual_weight=0.7)
+    variant = NetworkVariant("frozen", SMALL, held=True, residual_weight=0.7)
     data = training_study._training_data(config)
     assert data.evaluated[:, 0].tolist() == [50, 80, 110]  # three of the nine windows of the held-out text, evenly
     assert data.held_out[:, 0].tolist() == [50 + 10 * k for k in range(9)]
@@ -62,9 +62,9 @@ def test_a_run_is_trained_by_its_configuration_and_ends_with_the_whole_held_out_
 
 def test_a_network_of_a_record_has_its_gates_held_and_its_weights():
     arrays = {f"one: weights {k}": np.asarray(leaf) for k, leaf in enumerate(leaves(start()))}
-    config = asdict(replace(STUDY, variants=(Variant("one", SMALL),)))
+    config = asdict(replace(STUDY, variants=(NetworkVariant("one", SMALL),)))
     assert bits(trained_network(arrays, config, "one")) == bits(start())
-    held = trained_network(arrays, asdict(replace(STUDY, variants=(Variant("one", SMALL, held=True),))), "one")
+    held = trained_network(arrays, asdict(replace(STUDY, variants=(NetworkVariant("one", SMALL, held=True),))), "one")
     assert all(bool(r.gate_frozen) for r in held.rounds)
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.experiments.prototypes.documents import Corpus, Documents, logistic_accuracy, read_corpus
+from analysis.experiments.prototypes.documents import DocumentCorpus, Documents, logistic_accuracy, read_corpus
 from analysis.experiments.prototypes.text import _measured, some_tokens, table
 from dynsim.keys import random_key
 from dynsim.networks.decoder.transformer import LayerNorm
@@ -151,7 +151,7 @@ def corpus(folder, monkeypatch, labels: str = "10"):
         with gzip.open(folder / name, "wt", encoding="utf-8") as file:
             file.write(f"text,label\nGOOD unheard film good,{labels[0]}\nbad,{labels[1]}\n")
     monkeypatch.setenv("DYNSIM_DATA", str(folder))
-    return read_corpus(Corpus("a.csv.gz", "b.csv.gz", length=2), "vectors.npz")
+    return read_corpus(DocumentCorpus("a.csv.gz", "b.csv.gz", length=2), "vectors.npz")
 
 
 def test_documents_are_standardised_vectors_of_known_words(tmp_path, monkeypatch):
@@ -174,7 +174,7 @@ def test_one_file_is_split_thinned_evenly_and_read_word_for_word(tmp_path, monke
         for k, (a, b) in enumerate(zip(train, test, strict=True)):
             file.write(f"{a},{k % 2},train\n{b},{(k + 1) % 2},test\n")
     monkeypatch.setenv("DYNSIM_DATA", str(tmp_path))
-    split = Corpus("all.csv.gz", "all.csv.gz", by_split=True, length=4, limit=3)
+    split = DocumentCorpus("all.csv.gz", "all.csv.gz", by_split=True, length=4, limit=3)
     first, second = read_corpus(split, "vectors.npz")
     used = vec[[0, 2, 1, 2, 1, 3, 2]]  # the film, a film a, fine film
     scaled = (vec - used.mean(axis=0)) / used.std(axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analysis.experiments.prototypes import hierarchy, quantisation
-from analysis.experiments.prototypes.documents import Corpus
+from analysis.experiments.prototypes.documents import DocumentCorpus
 from dynsim.keys import random_key
 
 pytestmark = pytest.mark.slow  # three trainings are compiled
@@ -69,7 +69,7 @@ def test_two_levels_are_measured_at_every_epoch_beside_k_means(data, tmp_path):
         batch=6,
         counts=(3, 2),
         outputs=(5, 4),
-        corpus=Corpus("a.csv.gz", "b.csv.gz", length=3),
+        corpus=DocumentCorpus("a.csv.gz", "b.csv.gz", length=3),
     )
     found = hierarchy.run_hierarchy(config, jax.random.key(0), tmp_path / "run")
     assert np.array_equal(found["k-means"], np.ones((1, 3)))  # the words of both classes differ

@@ -13,8 +13,8 @@ from matplotlib.quiver import Quiver
 from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.equilibria.families import Family
-from analysis.dynamics.portraits.curved import Cycle, Portrait
-from dynsim import FunctionFlow
+from analysis.dynamics.portraits.curved import Portrait, PortraitCycle
+from dynsim import FunctionFlow, Parameter
 from dynsim.cli.basins.against import _draw as draw_shares
 from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.building.systems import Found
@@ -41,6 +41,7 @@ PARAMETER = "growth_rate_of_the_prey_population_in_spring_with_fertiliser_and_li
 UNIT = "milligrams per cubic metre"
 FLOW = FunctionFlow(lambda t, x: -x, names=(NAME,), units=(UNIT,), time_unit="days")
 MADE = Found("lake", FLOW, np.zeros(1))
+RATE = Parameter(FunctionFlow(lambda t, x, a: -a * x, parameters={"a": 1.0}), "a", 0.0, 1.0)
 ENDS = np.array([0.0, 1.0])
 OPTIONS = Continue("lake", parameter=PARAMETER, second=PARAMETER, second_bounds=(0.0, 1.0))
 
@@ -57,7 +58,7 @@ def _diagram(o: Any, kinds: tuple[str, str] = ("stable", "stable")) -> None:
     branch = Branch(np.zeros((2, 1)), ENDS, ENDS, np.zeros((2, 1), complex), kinds, (), ("bounds", "bounds"))
     diagram = SimpleNamespace(branches=[branch], iterates=[1], orbits=[])
     options = dataclasses.replace(OPTIONS, figure=o.figure)
-    importlib.import_module("dynsim.cli.continuation.command")._draw(options, MADE, lambda flow: flow.a, diagram)
+    importlib.import_module("dynsim.cli.continuation.command")._draw(options, MADE, RATE, diagram)
 
 
 def _plane(o: Any) -> None:
@@ -248,7 +249,7 @@ def test_a_limit_cycle_on_the_sphere_is_whole_on_both_sides_and_pale_where_it_is
     ring = np.stack([0.8 * np.cos(angles), 0.8 * np.sin(angles), np.full(60, 0.6)], axis=1)
     points = np.concatenate([np.eye(3), -np.eye(3)])
     turning = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.zeros(6, int))
-    turning = turning._replace(cycles=(Cycle(0, "stable", ring),), others={0: "periodic orbit"})
+    turning = turning._replace(cycles=(PortraitCycle(0, "stable", ring),), others={0: "periodic orbit"})
     drawn = sphere(turning, ["a", "b", "c"])
     views = View(), View().opposite()
     for ax, view in zip(drawn.axes, views, strict=True):

@@ -55,7 +55,7 @@ def test_instances_meet_the_hypotheses_of_the_theorem():
 def test_a_token_of_the_circle_follows_a_longer_one_in_the_norm_of_attention():
     # A = diag(4, 1): (3/5, 4/5) has the score 12/5 for (1, 0) and 36/25 + 16/25 = 52/25 for itself
     z, B = matrix([[1, 0], [Fraction(3, 5), Fraction(4, 5)]]), matrix([[2, 0], [0, 1]])
-    given = instances.Case(z, B, Fraction(1))
+    given = instances.ClusteringCase(z, B, Fraction(1))
     assert given.map.follower_sets(z).lists() == [[0], [0]]
     assert given.map.step(0, z)[1].tolist() == [Fraction(4, 5), Fraction(2, 5)]  # not on the ray of (3, 4)
     assert model._fixed_trial(given, identity(2)).contradicts
@@ -83,7 +83,7 @@ def test_near_a_tie_softmax_is_off_by_a_third_at_every_temperature():
 def test_a_token_may_come_nearer_to_the_origin_unless_attention_is_the_identity():
     # A = diag(4, 1): (1, 2) has the score 8 for itself and 9 for (9/4, 0), half-way to which it is shorter
     z = matrix([[1, 2], [Fraction(9, 4), 0]])
-    given = instances.Case(z, matrix([[2, 0], [0, 1]]), Fraction(1))
+    given = instances.ClusteringCase(z, matrix([[2, 0], [0, 1]]), Fraction(1))
     moved = given.map.step(0, z)[0]
     assert moved.tolist() == [Fraction(13, 8), 1]
     assert moved @ moved == Fraction(233, 64) < 5
@@ -92,7 +92,7 @@ def test_a_token_may_come_nearer_to_the_origin_unless_attention_is_the_identity(
 
 
 def test_opposite_tokens_that_repel_nothing_meet_at_the_origin():
-    given = instances.Case(matrix([[1, 2], [3, -1]]), identity(2), HALF).with_negatives
+    given = instances.ClusteringCase(matrix([[1, 2], [3, -1]]), identity(2), HALF).with_negatives
     assert given.tokens.tolist() == [[1, 2], [3, -1], [-1, -2], [-3, 1]]
     negated = ExactHardmaxMap(1, -identity(2))
     assert np.sum(np.all(negated.step(0, given.tokens) == 0, axis=1)) >= 2
@@ -133,18 +133,18 @@ def test_tokens_in_an_uneven_tie_tend_to_the_weighted_mean():
 
 
 def test_points_of_the_boundary_are_those_of_the_theorem():
-    half_way = instances.Case(matrix([[1, 1], [1, -1], [HALF, 0]]), identity(2), HALF)  # K is a segment
+    half_way = instances.ClusteringCase(matrix([[1, 1], [1, -1], [HALF, 0]]), identity(2), HALF)  # K is a segment
     found = certified_run(half_way)
     assert isinstance(found, CertifiedRun)
     assert found.boundary_candidates == {(1, 1), (1, -1), (1, 0)}
-    square = instances.Case(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), HALF)
+    square = instances.ClusteringCase(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), HALF)
     found = certified_run(square)
     assert isinstance(found, CertifiedRun)
     assert {tuple(s) for s in found.candidates.points} - found.boundary_candidates == {(0, 0)}
 
 
 def test_a_hull_of_the_proof_of_proposition_4_6_contains_another_point_of_s():
-    found = certified_run(instances.Case(matrix([[2, 1], [-2, 1], [-2, -1], [2, -1]]), identity(2), HALF))
+    found = certified_run(instances.ClusteringCase(matrix([[2, 1], [-2, 1], [-2, -1], [2, -1]]), identity(2), HALF))
     assert isinstance(found, CertifiedRun)
     assert {tuple(s) for s in found.candidates.points} >= {(2, 0), (-2, 0)}
     longest = found.body.vertex_points  # S_1, so that (2, 0) and (-2, 0) are S_2
@@ -172,11 +172,11 @@ def test_each_hard_instance_is_hard_for_what_it_says(index):
 
 
 def test_a_zero_token_that_moves_leaves_nothing_behind_at_the_origin():
-    given = instances.Case(matrix([[1, 0], [0, 1], [0, 0]]), identity(2), Fraction(1))
+    given = instances.ClusteringCase(matrix([[1, 0], [0, 1], [0, 0]]), identity(2), Fraction(1))
     assert given.map.step(0, given.tokens)[2].tolist() == [Fraction(1, 6), Fraction(1, 6)]  # half the mean of all
     assert not zero_tokens._moved_trial({"corner": given}, doubled=False).contradicts
     assert zero_tokens._moved_trial({"corner": given}, doubled=True).contradicts
-    cross = instances.Case(matrix([[1, 0], [-1, 0], [0, 1], [0, -1], [0, 0]]), identity(2), Fraction(1))
+    cross = instances.ClusteringCase(matrix([[1, 0], [-1, 0], [0, 1], [0, -1], [0, 0]]), identity(2), Fraction(1))
     assert not zero_tokens._zero_trial({"cross": cross}, origin=True).contradicts
     assert zero_tokens._zero_trial({"cross": cross}, origin=False).contradicts
 

@@ -129,7 +129,7 @@ def test_two_tokens_spread_from_the_least_stretched_direction():
     x, z = matrix([[Fraction(4, 5), Fraction(3, 5), 0], [Fraction(4, 5), -Fraction(3, 5), 0]])
     move = lambda x, stretch: stretch * x - (x @ (stretch * x)) * x
     for stretch, growth in ((matrix([-1, 1, 2]), Fraction(32, 25)), (matrix([1, -1, 2]), Fraction(-32, 25))):
-        pair = norms.Pair("the unit sphere", x, z, move(x, stretch), move(z, stretch), 0.0)
+        pair = norms.StatePair("the unit sphere", x, z, move(x, stretch), move(z, stretch), 0.0)
         assert pair.distance_growth == growth  # 2 cos^2 of the angle to the axis
         assert norms._contraction_trial(pair, True).contradicts == (growth > 0)
 

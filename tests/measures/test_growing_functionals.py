@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.growing.couplings import Rates, _range, couplings, curvatures
+from analysis.growing.couplings import LearningRates, _range, couplings, curvatures
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy, rate_of_change
 from analysis.growing.greedy import coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.growing.residuals import paired_spectrum
@@ -107,7 +107,7 @@ def test_the_third_coupling_does_not_depend_on_the_ratio_of_the_rates():
     found = curvatures(*grown(LinearEncoder(4, 4)))
     assert found.prototypes[1] > 0 < found.cross
     found = found._replace(cross=1.0, encoder=(1.0, 2.0), prototypes=(1.0, 2.0))
-    first, second, third, least = couplings(found, Rates(100.0, 1.0, 0.1, 0.01), 1.0, 1.0)
+    first, second, third, least = couplings(found, LearningRates(100.0, 1.0, 0.1, 0.01), 1.0, 1.0)
     assert (first, second, third, least) == pytest.approx((0.01, 0.1, 0.005, 0.01))
     assert found.needs == pytest.approx(1.5)
 

@@ -12,7 +12,7 @@ from analysis.growing.pruning import heads_at, pruned
 from analysis.growing.step_sizes import (
     GateSteps,
     Measured,
-    Rates,
+    StepSizes,
     common_bound,
     cooling_steps,
     exchange_lipschitz,
@@ -84,7 +84,7 @@ def test_a_pruning_needs_another_head():
 
 
 def test_the_conditions_are_those_of_the_paper():
-    rates = Rates(0.1, 0.19, GateSteps(10.0, 1.0))
+    rates = StepSizes(0.1, 0.19, GateSteps(10.0, 1.0))
     found = {c.name: c for c in step_conditions(rates, MEASURED, least_steps=100, separated=1.0)}
     assert found["E1"].bound == pytest.approx(1 / 1.5)
     assert found["E2"].bound == pytest.approx(0.5)
@@ -110,14 +110,14 @@ def test_the_conditions_are_those_of_the_paper():
     ],
 )
 def test_each_condition_can_fail(name, change):
-    rates = Rates(0.1, 0.19, GateSteps(10.0, 1.0))._replace(**change)
+    rates = StepSizes(0.1, 0.19, GateSteps(10.0, 1.0))._replace(**change)
     found = step_conditions(rates, MEASURED, least_steps=100, separated=1.0)
     assert name in [c.name for c in found if not c.met]
     assert name in unmet(found)
 
 
 def test_square_summable_gate_steps_leave_the_hierarchy_of_rates():
-    rates = Rates(0.01, 0.1, GateSteps(10.0, 1.0))
+    rates = StepSizes(0.01, 0.1, GateSteps(10.0, 1.0))
     last = lambda steps: step_conditions(rates, MEASURED, least_steps=10**6, num_steps=steps)[5]
     assert last(10).met
     assert not last(20).met  # eta_P / eta+ = 0.1 * 20 / 10

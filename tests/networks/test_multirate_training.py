@@ -15,8 +15,8 @@ import pytest
 from analysis.experiments import Experiment, experiments, record
 from analysis.experiments.multirate.training_study import (
     SECTION_9,
+    NetworkVariant,
     StudyConfig,
-    Variant,
     loss_difference,
     run_study,
     summarise_study,
@@ -42,7 +42,11 @@ SMALL = MultirateConfig(width=8, query_heads=2, key_heads=1, hidden=8, layers_af
 TEXT = np.frombuffer(b"To be, or not to be, that is the question. " * 20, np.uint8)
 BATCHES = random_windows(TEXT, batch=2, length=10)  # two blocks and a half
 STUDY = StudyConfig(
-    (Variant("coupled", SMALL), Variant("frozen", SMALL, held=True), Variant("dense", dense(SMALL))),
+    (
+        NetworkVariant("coupled", SMALL),
+        NetworkVariant("frozen", SMALL, held=True),
+        NetworkVariant("dense", dense(SMALL)),
+    ),
     seeds=2, steps=4, batch=2, length=10, learning_rate=1e-2, every=2, evaluated=3, final=4,
     train="words.txt", validation="words.txt.gz",
 )  # fmt: skip

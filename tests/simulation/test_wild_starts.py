@@ -11,6 +11,7 @@ from analysis.dynamics.attractors.perturbation import RADII, Line, _near, attrac
 from analysis.dynamics.attractors.search import find_attractors
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from dynsim.systems.base import FunctionMap
+from tests.support.searches import accurate
 
 
 def newton(k, x):
@@ -29,7 +30,7 @@ def limit(values, period=1.0, at=0.0):
 def test_a_start_beside_a_pole_does_not_merge_the_basins_of_newtons_method():
     roots = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     starts = np.concatenate([[[0.0251, 0.0257]], *(root + [[0.1, 0.05], [-0.05, 0.1], [0.02, 0.0]] for root in roots)])
-    found = find_attractors(FunctionMap(newton), jnp.asarray(starts), longest=256)
+    found = find_attractors(FunctionMap(newton), jnp.asarray(starts), search=accurate(longest=256))
     assert len(found.attractors) == 4
     assert np.all(found.extent < 100)
     reached = np.array([np.asarray(found.attractors[k].state) for k in found.labels[1:]])
@@ -55,7 +56,7 @@ def test_the_extent_leaves_out_long_excursions_of_few_starts_only():
 @pytest.mark.slow
 def test_one_of_three_starts_beside_a_pole_does_not_merge_the_basins_of_the_others():
     starts = jnp.asarray([[0.00251, 0.00254], [1.1, 0.05], [0.1, 1.05]])
-    found = find_attractors(FunctionMap(newton), starts, longest=256)
+    found = find_attractors(FunctionMap(newton), starts, search=accurate(longest=256))
     assert np.all(found.extent < 10)
     reached = np.array([np.asarray(found.attractors[k].state) for k in found.labels[1:]])
     np.testing.assert_allclose(reached, [[1.0, 0.0], [0.0, 1.0]], atol=1e-9)

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Scipy, Sphere, load, save, simulate
 from dynsim.systems.catalogue.oscillators import VanDerPol
 from dynsim.systems.fast_slow.examples import van_der_pol_flow
 from dynsim.systems.fast_slow.flow import FastSlow
 from dynsim.systems.named import components, parameters, where
+from dynsim.systems.parameter import Parameter
 
 
 def cubic(t, x, mu, r):
@@ -45,15 +47,15 @@ def test_solutions_and_times_are_those_of_the_flow_in_its_units():
 def test_folds_that_tolerances_would_hide_are_found():
     """Mu + r x - x^3 has folds at x^2 = r / 3, where mu = -+ 2 (r / 3)^(3/2)."""
     flow = RescaledFlow(SMALL, state=1e-6, time=1e12, parameters={"mu": 1e-18})
-    branch = continue_equilibria(flow, where(flow, "mu"), [-1.3], (-1.0, 1.0))
+    branch = continue_equilibria(Parameter(flow, where(flow, "mu"), -1.0, 1.0), [-1.3])
     folds = [b for b in branch.bifurcations if b.kind == "fold"]
     assert sorted(b.parameter * 1e-18 for b in folds) == pytest.approx(
         [-2e-18 / 27**0.5, 2e-18 / 27**0.5], rel=1e-9, abs=0
     )
     states = [float(flow.restored(b.state)[0]) for b in sorted(folds, key=lambda b: b.parameter)]
     assert states == pytest.approx([1e-6 / 3**0.5, -1e-6 / 3**0.5], rel=1e-6, abs=0)
-    with pytest.raises(ValueError, match="Argument `bounds` must be wider than 1e-06 of `step`"):
-        continue_equilibria(flow, where(flow, "mu"), [-1.3], (-1.0, 1.0), step=3e6)
+    with pytest.raises(ValueError, match="Argument `parameter` must have a range wider than 1e-06 of the first step"):
+        continue_equilibria(Parameter(flow, where(flow, "mu"), -1.0, 1.0), [-1.3], steps=Steps(first=3e6))
 
 
 def test_the_period_and_the_multiplier_of_an_orbit_are_those_of_the_flow():

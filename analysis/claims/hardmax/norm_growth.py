@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.claims.hardmax.instances.certified_limits import CertifiedRun, certified_run, tied_case
-from analysis.claims.hardmax.instances.clouds import Case, distinct
+from analysis.claims.hardmax.instances.clouds import ClusteringCase, distinct
 from analysis.claims.hardmax.instances.zoo import posed
 from analysis.claims.rational_instances import matrix, rational_matrix
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, holds
@@ -70,7 +70,7 @@ def growth_trial(key: Key, *, vertices_only: bool) -> Trial:
     )
 
 
-def _case(key: Key) -> Case:
+def _case(key: Key) -> ClusteringCase:
     """Return a case on a line, in the plane or in space, in the metric of a random A."""
     a, b = jax.random.split(key)
     kind = int(jax.random.randint(a, (), 0, 4))
@@ -80,12 +80,12 @@ def _case(key: Key) -> Case:
     return _shrinking(b) if kind == 1 else _box(b)
 
 
-def _box(key: Key) -> Case:
+def _box(key: Key) -> ClusteringCase:
     """Return tokens in ties, with a step that moves them in more than one layer."""
     return tied_case(key)._replace(alpha=Fraction(1, 2))
 
 
-def _shrinking(key: Key) -> Case:
+def _shrinking(key: Key) -> ClusteringCase:
     """Return three leaders around the origin, a token outside K, so that the hull shrinks, and tokens inside."""
     outer = matrix([[4, 0], [-3, 3], [-3, -3], [2, Fraction(9, 10)]])
     return posed(key, distinct(np.concatenate([outer, rational_matrix(key, 6, 2)])), Fraction(1, 7))

@@ -13,7 +13,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     tied_case,
     values,
 )
-from analysis.claims.hardmax.instances.clouds import Case
+from analysis.claims.hardmax.instances.clouds import ClusteringCase
 from analysis.claims.hardmax.instances.zoo import FACES, arc, hard_case
 from analysis.claims.hardmax.section_01_theorem import projection_measures
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_weights
@@ -44,7 +44,7 @@ def _projections(body: Polytope, A: Exact) -> list[np.ndarray]:
 )
 def every_projection_is_a_candidate(key: Key) -> Trial:
     """S consists of the vertices of K and of the projections of the origin onto its faces: each belongs to S."""
-    run = certified_run(Case(matrix([[4, 0], [0, 4], [3, 3]]), identity(2), rational("alpha", ALPHA)))
+    run = certified_run(ClusteringCase(matrix([[4, 0], [0, 4], [3, 3]]), identity(2), rational("alpha", ALPHA)))
     if isinstance(run, Trial):
         return run
     missing = [p for p in _projections(run.body, run.case.attention) if tuple(p) not in values(run.candidates.points)]
@@ -108,7 +108,7 @@ def supporting_projections_are_the_candidates(key: Key) -> Trial:
 
 def _row(name: str) -> CertifiedRun | Trial:
     return certified_run(
-        Case(rationals("tokens", np.array(FIGURE_2[name], object)), identity(2), rational("alpha", ALPHA))
+        ClusteringCase(rationals("tokens", np.array(FIGURE_2[name], object)), identity(2), rational("alpha", ALPHA))
     )
 
 
@@ -155,7 +155,7 @@ def _attained_trial(key: Key, *, on_axes: bool) -> Trial:
     off = 0 if on_axes else rational("off", "1/50")
     tokens = rationals("tokens", np.array(FIGURE_2["D"][:-2], object))
     moved = np.concatenate([tokens, matrix([[t, off], [off, -u / 2]])])
-    first, second = _row("C"), certified_run(Case(moved, identity(2), rational("alpha", ALPHA)))
+    first, second = _row("C"), certified_run(ClusteringCase(moved, identity(2), rational("alpha", ALPHA)))
     if isinstance(first, Trial) or isinstance(second, Trial):
         return Trial.unfinished("the limits of a row are not certified")
     extra = values(second.certificate.limits) - values(first.certificate.limits)

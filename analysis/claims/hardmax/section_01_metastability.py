@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import Case, cloud, run
+from analysis.claims.hardmax.instances.clouds import ClusteringCase, cloud, run
 from analysis.claims.hardmax.instances.zoo import tied_followers
 from analysis.claims.rational_instances import identity, integers, matrix
 from analysis.ledger.claim import claim
@@ -127,36 +127,36 @@ def standing_clusters_do_not_merge(key: Key) -> Trial:
     )
 
 
-def _random_case(key: Key) -> Case:
+def _random_case(key: Key) -> ClusteringCase:
     """Return tokens in general position: random fractions with small random perturbations."""
     a, b, c = jax.random.split(key, 3)
     noise = matrix(integers(b, (8, 3), -999, 1000)) / 100_003
     x = 2 * cloud(a, 3, 0)
-    return Case(x + noise[: len(x)], identity(3), _drawn(c)[0])
+    return ClusteringCase(x + noise[: len(x)], identity(3), _drawn(c)[0])
 
 
-def _two_pairs(key: Key) -> Case:
+def _two_pairs(key: Key) -> ClusteringCase:
     """Return two pairs of nearby tokens in orthogonal directions, for the softmax controls in floating point."""
     size = 1 + int(jax.random.randint(key, (), 0, 8)) * Fraction(1, 1000)
     rows = [[size, size], [size - Fraction(1, 100), size], [size, -size], [size - Fraction(1, 128), -size]]
-    return Case(matrix(rows), identity(2), Fraction(1))
+    return ClusteringCase(matrix(rows), identity(2), Fraction(1))
 
 
-def softmax_layers(map: SoftmaxMap, given: Case) -> list[np.ndarray]:
+def softmax_layers(map: SoftmaxMap, given: ClusteringCase) -> list[np.ndarray]:
     """Return layers 0 to 300 of the softmax map, in floating point."""
     path = iterate(map, jnp.asarray(given.tokens.astype(float)), 300)
     return list(np.asarray(path.ys))
 
 
-def _slow_pair(key: Key) -> Case:
+def _slow_pair(key: Key) -> ClusteringCase:
     """Return two pairs of tokens, of which one has the only leader, that move by less than 1/64 in a layer."""
     step = int(jax.random.randint(key, (), 0, 8))
     rows = [[1, 0], [1 - Fraction(1, 128), 0], [Fraction(1, 4), 0], [Fraction(1, 4), Fraction(1, 256)]]
-    return Case(matrix(rows), identity(2), Fraction(1, 80 + step))
+    return ClusteringCase(matrix(rows), identity(2), Fraction(1, 80 + step))
 
 
 def _leaders_trial(
-    given: Case, *, single: bool, soft: SoftmaxMap | None = None, layers: int = 60, any_step: bool = False
+    given: ClusteringCase, *, single: bool, soft: SoftmaxMap | None = None, layers: int = 60, any_step: bool = False
 ) -> Trial:
     """Measure whether clusters that have formed merge later, under the map `soft` if given, else the hardmax map.
 

@@ -14,7 +14,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     is_subset,
     values,
 )
-from analysis.claims.hardmax.instances.clouds import ALPHAS, HYPOTHESES, LAYERS, Case, case, distinct, run
+from analysis.claims.hardmax.instances.clouds import ALPHAS, HYPOTHESES, LAYERS, ClusteringCase, case, distinct, run
 from analysis.claims.hardmax.instances.zoo import late_leaders, polygon
 from analysis.claims.hardmax.section_01_theorem import attained_limits
 from analysis.claims.rational_instances import Exact, identity
@@ -44,12 +44,12 @@ def _clustered(run: CertifiedRun, *, origin: bool) -> tuple[Measurement, ...]:
     )
 
 
-def _centrally_symmetric(given: Case) -> Case:
+def _centrally_symmetric(given: ClusteringCase) -> ClusteringCase:
     """Return a case with the negatives of its tokens, and one at the origin, which stays there."""
     return given.with_negatives.with_zero._replace(alpha=given.alpha)
 
 
-def _zero_trial(cases: Mapping[str, Case], *, origin: bool) -> Trial:
+def _zero_trial(cases: Mapping[str, ClusteringCase], *, origin: bool) -> Trial:
     measured, conclusions = [], []
     for given in cases.values():
         found = certified_run(given)
@@ -103,7 +103,7 @@ def theorem_holds_with_the_origin_on_the_boundary(key: Key) -> Trial:
 
     For A = I and the tokens -1, -1/2, 0, 1/2, 1 of the remark, of which the zero token converges to the origin.
     """
-    given = Case(rationals("tokens", np.array(REMARK_1_3, object)), identity(1), rational("alpha", ALPHA))
+    given = ClusteringCase(rationals("tokens", np.array(REMARK_1_3, object)), identity(1), rational("alpha", ALPHA))
     found = certified_run(given)
     if isinstance(found, Trial):
         return found
@@ -171,7 +171,7 @@ def five_tokens_cluster_at_three_points(key: Key) -> Trial:
     return _example_trial(tokens, Fraction(1, 2))
 
 
-def _moved_trial(cases: Mapping[str, Case], doubled: bool) -> Trial:
+def _moved_trial(cases: Mapping[str, ClusteringCase], doubled: bool) -> Trial:
     """Measure the hypotheses of Theorem 1.1 in the layers after the last token, initially zero, has moved."""
     measured, conclusions = [], []
     for given in cases.values():
@@ -197,7 +197,7 @@ def _moved_trial(cases: Mapping[str, Case], doubled: bool) -> Trial:
     return Trial(tuple(measured), tuple(conclusions), witness, parameters=parameters)
 
 
-def _moves_to_mean(given: Case, x: Exact) -> bool:
+def _moves_to_mean(given: ClusteringCase, x: Exact) -> bool:
     mean = np.sum(x, axis=0) / len(x)
     return bool(np.all(given.map.step(0, x)[-1] == given.alpha / (1 + given.alpha) * mean))
 
@@ -221,7 +221,7 @@ def theorem_applies_after_the_move(key: Key) -> Trial:
     return _moved_trial({"late leaders": late_leaders(key).with_zero}, doubled=True)
 
 
-def _centred(key: Key) -> Case:
+def _centred(key: Key) -> ClusteringCase:
     """Return tokens of mean zero without symmetry, the last at the origin, which moves in a later layer than the first.
 
     A token that balances the others is added.
@@ -234,12 +234,12 @@ def _centred(key: Key) -> Case:
     return _centred(jax.random.fold_in(key, 0)) if moved[1] or not any(moved) else found
 
 
-def _off_centre(given: Case) -> bool:
+def _off_centre(given: ClusteringCase) -> bool:
     """Return whether the mean of the tokens is not zero, so that a zero token moves at once."""
     return bool(np.any(np.sum(given.tokens, axis=0) != 0))
 
 
-def _remains_trial(given: Case, twice: int) -> Trial:
+def _remains_trial(given: ClusteringCase, twice: int) -> Trial:
     """Measure at each layer whether the last token is still zero and whether the mean of all tokens is zero."""
     n = len(given.tokens)
     states = run(given.map, np.concatenate([given.tokens, *[given.tokens[:1]] * twice]))

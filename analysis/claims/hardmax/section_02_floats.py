@@ -22,7 +22,7 @@ LAYERS = 21  # a multiple of EVERY
 EVERY = 3
 
 
-class Run:
+class FloatRun:
     """A run in floats, layer by layer, beside the run of exact arithmetic from the same numbers."""
 
     def __init__(self, map: HardmaxMap, x: np.ndarray):
@@ -45,7 +45,7 @@ class Run:
 
 def _deviations(name: str, map: HardmaxMap, x: np.ndarray, *, certain: bool) -> tuple[Measurement, ...]:
     """Measure the bound of the error of tokens, and follower sets, in the layers that are called certain, or in all."""
-    found = Run(map, x)
+    found = FloatRun(map, x)
     exact = found.exact.rule.tokens(found.z)
     bounded, same, largest = True, True, Fraction(0)
     for _ in range(LAYERS):
@@ -113,7 +113,7 @@ def _sharp(key: Key) -> tuple[Measurement, ...]:
     M, half = 1 + 4 * d, d / 2
     x = s * matrix([[1, 0], [M + d, 1], [M - d, -1]])
     moved = s * matrix([[1, -half], [M + half, 1], [M - half, -1]])
-    exact, counted = ExactHardmaxMap(1), lambda error: Run(HardmaxMap(1), x.astype(float)).counted(error)
+    exact, counted = ExactHardmaxMap(1), lambda error: FloatRun(HardmaxMap(1), x.astype(float)).counted(error)
     below = s * d * (1 - 8 * d) * Fraction(41421, 100000)  # 1 / (1 + sqrt 2) = .414213...
     return (
         holds(

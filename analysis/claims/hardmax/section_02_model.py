@@ -6,7 +6,7 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import Case, case, defined_sets, run
+from analysis.claims.hardmax.instances.clouds import ClusteringCase, case, defined_sets, run
 from analysis.claims.hardmax.instances.large_clouds import search_measurements
 from analysis.claims.hardmax.instances.zoo import close_followers, hard_case, late_leaders, waiting_followers
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix, rational_unit
@@ -60,26 +60,26 @@ def _layer_trial(key: Key, normalised: bool) -> Trial:
     )
 
 
-def _layer(given: Case, A: Exact, normalised: bool) -> Exact:
+def _layer(given: ClusteringCase, A: Exact, normalised: bool) -> Exact:
     """Return (2.2) with V = alpha I and (2.3), followed by (2.4) if `normalised`."""
     z, a = given.tokens, given.alpha
     attended = z + similarity(z, A) @ z @ (a * identity(z.shape[1]))
     return attended / (1 + a) if normalised else attended
 
 
-def _exact_layer(name: str, given: Case, layer: Exact) -> Measurement:
+def _exact_layer(name: str, given: ClusteringCase, layer: Exact) -> Measurement:
     same = bool(np.all(layer == given.map.step(0, given.tokens)))
     return holds(f"{name}: the layer is that of `ExactHardmaxMap`", same)
 
 
-def _second_form(name: str, given: Case, layer: Exact) -> Measurement:
+def _second_form(name: str, given: ClusteringCase, layer: Exact) -> Measurement:
     z, share = given.tokens, given.alpha / (1 + given.alpha)
     sets = defined_sets(z, given.attention)
     drifts = np.stack([sum(z[j] - z[i] for j in members) / len(members) for i, members in enumerate(sets)])
     return holds(f"{name}: the layer is the second form of (2.5)", bool(np.all(layer == z + share * drifts)))
 
 
-def _several_heads(key: Key, given: Case, skew: Exact) -> tuple[Measurement, Measurement]:
+def _several_heads(key: Key, given: ClusteringCase, skew: Exact) -> tuple[Measurement, Measurement]:
     """Compare `MultiHeadMap` of two heads, with different A and any V, with (2.2), and in floats at binary values."""
     z, V = given.tokens, rational_matrix(key, 2, len(skew), len(skew))
     attentions, scale = (given.attention, skew), Fraction(2, 3)
@@ -95,7 +95,7 @@ def _several_heads(key: Key, given: Case, skew: Exact) -> tuple[Measurement, Mea
     )
 
 
-def _float_layer(name: str, given: Case, A: Exact) -> Measurement:
+def _float_layer(name: str, given: ClusteringCase, A: Exact) -> Measurement:
     """Compare `HardmaxMap` with the exact layer at the binary values of its tokens, matrix and step."""
     x, A, a = given.tokens.astype(float), A.astype(float), float(given.alpha)
     exact = ExactHardmaxMap(a, A).step(0, x).astype(float)
@@ -104,7 +104,7 @@ def _float_layer(name: str, given: Case, A: Exact) -> Measurement:
     return at_most(what, error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE)
 
 
-def _iterated(*cases: Case) -> tuple[Measurement, ...]:
+def _iterated(*cases: ClusteringCase) -> tuple[Measurement, ...]:
     """Compare `iterate_hardmax`, which reuses follower sets, with the map applied layer by layer.
 
     In floats the layers that it calls certain are compared with those of exact arithmetic from the same numbers.
@@ -159,7 +159,7 @@ def layer_is_normalised_attention(key: Key) -> Trial:
     return _layer_trial(key, False)
 
 
-def _on_sphere(key: Key) -> Case:
+def _on_sphere(key: Key) -> ClusteringCase:
     """Return unit tokens; the last is z_1 reflected in the line of A z_1, so that <A z_1, z> is the same for both."""
     given = case(key)
     units = [rational_unit(k, len(given.factor)) for k in jax.random.split(key, 4)]
@@ -167,24 +167,24 @@ def _on_sphere(key: Key) -> Case:
     return given._replace(tokens=np.stack([*units, 2 * (z @ query) / (query @ query) * query - z]))
 
 
-def _outside(given: Case) -> Exact:
+def _outside(given: ClusteringCase) -> Exact:
     """Return a token that the first one follows, and that is not on its ray, shape (1, d)."""
     z, query = given.tokens[0], given.attention @ given.tokens[0]
     tangents = [e - (query @ e) / (query @ z) * z for e in identity(len(z))]
     return (Fraction(9, 8) * z + next(t for t in tangents if any(t)))[None]
 
 
-def _on_ellipsoid(key: Key) -> Case:
+def _on_ellipsoid(key: Key) -> ClusteringCase:
     """Return tokens with <A z, z> = 1, z = B^{-1} u for the unit vectors u."""
     given = _on_sphere(key)
     return given._replace(tokens=solved(given.factor, given.tokens.T).T)
 
 
-def _fixed_trial(given: Case, metric: Exact | None = None, *, with_outside: bool = False) -> Trial:
-    """Measure whether tokens on the unit sphere of `metric`, by default A, are fixed by a layer and its projection.
+def _fixed_trial(given: ClusteringCase, metric: Exact | None = None, *, with_outside: bool = False) -> Trial:
+    """Measure whether tokens on the unit sphere of `metric` are fixed by a layer followed by projection to the sphere.
 
     A token is fixed if and only if the layer maps it to a positive multiple of itself; by (2.2) without (2.4) too. The
-    layer is applied to a further token outside of the sphere as well, if `with_outside`.
+    layer is applied to further tokens `outside` as well.
     """
     count, metric = len(given.tokens), given.attention if metric is None else metric
     x = np.concatenate([given.tokens, _outside(given)]) if with_outside else given.tokens

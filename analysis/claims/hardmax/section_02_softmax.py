@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import Case, invertible, lattice
+from analysis.claims.hardmax.instances.clouds import ClusteringCase, invertible, lattice
 from analysis.claims.hardmax.section_02_model import similarity
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import solved
@@ -34,7 +34,7 @@ def _limit_trial(key: Key, ties: bool) -> Trial:
     d = 2
     y = np.concatenate([lattice(b, d), matrix([[3, 3], [3, -3], [1, 0], [0, 0]])])  # the third of these is in a tie
     factor = invertible(a, d)
-    given = Case(solved(factor, y.T).T, factor, Fraction(1, 2))  # the scores <y_i, y_j> are integers
+    given = ClusteringCase(solved(factor, y.T).T, factor, Fraction(1, 2))  # the scores <y_i, y_j> are integers
     scores = given.tokens @ given.attention @ given.tokens.T
     hard = similarity(given.tokens, given.attention)
     if not ties:
@@ -85,7 +85,7 @@ def _weights(scores: Exact, m: float) -> np.ndarray:
     return powers / np.sum(powers, axis=1, keepdims=True)
 
 
-def _soft_layer(given: Case, A: Exact, m: float, weights: np.ndarray) -> Measurement:
+def _soft_layer(given: ClusteringCase, A: Exact, m: float, weights: np.ndarray) -> Measurement:
     """Compare a layer of `SoftmaxMap` with A at temperature 1/(m ln 2) with (2.5) for these weights."""
     x, a = given.tokens.astype(float), float(given.alpha)
     layer = SoftmaxMap(a, 1 / (m * math.log(2)), A.astype(float)).step(0, jnp.asarray(x))

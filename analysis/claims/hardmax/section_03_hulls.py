@@ -13,7 +13,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     values,
     with_late_leaders,
 )
-from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, run, squared_norms
+from analysis.claims.hardmax.instances.clouds import LAYERS, ClusteringCase, case, run, squared_norms
 from analysis.claims.hardmax.instances.crowded_simplices import CrowdedSimplex, crowded_simplex
 from analysis.claims.hardmax.instances.zoo import late_leaders
 from analysis.claims.hardmax.section_03_preliminaries import SPD, sometimes_zero
@@ -29,7 +29,7 @@ SIDES = (0.5e-9, 2e-9)
 """Distances from a hull of floats, over its extent, at which a point still counts as inside, and no longer does."""
 
 
-def _map(given: Case, *, normalised: bool) -> ExactHardmaxMap | MultiHeadMap:
+def _map(given: ClusteringCase, *, normalised: bool) -> ExactHardmaxMap | MultiHeadMap:
     """Return the layer map, or the attention sublayer without the normalisation (2.4)."""
     value = given.alpha * identity(len(given.factor))
     return given.map if normalised else MultiHeadMap([given.map.rule], value[None])
@@ -78,7 +78,7 @@ def _extent(x: np.ndarray) -> float:
     return float(np.max(np.linalg.norm(x - x[0], axis=1)))
 
 
-def _hull_trial(key: Key, given: Case, *, normalised: bool = True) -> Trial:
+def _hull_trial(key: Key, given: ClusteringCase, *, normalised: bool = True) -> Trial:
     space, *higher = (crowded_simplex(key, d) for d in (3, 4, 9))
     states = run(_map(given, normalised=normalised), given.tokens, 3)
     kept = [
@@ -115,7 +115,7 @@ hulls_shrink = claim(
 )
 
 
-def _ball_trial(given: Case, *, normalised: bool = True) -> Trial:
+def _ball_trial(given: ClusteringCase, *, normalised: bool = True) -> Trial:
     later = np.concatenate(run(_map(given, normalised=normalised), given.tokens))
     lengths = squared_norms(given.tokens, identity(len(given.factor)))
     return Trial(

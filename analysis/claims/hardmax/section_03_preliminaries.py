@@ -6,7 +6,15 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, defined_sets, distinct, run, squared_norms
+from analysis.claims.hardmax.instances.clouds import (
+    LAYERS,
+    ClusteringCase,
+    case,
+    defined_sets,
+    distinct,
+    run,
+    squared_norms,
+)
 from analysis.claims.hardmax.instances.zoo import hard_case, posed
 from analysis.claims.rational_instances import identity, matrix
 from analysis.ledger.claim import claim
@@ -18,7 +26,7 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap
 SPD = ("symmetric", "definite", "positive_step")
 
 
-def _variables_trial(given: Case, *, transposed: bool = False) -> Trial:
+def _variables_trial(given: ClusteringCase, *, transposed: bool = False) -> Trial:
     B = given.factor.T if transposed else given.factor
     x, y = given.tokens, given.tokens @ B.T
     values, sets = [], []
@@ -52,7 +60,7 @@ def factor_turns_attention_into_identity(key: Key) -> Trial:
     return _variables_trial(_triangular(key), transposed=True)
 
 
-def _triangular(key: Key) -> Case:
+def _triangular(key: Key) -> ClusteringCase:
     """Return a case with a triangular B whose transpose gives other follower sets."""
     given = case(key).with_zero
     given = given._replace(factor=matrix(3 * np.triu(np.ones(given.factor.shape, int))))
@@ -60,7 +68,7 @@ def _triangular(key: Key) -> Case:
     return _triangular(jax.random.fold_in(key, 0)) if given.map.follower_sets(x).same_as(other) else given
 
 
-def sometimes_zero(key: Key) -> Case:
+def sometimes_zero(key: Key) -> ClusteringCase:
     """Return a random case or a hard instance; half of them have a token at the origin."""
     a, b = jax.random.split(key)
     kind = int(jax.random.randint(a, (), 0, 4))
@@ -68,7 +76,7 @@ def sometimes_zero(key: Key) -> Case:
     return given.with_zero if kind % 2 else given
 
 
-def _distinct_trial(given: Case, map: ExactHardmaxMap) -> Trial:
+def _distinct_trial(given: ClusteringCase, map: ExactHardmaxMap) -> Trial:
     """Measure distances between tokens: in A-norm they shrink at most by 1/(1 + alpha), and so for equal C_i."""
     states, A, shrink = run(map, given.tokens), given.attention, (1 + given.alpha) ** -2
     apart, same = True, True
@@ -115,10 +123,10 @@ def tokens_do_not_collide(key: Key) -> Trial:
     return _distinct_trial(given, ExactHardmaxMap(1, given.factor.T @ matrix(np.diag([1, -1])) @ given.factor))
 
 
-def _norms_trial(given: Case, *, euclidean: bool = False) -> Trial:
+def _norms_trial(given: ClusteringCase, *, euclidean: bool = False) -> Trial:
     """Measure squared norms, and their growth 2 a <m_i - z_i, z_i> + a^2 |m_i - z_i|^2 in each layer.
 
-    Here a = alpha / (1 + alpha), and m_i is the mean of the tokens in C_i; the norm is that of A unless `euclidean`.
+    Here a = alpha / (1 + alpha), and m_i is the mean of the tokens in C_i.
     """
     metric = identity(len(given.factor)) if euclidean else given.attention
     a, kept, grown = given.alpha / (1 + given.alpha), True, True
@@ -163,7 +171,7 @@ attention_norms_do_not_fall = claim(
 )
 
 
-def _inwards(key: Key) -> Case:
+def _inwards(key: Key) -> ClusteringCase:
     """Return z and z + s u with <A z, u> > 0 > <z, u> and small s: z follows z + s u, so its Euclidean norm falls."""
     given = case(key)
     z, query = given.tokens[0], given.attention @ given.tokens[0]

@@ -20,7 +20,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     values,
     with_late_leaders,
 )
-from analysis.claims.hardmax.instances.clouds import Case, invertible
+from analysis.claims.hardmax.instances.clouds import ClusteringCase, invertible
 from analysis.claims.hardmax.instances.zoo import FACES, hard_case, polygon
 from analysis.claims.hardmax.norm_growth import growth_trial
 from analysis.claims.hardmax.section_01_theorem import projection_measures
@@ -93,10 +93,10 @@ def _same_in_floats(run: CertifiedRun, A: Exact) -> Measurement:
     return holds("S in floats is S", len(found) == len(known) and farthest < 1e-9)
 
 
-def _origin_on_an_edge(key: Key) -> Case:
+def _origin_on_an_edge(key: Key) -> ClusteringCase:
     """Return three leaders in the plane with the origin on an edge of their hull; no larger face has it inside."""
     factor = invertible(key, 2)
-    return Case(solved(factor, matrix([[-2, 0], [3, 0], [0, 2]]).T).T, factor, Fraction(1, 2))
+    return ClusteringCase(solved(factor, matrix([[-2, 0], [3, 0], [0, 2]]).T).T, factor, Fraction(1, 2))
 
 
 def _solutions(run: CertifiedRun, metric: Exact | None) -> bool:
@@ -123,7 +123,7 @@ def candidates_are_finitely_many(key: Key) -> Trial:
 @candidates_are_finitely_many.with_control
 def candidates_are_finitely_many(key: Key) -> Trial:
     """A rectangle of leaders, with a degenerate metric in the first coordinate only: a whole edge belongs to S."""
-    box = Case(matrix([[2, 1], [-2, 1], [-2, -1], [2, -1]]), identity(2), Fraction(1))
+    box = ClusteringCase(matrix([[2, 1], [-2, 1], [-2, -1], [2, -1]]), identity(2), Fraction(1))
     return certified_trial({"box": box}, _finite_measures(key, matrix([[1, 0], [0, 0]])))
 
 
@@ -152,7 +152,7 @@ def _boundary_measures(without_origin: bool) -> Measures:
 )
 def candidates_lie_on_the_boundary(key: Key) -> Trial:
     """S is a subset of the boundary of K."""
-    square = Case(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), rational("alpha", ALPHA))
+    square = ClusteringCase(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), rational("alpha", ALPHA))
     trial = certified_trial({"square": square}, _boundary_measures(without_origin=False))
     return replace(trial, witness={**square.witness(), "point": matrix([0, 0])})
 
@@ -280,7 +280,7 @@ def vertices_are_candidates(key: Key) -> Trial:
 @vertices_are_candidates.with_control
 def vertices_are_candidates(key: Key) -> Trial:
     """The convex hull of the initial tokens in place of K, for Example 5.2."""
-    given = Case(rationals("tokens", np.array(EXAMPLE_5_2, object)), identity(2), rational("alpha", ALPHA))
+    given = ClusteringCase(rationals("tokens", np.array(EXAMPLE_5_2, object)), identity(2), rational("alpha", ALPHA))
     return certified_trial({"example 5.2": given}, lambda run: _vertex_measures(run, given.tokens))
 
 

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from analysis.claims.hardmax.instances.certified_limits import certified_run
-from analysis.claims.hardmax.instances.clouds import LAYERS, Case, case, defined_sets, run, squared_norms
+from analysis.claims.hardmax.instances.clouds import LAYERS, ClusteringCase, case, defined_sets, run, squared_norms
 from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed, uneven_tie
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
@@ -27,7 +27,7 @@ EXAMPLE_SETS = (
 EXAMPLE_LAYER_1 = (("-2/3", "5/3"), (4, "10/3"), (12, 4))
 
 
-def _leaders_trial(given: Case, *, degenerate: bool = False) -> Trial:
+def _leaders_trial(given: ClusteringCase, *, degenerate: bool = False) -> Trial:
     map = given.degenerate_map if degenerate else given.map
     states = run(map, given.tokens)
     norms = squared_norms(given.tokens, given.attention)
@@ -45,7 +45,7 @@ def _leaders_trial(given: Case, *, degenerate: bool = False) -> Trial:
     )
 
 
-def _hypotheses_are_told(given: Case) -> bool:
+def _hypotheses_are_told(given: ClusteringCase) -> bool:
     """Return whether `hypotheses` finds each that fails: of alpha, and of A, not definite or not symmetric."""
     A, x, skew = given.attention, given.tokens, 0 * given.attention
     skew[0, 1], skew[1, 0] = Fraction(1, 3), Fraction(-1, 3)
@@ -75,8 +75,8 @@ def some_token_is_a_leader(key: Key) -> Trial:
     return _leaders_trial(case(key).mirrored, degenerate=True)
 
 
-def _index_trial(given: Case, *, doubled: bool = False) -> Trial:
-    """Measure the hypotheses on `given`, and whether there are leaders among its tokens, or those taken twice."""
+def _index_trial(given: ClusteringCase, *, doubled: bool = False) -> Trial:
+    """Measure the hypotheses on `given`, and whether there are leaders among `tokens`."""
     tokens = given.doubled if doubled else given
     first_layers = leader_layers(tokens.map, run(tokens.map, tokens.tokens))
     return Trial(
@@ -99,7 +99,7 @@ leaders_exist = claim(
 )
 
 
-def _value_trial(key: Key, given: Case, *, degenerate: bool = False) -> Trial:
+def _value_trial(key: Key, given: ClusteringCase, *, degenerate: bool = False) -> Trial:
     """Measure leaders by value among repeated tokens, and the certificate of a case with one repeated token in ties."""
     map, tied = given.degenerate_map if degenerate else given.map, uneven_tie(key)
     end = certified_run(tied)
@@ -137,7 +137,7 @@ def _layers_by_value(states: list[Exact], map: ExactHardmaxMap) -> list[int]:
     return [next((k for k, row in enumerate(alone) if row[i]), -1) for i in range(len(states[0]))]
 
 
-def _same_for_equals(given: Case, layers: np.ndarray) -> bool:
+def _same_for_equals(given: ClusteringCase, layers: np.ndarray) -> bool:
     return all(
         layers[i] == layers[j]
         for i, z in enumerate(given.tokens)
@@ -163,7 +163,7 @@ def leading_values_exist(key: Key) -> Trial:
     return _value_trial(key, case(key).mirrored.doubled, degenerate=True)
 
 
-def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:
+def _permanence_trial(cases: dict[str, ClusteringCase], *, alone: bool = True) -> Trial:
     """Measure whether tokens with C_i = {i} remain such and do not move; with i in C_i only, unless `alone`."""
     met, stay, rest, defined = [], [], [], []
     for name, given in cases.items():
@@ -192,7 +192,7 @@ def _permanence_trial(cases: dict[str, Case], *, alone: bool = True) -> Trial:
     )
 
 
-def _stay_for_any_matrix(given: Case, *, alone: bool) -> Measurement:
+def _stay_for_any_matrix(given: ClusteringCase, *, alone: bool) -> Measurement:
     """Measure the same for an indefinite A that is not symmetric, and tokens of which one leads and two are equal."""
     d, x = len(given.factor), given.tokens
     A = matrix(np.diag([1] + [-1] * (d - 1)) + 2 * np.triu(np.ones((d, d), int), 1)) if d > 1 else matrix([[1]])

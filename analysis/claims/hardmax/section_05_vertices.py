@@ -12,7 +12,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     trial_with_twins,
     with_late_leaders,
 )
-from analysis.claims.hardmax.instances.clouds import Case
+from analysis.claims.hardmax.instances.clouds import ClusteringCase
 from analysis.claims.hardmax.instances.zoo import polygon
 from analysis.claims.hardmax.section_01_theorem import attained_limits
 from analysis.claims.rational_instances import identity, matrix
@@ -88,7 +88,7 @@ def limits_of_leaders_are_vertices(key: Key) -> Trial:
 )
 def tokens_that_tend_to_vertices_are_leaders(key: Key) -> Trial:
     """If the limit of a token is a vertex of K, the token is a leader."""
-    given = Case(matrix([[1], [2]]), identity(1), rational("alpha", ALPHA))
+    given = ClusteringCase(matrix([[1], [2]]), identity(1), rational("alpha", ALPHA))
     trial = certified_trial(
         {"two tokens": given},
         lambda run: (_are_leaders(run, [i for i in range(len(run.certificate.limits)) if _at_vertex(run, i)]),),

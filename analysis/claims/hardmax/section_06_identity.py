@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.hardmax.instances.certified_limits import skewed
-from analysis.claims.hardmax.instances.clouds import Case, case, distinct, invertible, run
+from analysis.claims.hardmax.instances.clouds import ClusteringCase, case, distinct, invertible, run
 from analysis.claims.rational_instances import Exact, integers, matrix, rational_matrix
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import claim
@@ -52,7 +52,7 @@ def _review_trial(key: Key, decoder: bool) -> Trial:
     )
 
 
-def _general(key: Key) -> Case:
+def _general(key: Key) -> ClusteringCase:
     """Return a case in general position, with alpha of order one, whose follower sets rounding does not change."""
     a, b, c = jax.random.split(key, 3)
     given = case(a)

@@ -16,7 +16,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     values,
     with_late_leaders,
 )
-from analysis.claims.hardmax.instances.clouds import Case, defined_sets
+from analysis.claims.hardmax.instances.clouds import ClusteringCase, defined_sets
 from analysis.claims.hardmax.instances.zoo import FACES, STEPS, hard_case, posed
 from analysis.claims.hardmax.section_01_theorem import leader_measures, projection_measures
 from analysis.claims.rational_instances import Exact, identity, integers, matrix, rational_matrix, rational_unit
@@ -90,7 +90,7 @@ class SemidefiniteRun:
         return {"tokens": self.tokens, "A": self.attention, "alpha": self.run.case.alpha}
 
 
-def _embedded(key: Key, given: Case) -> SemidefiniteRun | Trial:
+def _embedded(key: Key, given: ClusteringCase) -> SemidefiniteRun | Trial:
     """Return a case as the components of tokens in one or two more dimensions, in a random orthonormal basis.
 
     The kernel components are random, and differ where components are equal.
@@ -199,7 +199,7 @@ def _kernel_measures(found: SemidefiniteRun) -> tuple[Measurement, ...]:
     )
 
 
-def _between_leaders(key: Key) -> Case:
+def _between_leaders(key: Key) -> ClusteringCase:
     """Return two leaders and a token half-way between them, which follows them and itself, and rests."""
     step = STEPS[int(integers(key, (1,), 0, len(STEPS))[0])]
     return posed(key, matrix([[1, 1], [1, -1], [1, 0]]), step)
@@ -218,7 +218,9 @@ def _moving_in_the_kernel(found: SemidefiniteRun) -> tuple[Measurement, ...]:
 Measures = Callable[[SemidefiniteRun], tuple[Measurement, ...]]
 
 
-def _semidefinite_trial(key: Key, cases: Mapping[str, Case], measures: Measures, *, of_components: bool) -> Trial:
+def _semidefinite_trial(
+    key: Key, cases: Mapping[str, ClusteringCase], measures: Measures, *, of_components: bool
+) -> Trial:
     """Return a trial of cases as the components of tokens.
 
     Distinct and nonzero are the components, if `of_components`, or else the tokens only.
@@ -242,7 +244,7 @@ def _semidefinite_trial(key: Key, cases: Mapping[str, Case], measures: Measures,
     return Trial(tuple(met), tuple(found), witness if others else first, parameters={**parameters, **instances})
 
 
-def _with_twins(cases: Mapping[str, Case]) -> dict[str, Case]:
+def _with_twins(cases: Mapping[str, ClusteringCase]) -> dict[str, ClusteringCase]:
     """Return cases with one component of largest norm given twice."""
     return {name: given.with_twin for name, given in cases.items()}
 

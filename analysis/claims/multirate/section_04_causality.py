@@ -11,7 +11,7 @@ from analysis.claims.multirate.instances.networks import (
     GENERIC,
     SMALL,
     TWO_ROUNDS,
-    Case,
+    NetworkCase,
     NextSeen,
     drawn_cases,
     network,
@@ -34,7 +34,7 @@ WIDE_OPEN = 10.0  # a gate far above those of trained networks
 DIFFERENCE = 1e-4  # step of a central difference in an entry of an embedded symbol
 LEAK_ERROR = 1e-5  # of the central difference: its square times a third derivative of a logit, below 1000
 FULL = replace(TWO_ROUNDS, slow_mask="full")
-TWO_SLOW_LAYERS = Case("two rounds of two slow layers", 10, replace(TWO_ROUNDS, slow_layers=2, block=3))
+TWO_SLOW_LAYERS = NetworkCase("two rounds of two slow layers", 10, replace(TWO_ROUNDS, slow_layers=2, block=3))
 
 
 def _affected(key: Key, model: MultirateNetwork, n: int) -> np.ndarray:
@@ -109,7 +109,7 @@ def _reaches_itself(affected: np.ndarray) -> Measurement:
     return holds("every symbol changes the logits at its own position", bool(np.all(np.diagonal(affected))))
 
 
-def _change_trial(key: Key, model: MultirateNetwork, case: Case, mask: Measurement) -> Trial:
+def _change_trial(key: Key, model: MultirateNetwork, case: NetworkCase, mask: Measurement) -> Trial:
     """Measure whether changing a symbol changes any bit of an earlier logit; `mask` is the hypothesis on the mask."""
     affected = _affected(key, model, case.n)
     return Trial(
@@ -172,7 +172,7 @@ def secant_over_the_sequence_is_causal(key: Key) -> Trial:
     a, b = jax.random.split(key)
     model = network(a)
     secant = replace(model, rounds=(replace(model.rounds[0], method=Anderson(2, "sequence")),))
-    return _change_trial(b, secant, Case("one coefficient for the sequence", GENERIC.n, SMALL), _causal(model))
+    return _change_trial(b, secant, NetworkCase("one coefficient for the sequence", GENERIC.n, SMALL), _causal(model))
 
 
 def _sized_trial(key: Key, *, causal: bool) -> Trial:
@@ -202,7 +202,7 @@ def full_slow_attention_is_causal(key: Key) -> Trial:
     """With full attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t."""
     a, b = jax.random.split(key)
     model = network(a, FULL)
-    return _change_trial(b, model, Case("full slow mask", GENERIC.n, FULL), _full(model))
+    return _change_trial(b, model, NetworkCase("full slow mask", GENERIC.n, FULL), _full(model))
 
 
 causal_slow_attention_is_causal = claim(

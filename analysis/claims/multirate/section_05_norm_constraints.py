@@ -136,7 +136,7 @@ def rms_norm_is_bounded_by_its_gain(key: Key) -> Trial:
     return _bound_trial(c, squared_norm(c, gain), gain, sum(gain**2, Fraction(0)) / 4)
 
 
-class Pair(NamedTuple):
+class StatePair(NamedTuple):
     """Two states of a fast subsystem and their velocities, (d,) each, under a norm constraint.
 
     `error` is the largest difference of the velocities from those of the toolkit.
@@ -156,7 +156,7 @@ class Pair(NamedTuple):
         return sum(gap * (self.x_velocity - self.z_velocity), Fraction(0)) / sum(gap**2, Fraction(0))
 
 
-def on_sphere(key: Key, stretch: Exact) -> Pair:
+def on_sphere(key: Key, stretch: Exact) -> StatePair:
     """Return two points near e_1 on the unit sphere in R^3 for the flow x' = (I - x x^T) diag(stretch) x.
 
     It is the flow of one token, whose only attention weight is one.
@@ -166,7 +166,7 @@ def on_sphere(key: Key, stretch: Exact) -> Pair:
     flow = TokenFlow(np.eye(3)[None], np.diag(floats(stretch))[None], scale=1.0)
     found = [np.asarray(flow.vector_field(0.0, jnp.asarray(floats(y)[None])))[0] for y in (x, z)]
     error = float(np.max(abs(np.stack(found) - floats(np.stack(velocities)))))
-    return Pair("the unit sphere", x, z, velocities[0], velocities[1], error)
+    return StatePair("the unit sphere", x, z, velocities[0], velocities[1], error)
 
 
 def _near_pole(key: Key) -> Exact:
@@ -176,7 +176,7 @@ def _near_pole(key: Key) -> Exact:
     return np.concatenate([matrix([1]) * (1 - q), 2 * s]) / (1 + q)
 
 
-def doubly_stochastic_flow(key: Key, factor: Fraction, *, common: bool) -> Pair:
+def doubly_stochastic_flow(key: Key, factor: Fraction, *, common: bool) -> StatePair:
     """Return two states of x' = factor M x - x with M doubly stochastic; they differ by (1, 1, 1, 1) if `common`.
 
     M - I is the generator of a master equation, whose field gives M x.
@@ -190,7 +190,7 @@ def doubly_stochastic_flow(key: Key, factor: Fraction, *, common: bool) -> Pair:
     field = MasterEquationFlow(floats(np.asarray(attention_generator(M.T)))).velocity(0.0, jnp.asarray(floats(states)))
     found = float(factor) * np.asarray(field) - float(1 - factor) * floats(states)
     error = float(np.max(abs(found - floats(velocities))))
-    return Pair("a doubly stochastic matrix", x, z, velocities[0], velocities[1], error)
+    return StatePair("a doubly stochastic matrix", x, z, velocities[0], velocities[1], error)
 
 
 def doubly_stochastic_matrix(key: Key) -> Exact:
@@ -204,7 +204,7 @@ def doubly_stochastic_matrix(key: Key) -> Exact:
     return np.tensordot(weights, permutations, axes=1) / sum(weights)
 
 
-def _contraction_trial(pair: Pair, met: bool, *, rate: Fraction | None = None) -> Trial:
+def _contraction_trial(pair: StatePair, met: bool, *, rate: Fraction | None = None) -> Trial:
     """Measure that two states approach each other, at least at the `rate` if it is given."""
     least = () if rate is None else (holds("it decreases at least at the rate 1 - rho", pair.distance_growth <= -rate),)
     return Trial(

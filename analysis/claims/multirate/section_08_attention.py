@@ -36,7 +36,7 @@ MASKS = (Full(), Causal(), Window(2))
 SIZES = (1, 2, 5)  # few, since each is compiled
 
 
-class Heads(NamedTuple):
+class MaskedHeads(NamedTuple):
     """Two heads of attention with rational weights: P = log 2 times integers, U, tokens x, (n, 2), and the mask."""
 
     scores: Exact
@@ -53,14 +53,14 @@ class Heads(NamedTuple):
         return unmasked / np.sum(unmasked, axis=2)[:, :, None]
 
 
-def _heads(key: Key) -> Heads:
+def _heads(key: Key) -> MaskedHeads:
     rng = numpy_rng(key, "heads")
     n, mask = SIZES[rng.integers(len(SIZES))], MASKS[rng.integers(len(MASKS))]
     P, U = matrix(rng.integers(-2, 3, (2, 2, 2))), matrix(rng.integers(-4, 5, (2, 2, 2))) / 4
-    return Heads(P, U, matrix(rng.integers(-2, 3, (n, 2))), mask)
+    return MaskedHeads(P, U, matrix(rng.integers(-2, 3, (n, 2))), mask)
 
 
-def _output_measurements(heads: Heads) -> tuple[Measurement, ...]:
+def _output_measurements(heads: MaskedHeads) -> tuple[Measurement, ...]:
     """Measure that the token flow has these weights, and that its output is their mean of the values U x."""
     found, out = output(math.log(2) * floats(heads.scores), floats(heads.value), floats(heads.x), heads.mask)
     values = np.sum([A @ heads.x @ U.T for A, U in zip(heads.weights, heads.value, strict=True)], axis=0)

@@ -15,7 +15,7 @@ from analysis.claims.multirate.instances import numpy_forward_pass
 from analysis.claims.multirate.instances.networks import (
     GENERIC,
     TWO_ROUNDS,
-    Case,
+    NetworkCase,
     RoundStates,
     Stages,
     drawn_cases,
@@ -35,23 +35,23 @@ WINDOWS = 9  # of symbols, more than `text_loss` takes at a time
 RESIDUAL_WEIGHT = 0.5
 
 
-class Run(NamedTuple):
+class StagedPass(NamedTuple):
     """A network, a sequence of symbols, and the intermediate states `found` on them."""
 
-    case: Case
+    case: NetworkCase
     model: MultirateNetwork
     ids: np.ndarray
     found: Stages
 
 
-def run(key: Key, *, gate: float | None = None) -> Run:
+def run(key: Key, *, gate: float | None = None) -> StagedPass:
     """Return a random network of two rounds run on random symbols, with its gates at `gate` or random."""
     a, b = jax.random.split(key)
     model, ids = network(a, TWO_ROUNDS, gate=gate), symbols(b, GENERIC.n)
-    return Run(GENERIC, model, ids, stages(model, ids))
+    return StagedPass(GENERIC, model, ids, stages(model, ids))
 
 
-def injection_size(given: Run) -> Measurement:
+def injection_size(given: StagedPass) -> Measurement:
     """Measure that the injected term of every round is not negligible."""
     least = min(float(np.max(np.abs(r.injected))) for r in given.found.rounds)
     return at_least("least over rounds of the largest entry of the injected term", least, 0.01, tolerance=ROUNDING)
@@ -69,7 +69,7 @@ def _same_logits(name: str, logits: Array, model: MultirateNetwork, ids: np.ndar
     return at_most(f"{name}: largest difference of the logits", gap, 0.0, tolerance=ROUNDING)
 
 
-def _same_rounds(given: Run, shift: int) -> tuple[Measurement, ...]:
+def _same_rounds(given: StagedPass, shift: int) -> tuple[Measurement, ...]:
     """Measure that the states before and after each round and the injected terms are (11), (15) and (16) in NumPy."""
     states, found = numpy_forward_pass.states(given.model, given.ids, shift=shift), given.found.rounds
     injections = [
@@ -88,7 +88,7 @@ def _same_rounds(given: Run, shift: int) -> tuple[Measurement, ...]:
     )
 
 
-def _same_losses(given: Run) -> tuple[Measurement, ...]:
+def _same_losses(given: StagedPass) -> tuple[Measurement, ...]:
     """Measure the losses of Sections 9 and 11.4 that ship against (18) in NumPy, in nats per symbol.
 
     The residual of a round is the change of its state by one more pass, (16) with the injected term as it was.
@@ -129,7 +129,7 @@ def in_order(model: MultirateNetwork) -> list[Round]:
     return [rounds[k % len(rounds)] for k in range(model.num_rounds)]
 
 
-def _specification_trial(key: Key, others: Sequence[Case], shift: int) -> Trial:
+def _specification_trial(key: Key, others: Sequence[NetworkCase], shift: int) -> Trial:
     generic = run(key)
     given = [(case, network(key, case.config), symbols(key, case.n)) for case in others]
     return Trial(
@@ -166,7 +166,7 @@ network_is_the_specification = claim(
 )
 
 
-def _sum_trial(given: Run, expected: Sequence[np.ndarray]) -> Trial:
+def _sum_trial(given: StagedPass, expected: Sequence[np.ndarray]) -> Trial:
     """Measure whether the states after the rounds equal `expected`."""
     rounds = given.found.rounds
     gaps = [largest(r.after - state) for r, state in zip(rounds, expected, strict=True)]

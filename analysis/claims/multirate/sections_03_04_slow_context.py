@@ -9,7 +9,7 @@ import numpy as np
 from analysis.claims.multirate.instances.networks import (
     GENERIC,
     TWO_ROUNDS,
-    Case,
+    NetworkCase,
     RoundStates,
     leaking_logits,
     network,
@@ -65,7 +65,9 @@ own_block_would_leak_into_logits = claim(
 )
 
 
-def _held_trial(rounds: list[RoundStates], expected: list[np.ndarray], slow: list[np.ndarray], case: Case) -> Trial:
+def _held_trial(
+    rounds: list[RoundStates], expected: list[np.ndarray], slow: list[np.ndarray], case: NetworkCase
+) -> Trial:
     """Measure for each round at which tokens the slow variable of each token, in `slow`, changes, and what it is.
 
     `expected` are the slow states in NumPy.
@@ -103,7 +105,7 @@ def _held_trial(rounds: list[RoundStates], expected: list[np.ndarray], slow: lis
     )
 
 
-def _slow_trial(key: Key, case: Case, *, moving: bool = False) -> Trial:
+def _slow_trial(key: Key, case: NetworkCase, *, moving: bool = False) -> Trial:
     """Measure the contexts of a network, or if `moving` the means of the P tokens before each token."""
     a, b = jax.random.split(key)
     model, P = network(a, case.config), case.config.block

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 
 from analysis.experiments.prototypes.learning_rates import (
-    Training,
+    TrainingOptions,
     descent_map,
     first_state,
 )
@@ -40,7 +40,7 @@ def _clusters(key: Key, deviation: float) -> np.ndarray:
 
 def _descent(key: Key, x: np.ndarray, mode: GradientMode, rate: float) -> tuple[DescentMap, Coupled]:
     """Return the descent of Section 7.6 at equal rates, and its start at principal components and k-means."""
-    training = Training(mode, prototype_rate=rate, inputs=None, outputs=AXES, clusters=K)
+    training = TrainingOptions(mode, prototype_rate=rate, inputs=None, outputs=AXES, clusters=K)
     return descent_map(x, training, 1.0, FEW, key), first_state(x, training, key)
 
 

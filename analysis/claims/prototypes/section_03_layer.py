@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.claims.prototype_banks import Bank, Parts, distances, hard_bank, parts, random_bank, soft
+from analysis.claims.prototype_banks import Parts, RationalBank, distances, hard_bank, parts, random_bank, soft
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
@@ -34,7 +34,7 @@ def _outputs(layer: PrototypeReadout, z: Array, temperature: Array) -> tuple[Arr
     return layer.soft_centroids(z, temperature), layer(z, temperature)
 
 
-def _output_trial(key: Key, bank: Bank, expected: Exact) -> Trial:
+def _output_trial(key: Key, bank: RationalBank, expected: Exact) -> Trial:
     """Measure o_n and h_n of a layer with one head against the rows of `expected`."""
     rng, m = numpy_rng(key, "output"), bank.z.shape[1]
     W, gain, bias = rng.normal(size=(m, m)), rng.uniform(0.5, 2, m), rng.normal(size=m)
@@ -80,7 +80,7 @@ class _Heads(NamedTuple):
     layer: PrototypeReadout
     tokens: Exact
     projections: Exact
-    banks: tuple[Bank, ...]
+    banks: tuple[RationalBank, ...]
 
 
 def _heads(key: Key) -> _Heads:

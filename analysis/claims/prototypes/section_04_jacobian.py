@@ -17,7 +17,13 @@ from analysis.claims.prototypes.instances.hessians import (
     spectrum_agrees,
 )
 from analysis.claims.prototypes.instances.linearisations import gap_after
-from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, pair_in_full_mode, random_pair
+from analysis.claims.prototypes.instances.partly_trained import (
+    Minimum,
+    SymmetricPair,
+    minimum,
+    pair_in_full_mode,
+    random_pair,
+)
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, equal, holds
 from analysis.prototypes.hessian import HessianBlocks, condition_bound, hessian_blocks, rate_condition, rate_spectrum
@@ -185,7 +191,7 @@ def positive_hessian_and_small_ratio_are_stable(key: Key, integrator: AbstractIn
     return _sufficient_trial(at, at_least("least eigenvalue of a block", least, 0.0, tolerance=1e-7))
 
 
-def _bounds(pair: Pair) -> tuple[Fraction, Fraction]:
+def _bounds(pair: SymmetricPair) -> tuple[Fraction, Fraction]:
     """Return a lower and an upper bound of the right-hand side of (14) for a pair with distinct prototypes."""
     fixed = pair.fixed_eigenvalues
     lows, highs = [Fraction(2), *(e.low for e in fixed)], [Fraction(2), *(e.high for e in fixed)]
@@ -315,7 +321,7 @@ def _bound_with_coupling(key: Key) -> Measurement:
     return equal("the bound of (14) of a Hessian with coupling", condition_bound(blocks), bound, tolerance=ROUNDING)
 
 
-def _weak_trial(key: Key, expected: Fraction, pair: Pair) -> Trial:
+def _weak_trial(key: Key, expected: Fraction, pair: SymmetricPair) -> Trial:
     """Compare the bound of (14) at a fixed point without coupling with the expected one."""
     blocks, condition = hessian_blocks(pair.flow(), pair.state), rate_condition(pair.flow(), pair.state)
     return Trial(

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.claims.prototypes.instances.clouds import random_cloud, slow_flow
 from analysis.claims.prototypes.instances.lattices import LatticePoint, lattice_point
 from analysis.claims.prototypes.instances.linearisations import gap_after, separation_reached
-from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, random_pair
+from analysis.claims.prototypes.instances.partly_trained import Minimum, SymmetricPair, minimum, random_pair
 from analysis.claims.prototypes.section_04_time_scales import exact_velocities, shipped_field
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import claim
@@ -43,7 +43,7 @@ class _Instance(NamedTuple):
 
 
 def _two_embeddings(
-    key: Key, pair: Pair, mode: GradientMode, temperature: float, fast: Fraction, curvature: Fraction
+    key: Key, pair: SymmetricPair, mode: GradientMode, temperature: float, fast: Fraction, curvature: Fraction
 ) -> _Instance:
     """Return the rate of the fast subsystem and L, as the flow that ships has them with both prototypes at the mean.
 

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.prototype_banks import Bank, distances, random_bank, shipped, soft, squared_norms
+from analysis.claims.prototype_banks import RationalBank, distances, random_bank, shipped, soft, squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.claims.rational_logarithms import logarithm
 from analysis.dynamics.linearisation import tangent_jacobian
@@ -101,7 +101,7 @@ def covariance_vanishes_for_hard_assignments(key: Key, integrator: AbstractInteg
     return _degenerate_trial(q, "one soft row", bool(np.all((q[1:] == 0) | (q[1:] == 1))), "each token but one does")
 
 
-def _used_trial(bank: Bank, bound: Fraction, least: Fraction) -> Trial:
+def _used_trial(bank: RationalBank, bound: Fraction, least: Fraction) -> Trial:
     """Measure that all prototypes are used, for banks in which `bound` is more than K per cent, and a bound of q."""
     mean = np.sum(bank.q, axis=0) / len(bank.z)
     used = Fraction(int(np.sum(mean > THRESHOLD)), len(bank.p))
@@ -118,7 +118,7 @@ def _used_trial(bank: Bank, bound: Fraction, least: Fraction) -> Trial:
     )
 
 
-def _gap_weight(bank: Bank) -> Fraction:
+def _gap_weight(bank: RationalBank) -> Fraction:
     """Return exp(-D/T), D being the largest excess of a squared distance over the least one of its embedding."""
     d = distances(bank.z, bank.p)
     return 1 / bank.base ** int(np.max(d - np.min(d, axis=1)[:, None]) / bank.spacing**2)
@@ -166,7 +166,7 @@ def prototypes_of_hot_banks_are_used(key: Key, integrator: AbstractIntegrator) -
     return _used_trial(bank, _gap_weight(bank), THRESHOLD)
 
 
-def _threshold_bank(key: Key, *, above: bool) -> Bank:
+def _threshold_bank(key: Key, *, above: bool) -> RationalBank:
     """Return embeddings at one point, two prototypes at distance 1 and one at the squared distance 26.
 
     e^(-D/T) with D = 25 is from .03 to .05, above 3/100, or between .01 and .02, above 1/100.
@@ -176,10 +176,10 @@ def _threshold_bank(key: Key, *, above: bool) -> Bank:
     base = Fraction(float(weight ** (-1 / 25))).limit_denominator(1000)
     centre = drawn.z[:1]
     p = centre + drawn.spacing * matrix([[1, 0], [0, 1], [5, 1]])
-    return Bank(centre[[0] * 5], p, base, drawn.spacing, "threshold")
+    return RationalBank(centre[[0] * 5], p, base, drawn.spacing, "threshold")
 
 
-def _centroid_bank(key: Key, *, attracting: bool) -> tuple[Bank, Fraction]:
+def _centroid_bank(key: Key, *, attracting: bool) -> tuple[RationalBank, Fraction]:
     """Return embeddings symmetric about their mean c, prototypes c - s, c, c + s, and the barrier that holds them.
 
     The outer prototypes are farther out than the embeddings, so that the barrier's coefficient is positive. It is such
@@ -195,7 +195,7 @@ def _centroid_bank(key: Key, *, attracting: bool) -> tuple[Bank, Fraction]:
     if rng.integers(2):
         z, p = z[:, ::-1], p[:, ::-1]
     axis = int(p[0, 0] == p[2, 0])
-    bank = Bank(z, p, drawn.base, h, "centroid")
+    bank = RationalBank(z, p, drawn.base, h, "centroid")
     pull = 2 * np.sum(bank.q[:, 2] * (bank.p[2, axis] - bank.z[:, axis]))  # the loss's derivative by the last prototype
     push = 2 * (1 / s[0, 0] ** 3 + 1 / (2 * s[0, 0]) ** 3)  # minus the barrier's, over lambda
     return bank, pull / push
@@ -211,7 +211,7 @@ def _barrier_slope(p: Exact) -> Exact:
     return found
 
 
-def _frozen_hessian(bank: Bank, barrier: Fraction, cold: Fraction) -> Exact:
+def _frozen_hessian(bank: RationalBank, barrier: Fraction, cold: Fraction) -> Exact:
     """Return the derivative of the frozen gradient with the barrier by the prototypes, (k m, k m), at 1 / T = `cold`.
 
     Blocks are 2 delta_kl sum_n q_nk I - (4/T) sum_n q_nk (delta_kl - q_nl)(p_k - z_n)(p_l - z_n)^T, and for each pair
@@ -272,7 +272,7 @@ def no_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) ->
     )
 
 
-def _energy(bank: Bank, barrier: Fraction) -> float:
+def _energy(bank: RationalBank, barrier: Fraction) -> float:
     """Return W of a bank, Lq + (lambda/2) sum over ordered pairs of |p_j - p_k|^-2."""
     pairs = distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)]
     return float(bank.parts.loss + barrier * np.sum(1 / pairs))

@@ -5,7 +5,16 @@ from fractions import Fraction
 import equinox as eqx
 import numpy as np
 
-from analysis.claims.prototype_banks import HARD, Bank, computed, distances, hard, random_bank, soft, squared_norms
+from analysis.claims.prototype_banks import (
+    HARD,
+    RationalBank,
+    computed,
+    distances,
+    hard,
+    random_bank,
+    soft,
+    squared_norms,
+)
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.claims.rational_logarithms import logarithm
 from analysis.ledger.claim import claim
@@ -21,29 +30,29 @@ LOSSES = {mode: PrototypeLoss(mode) for mode in ("frozen", "full")}
 gradients = eqx.filter_jit(lambda loss, z, p, T: loss.gradients(z, p, T)[1])
 
 
-def _some_bank(key: Key) -> Bank:
+def _some_bank(key: Key) -> RationalBank:
     """Return a hard bank with distinct prototypes, at least two of them."""
     return hard(key, str(numpy_rng(key, "kind").choice(DISTINCT)))
 
 
-def frozen_gradient(bank: Bank) -> Exact:
+def frozen_gradient(bank: RationalBank) -> Exact:
     """Return the gradient of Lq by the prototypes at fixed assignments, 2 sum_n q_nk (p_k - z_n)."""
     return 2 * (np.sum(bank.q, axis=0)[:, None] * bank.p - bank.q.T @ bank.z)
 
 
-def tilt(bank: Bank) -> Exact:
+def tilt(bank: RationalBank) -> Exact:
     """Return 2 sum_n q_nk (d_nk - <d>_n)(p_k - z_n), which over T is the frozen gradient minus the full one."""
     d = distances(bank.z, bank.p)
     w = bank.q * (d - np.sum(bank.q * d, axis=1)[:, None])
     return 2 * (np.sum(w, axis=0)[:, None] * bank.p - w.T @ bank.z)
 
 
-def _full_gradient(bank: Bank) -> np.ndarray:
+def _full_gradient(bank: RationalBank) -> np.ndarray:
     """Return the gradient of Lq through the assignments, in floating point."""
     return (frozen_gradient(bank) - tilt(bank) * Fraction(1 / bank.temperature)).astype(float)
 
 
-def _ships(bank: Bank) -> tuple[Measurement, ...]:
+def _ships(bank: RationalBank) -> tuple[Measurement, ...]:
     """Measure that the gradients of both modes that ship are those of the formulas."""
     exact = {"frozen": frozen_gradient(bank).astype(float), "full": _full_gradient(bank)}
     return tuple(
@@ -53,7 +62,7 @@ def _ships(bank: Bank) -> tuple[Measurement, ...]:
 
 
 def _trial(
-    bank: Bank, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...], **witness: object
+    bank: RationalBank, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...], **witness: object
 ) -> Trial:
     distinct = holds("prototypes are distinct, and at least two", bank.distinct and len(bank.p) > 1)
     return Trial(
@@ -80,7 +89,7 @@ def variance_gradient_is_not_zero(key: Key, integrator: AbstractIntegrator) -> T
     return _nonzero_trial(random_bank(key), one_hot=True)
 
 
-def _nonzero_trial(bank: Bank, *, one_hot: bool) -> Trial:
+def _nonzero_trial(bank: RationalBank, *, one_hot: bool) -> Trial:
     q = bank.q
     if one_hot:
         q = matrix(np.eye(len(bank.p), dtype=int))[np.argmin(distances(bank.z, bank.p).astype(float), axis=1)]
@@ -124,7 +133,7 @@ def printed_gradient_of_the_loss(key: Key, integrator: AbstractIntegrator) -> Tr
     )
 
 
-def _split_trial(bank: Bank, pulled: Exact) -> Trial:
+def _split_trial(bank: RationalBank, pulled: Exact) -> Trial:
     """Measure the frozen gradient against 2 sum_n q_nk (mu_n - z_n) + 2 [Sigma_q P]_k; `pulled` is mu, (n, k, m)."""
     first = 2 * np.sum(bank.q[:, :, None] * (pulled - bank.z[:, None]), axis=0)
     second = 2 * bank.parts.covariance @ bank.p
@@ -156,17 +165,17 @@ def gradient_of_the_loss(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _split_trial(bank, np.repeat(bank.p[None], len(bank.z), axis=0))
 
 
-def _centred_bank(key: Key) -> Bank:
+def _centred_bank(key: Key) -> RationalBank:
     """Return prototypes -v, 0, v and embeddings at equal distances from the outer two: at 0 and orthogonal to v."""
     rng, drawn = numpy_rng(key, "centred"), random_bank(key)
     h, v = drawn.spacing, matrix([[int(rng.integers(1, 3)), int(rng.integers(-2, 3))]])
     v = h * v
     across = v[:, ::-1] * matrix([[-1, 1]])
     z = matrix(rng.integers(-1, 2, (5, 1))) * across
-    return Bank(z, np.concatenate([-v, 0 * v, v]), drawn.base, h, "centred")
+    return RationalBank(z, np.concatenate([-v, 0 * v, v]), drawn.base, h, "centred")
 
 
-def _count_trial(bank: Bank, least: int) -> Trial:
+def _count_trial(bank: RationalBank, least: int) -> Trial:
     rows = squared_norms(bank.parts.covariance @ bank.p)
     found = int(np.sum(rows != 0))
     conclusion = holds(f"[Sigma_q P]_k is not zero for at least {least} prototypes", found >= least)

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.prototype_banks import Bank, parts, shipped, soft, squared_norms
+from analysis.claims.prototype_banks import RationalBank, parts, shipped, soft, squared_norms
 from analysis.claims.prototypes.instances.two_levels import (
     GROUPS,
     TwoBanks,
@@ -152,7 +152,7 @@ def corrected_decomposition_holds_at_every_level(key: Key, integrator: AbstractI
     return _levels_trial(key, forgotten=True)
 
 
-def _variance_gradient(bank: Bank) -> Exact:
+def _variance_gradient(bank: RationalBank) -> Exact:
     return 2 * bank.parts.covariance @ bank.p
 
 
@@ -221,7 +221,7 @@ def variance_gradient_depends_on_inputs_alone(key: Key, integrator: AbstractInte
     return _same_inputs_trial(key, 1)
 
 
-def _own_gradient(bank: Bank) -> Exact:
+def _own_gradient(bank: RationalBank) -> Exact:
     """Return the gradient of the loss of one level at fixed assignments, 2 sum_n q_nk (p_k - z_n)."""
     q = bank.q
     return 2 * (np.sum(q, axis=0)[:, None] * bank.p - q.T @ bank.z)

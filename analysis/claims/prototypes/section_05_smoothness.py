@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.prototype_banks import Bank, computed, distances, hard, random_bank, soft, squared_norms
+from analysis.claims.prototype_banks import RationalBank, computed, distances, hard, random_bank, soft, squared_norms
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
@@ -23,7 +23,7 @@ _error_slope = jax.jit(jax.grad(measures.reconstruction_error))
 _hard_slope = jax.jit(jax.grad(lambda z, p, T: measures.hard_loss(z, p)))
 
 
-def _tied_bank(key: Key) -> tuple[Bank, Exact]:
+def _tied_bank(key: Key) -> tuple[RationalBank, Exact]:
     """Return a bank with two nearest prototypes at equal distances of the first embedding, and their half difference.
 
     The third prototype is farther away; the other embeddings are at random lattice points.
@@ -34,7 +34,7 @@ def _tied_bank(key: Key) -> tuple[Bank, Exact]:
     return bank._replace(p=p, name="tied"), v
 
 
-def _jumps(bank: Bank, v: Exact, slope) -> list[float]:
+def _jumps(bank: RationalBank, v: Exact, slope) -> list[float]:
     """Return the size of the change of a gradient by the first embedding across the tie, for two steps."""
     z, p, T = bank.floats
     found = []
@@ -121,7 +121,7 @@ def _hard(z: Embeddings, p: Prototypes, T: Scalar) -> Weights:
     return jax.nn.one_hot(jnp.argmin(measures.squared_distances(z, p), axis=1), p.shape[0], dtype=float)
 
 
-def _smoothness_trial(key: Key, bank: Bank, v: Exact, assigned) -> Trial:
+def _smoothness_trial(key: Key, bank: RationalBank, v: Exact, assigned) -> Trial:
     """Measure the derivatives of the assignments of the first embedding, and their slope across a point."""
     q, mu, T = bank.q[0], bank.parts.centroids[0], bank.temperature
     by_z = (2 / T) * (q[:, None] * (bank.p - mu[None])).astype(float)  # (2/T) q_k (p_k - mu)

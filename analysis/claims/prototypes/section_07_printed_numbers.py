@@ -46,7 +46,7 @@ ENCODER_RATE, PROTOTYPE_RATE = Fraction("1e-4"), Fraction("1e-3")  # eta_W and e
 
 
 @dataclass(frozen=True)
-class Run:
+class BarrierRun:
     """A run with a barrier, as reported: its place, the size K of a bank, lambda and eta_P."""
 
     place: str
@@ -61,12 +61,12 @@ class Run:
 
 
 RUNS = (
-    Run("Table 5, K = 16", 16, Fraction("0.5")),
-    Run("Table 5, K = 64", 64, Fraction("0.5")),
-    Run("Table 6, lambda = .5, level 1", 32, Fraction("0.5")),
-    Run("Table 6, lambda = .5, level 2", 20, Fraction("0.5")),
-    Run("Table 6, lambda = 1.5, level 1", 32, Fraction("1.5")),
-    Run("Table 6, lambda = 1.5, level 2", 20, Fraction("1.5")),
+    BarrierRun("Table 5, K = 16", 16, Fraction("0.5")),
+    BarrierRun("Table 5, K = 64", 64, Fraction("0.5")),
+    BarrierRun("Table 6, lambda = .5, level 1", 32, Fraction("0.5")),
+    BarrierRun("Table 6, lambda = .5, level 2", 20, Fraction("0.5")),
+    BarrierRun("Table 6, lambda = 1.5, level 1", 32, Fraction("1.5")),
+    BarrierRun("Table 6, lambda = 1.5, level 2", 20, Fraction("1.5")),
 )
 SATISFIED = tuple(run for run in RUNS if run.place not in ("Table 5, K = 64", "Table 6, lambda = .5, level 1"))
 
@@ -149,7 +149,7 @@ def printed_figures_of_the_text_agree(key: Key, integrator: AbstractIntegrator) 
     return _section_trial(swapped)
 
 
-def _barrier_trial(runs: Sequence[Run]) -> Trial:
+def _barrier_trial(runs: Sequence[BarrierRun]) -> Trial:
     """Measure for runs whether lambda exceeds 2 eta_P C(K, 2)."""
     least = Fraction(1, 10**12)  # the inequality is strict
     return Trial(
@@ -197,7 +197,7 @@ def some_reported_runs_satisfy_the_condition(key: Key, integrator: AbstractInteg
 
 
 @dataclass(frozen=True)
-class Training:
+class ReportedTraining:
     """Runs of DDCL-Attention of one section: what they are, how many, and the epochs of each."""
 
     section: str
@@ -207,16 +207,16 @@ class Training:
 
 
 TRAININGS = (
-    Training("7.2", "space debris", 1, 500),
-    Training("7.3", "SST-2, IMDB, 20 Newsgroups", 3, 15),
-    Training("7.4", "Table 5: K = 16 and K = 64", 2, 50),
-    Training("7.5", "eps of .05 and .1, lambda of .5 and 1.5", 4, 15),
-    Training("7.6", "five ratios eps", 5, 300),
+    ReportedTraining("7.2", "space debris", 1, 500),
+    ReportedTraining("7.3", "SST-2, IMDB, 20 Newsgroups", 3, 15),
+    ReportedTraining("7.4", "Table 5: K = 16 and K = 64", 2, 50),
+    ReportedTraining("7.5", "eps of .05 and .1, lambda of .5 and 1.5", 4, 15),
+    ReportedTraining("7.6", "five ratios eps", 5, 300),
 )
 TOTAL_EPOCHS = 155
 
 
-def _epochs_trial(trainings: Sequence[Training]) -> Trial:
+def _epochs_trial(trainings: Sequence[ReportedTraining]) -> Trial:
     """Measure whether the epochs of runs add to the printed total."""
     total = sum(training.runs * training.epochs for training in trainings)
     return Trial(
@@ -241,7 +241,7 @@ def reported_experiments_have_155_epochs(key: Key, integrator: AbstractIntegrato
     return _epochs_trial(TRAININGS)
 
 
-def _of_networks(runs_of_images: int) -> tuple[Training, ...]:
+def _of_networks(runs_of_images: int) -> tuple[ReportedTraining, ...]:
     chosen = (training for training in TRAININGS if training.section in ("7.3", "7.4", "7.5"))
     return tuple(replace(t, runs=runs_of_images) if t.section == "7.4" else t for t in chosen)
 

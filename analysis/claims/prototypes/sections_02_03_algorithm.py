@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.prototype_banks import (
-    Bank,
+    BankMeasures,
     Parts,
-    Shipped,
+    RationalBank,
     between_bank,
     computed,
     hard_bank,
@@ -37,11 +37,11 @@ PENALISED = PrototypeLoss("frozen", barrier=0.7, ridge=0.3, reduction="mean")
 penalised = eqx.filter_jit(lambda z, p, T: (PENALISED.value(z, p, T), *PENALISED.gradients(z, p, T)))
 
 
-def _trial(bank: Bank, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...]) -> Trial:
+def _trial(bank: RationalBank, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...]) -> Trial:
     return Trial((*soft(bank), *hypotheses), conclusions, bank.witness(), parameters=bank.parameters)
 
 
-def _mean_loss(bank: Bank) -> Measurement:
+def _mean_loss(bank: RationalBank) -> Measurement:
     return agrees("the mean loss that ships", mean_value(*bank.floats), float(bank.parts.loss / len(bank.z)))
 
 
@@ -67,7 +67,7 @@ def _penalised_mean(key: Key) -> tuple[Measurement, ...]:
     )
 
 
-def _subtraction_trial(bank: Bank, subtracted: Fraction, what: str) -> Trial:
+def _subtraction_trial(bank: RationalBank, subtracted: Fraction, what: str) -> Trial:
     """Measure that V of line 12, with a sum subtracted from that of q d, is the mean of sum_k q_nk |p_k - mu_n|^2."""
     found, B = bank.parts, len(bank.z)
     V, variance = found.loss / B - subtracted / B, found.variance / B
@@ -181,7 +181,7 @@ def two_sided_assertion_is_a_check(key: Key, integrator: AbstractIntegrator) -> 
     return _detection_trial(key, two_sided=False)
 
 
-def _assertion_trial(bank: Bank, subtracted: Fraction, second: str) -> Trial:
+def _assertion_trial(bank: RationalBank, subtracted: Fraction, second: str) -> Trial:
     """Measure (Lq - S) / B >= -1e-8 in fractions and in floats, S being the sum `second` of the toolkit's."""
     found, B = shipped(*bank.floats), len(bank.z)
     floats = (float(found.loss) - float(getattr(found, second))) / B
@@ -248,5 +248,5 @@ def _single_precision_data(rng: np.random.Generator) -> tuple[np.ndarray, np.nda
     return z.astype(np.float32), centres.astype(np.float32)
 
 
-def _in_single_precision(z: np.ndarray, p: np.ndarray) -> tuple[Shipped, np.float32]:
+def _in_single_precision(z: np.ndarray, p: np.ndarray) -> tuple[BankMeasures, np.float32]:
     return shipped(jnp.asarray(z), jnp.asarray(p), jnp.asarray(COLD)), np.float32(len(z))

@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 
 from analysis.claims.prototype_banks import (
-    Bank,
+    RationalBank,
     between_bank,
     computed,
     distances,
@@ -32,12 +32,12 @@ POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def _trial(
-    bank: Bank, conclusions: tuple[Measurement, ...], hypotheses: tuple[Measurement, ...] = (), **witness: Any
+    bank: RationalBank, conclusions: tuple[Measurement, ...], hypotheses: tuple[Measurement, ...] = (), **witness: Any
 ) -> Trial:
     return Trial((*soft(bank), *hypotheses), conclusions, {**bank.witness(), **witness}, parameters=bank.parameters)
 
 
-def _about_the_nearest(bank: Bank) -> Fraction:
+def _about_the_nearest(bank: RationalBank) -> Fraction:
     """Return the spread of prototypes about the nearest one, in place of the soft centroid."""
     nearest = bank.p[np.argmin(distances(bank.z, bank.p).astype(float), axis=1)]
     return np.sum(bank.q * distances(nearest, bank.p))
@@ -80,7 +80,7 @@ def loss_is_reconstruction_error_plus_variance(key: Key, integrator: AbstractInt
     return _trial(bank, (holds("Lq = R + V", Lq == R + V), *computed(bank)), Lq=Lq, R=R, V=V)
 
 
-def _variance_trial(bank: Bank, V: Fraction) -> Trial:
+def _variance_trial(bank: RationalBank, V: Fraction) -> Trial:
     return _trial(
         bank,
         (
@@ -176,7 +176,7 @@ def corrected_decomposition_holds_for_any_encoder(key: Key, integrator: Abstract
     return _universal_trial(key, 0.5)
 
 
-def _inequality_trial(bank: Bank, least: list[Fraction], what: str, *, refuted: bool = False) -> Trial:
+def _inequality_trial(bank: RationalBank, least: list[Fraction], what: str, *, refuted: bool = False) -> Trial:
     """Measure that |z_n - mu_n|^2 is at least a number for every n; what ships is a hypothesis if that is `refuted`."""
     errors = squared_norms(bank.z - bank.parts.centroids)
     fact = holds(f"|z_n - mu_n|^2 >= {what}", all(e >= low for e, low in zip(errors, least, strict=True)))

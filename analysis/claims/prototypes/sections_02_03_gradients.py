@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from analysis.claims.prototype_banks import Bank, computed, hard_bank, parts, random_bank, soft
+from analysis.claims.prototype_banks import RationalBank, computed, hard_bank, parts, random_bank, soft
 from analysis.claims.prototypes.instances.encoded_banks import EncodedBank, encoded_bank
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
@@ -21,7 +21,7 @@ from dynsim.systems.prototypes import assignments as measures
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
-def variance_gradient(bank: Bank, q: Exact) -> Exact:
+def variance_gradient(bank: RationalBank, q: Exact) -> Exact:
     """Return the gradient of V by the prototypes at fixed assignments, by central differences, (k, m).
 
     V is then a quadratic form, of which central differences are exact.
@@ -44,7 +44,7 @@ def _stopped_gradient(z: jax.Array, p: jax.Array, temperature: jax.Array) -> jax
 _flowing_gradient = jax.jit(jax.grad(measures.prototype_variance, 1))
 
 
-def _variance_gradient_trial(bank: Bank, *, stopped: bool) -> Trial:
+def _variance_gradient_trial(bank: RationalBank, *, stopped: bool) -> Trial:
     exact, found = 2 * bank.parts.covariance @ bank.p, variance_gradient(bank, bank.q)
     gradient = _stopped_gradient if stopped else _flowing_gradient
     return Trial(
@@ -139,7 +139,7 @@ def _units(given: EncodedBank) -> Exact:
     return matrix(np.eye(len(given.bias), dtype=int))
 
 
-def _slope(bank: Bank, q: Exact, dz: Exact) -> Fraction:
+def _slope(bank: RationalBank, q: Exact, dz: Exact) -> Fraction:
     return Fraction(sum(s * parts(bank.z + s * dz, bank.p, q).loss for s in (1, -1))) / 2
 
 

@@ -1,6 +1,6 @@
-"""Compute basins of attraction: the attractor that each point of a grid reaches."""
+"""Basins of attraction: the attractor of every point of a grid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -14,6 +14,7 @@ from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors.distances import reach
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
+from analysis.dynamics.attractors.options import ROUND, Search, set_up
 from analysis.dynamics.attractors.sampling import SOME, suited
 from analysis.dynamics.attractors.search import (
     ESCAPED,
@@ -21,26 +22,22 @@ from analysis.dynamics.attractors.search import (
     FATES,
     NOT_ATTRACTING,
     NOT_SETTLED,
-    ROUND,
     UNDECIDED,
     Attractors,
-    Settings,
     among_attractors,
     among_others,
-    prepared,
-    search,
+    attractors_of,
     undecided_set,
 )
 from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
 from analysis.dynamics.flow_maps.flat import flat_states, grid_states
-from analysis.dynamics.flow_maps.time_map import WINDOW, Features, TimeMap
+from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer, reals
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError
-from dynsim.integrators import AbstractIntegrator
 from dynsim.simulation.checks import as_state
 from dynsim.systems.named import components
 
@@ -59,33 +56,12 @@ OFTEN = 4 * WINDOW
 ON_LIMIT = 1e-4
 
 
-class Search(NamedTuple):
-    """Options of a search for attractors and basins; the fields are arguments of `find_attractors`."""
-
-    period: float | None = None
-    interval: float | None = None
-    features: Features | None = None
-    wrapped: Mapping[int, float] | None = None
-    longest: int = 4096
-    longest_period: int = 64
-    escape: float | None = None
-    rtol: float = 1e-6
-    integrator: AbstractIntegrator | None = None
-
-
 class Basins(NamedTuple):
-    """Labels of the points of a grid: the index of the attractor that each reaches, or a negative key of `FATES`.
+    """The label of each point of a grid: the index of its attractor, or a negative one of `FATES`.
 
-    Attributes:
-        labels: the labels; one axis for each varied component.
-        axes: grid values of each varied component.
-        names: names of the varied components.
-        attractors: the attractors.
-        others: limits that were found not to attract, or whose attraction is undecided.
-        interval: length of the last sampling intervals, in time units or steps.
-        longest: largest number of intervals integrated from each point.
-        extent: size of each feature, by which distances were divided.
-        is_stiff: as in `Attractors`.
+    `axes` are the values of the components `names`, one axis of `labels` for each. `others` are limits found that do
+    not attract, or of which this is undecided; at most `longest` intervals of the length `interval` were run from each
+    point. Distances were measured in units of `extent`, the size of each component. `is_stiff` is that of `Attractors`.
     """
 
     labels: Int[np.ndarray, "..."]
@@ -102,7 +78,7 @@ class Basins(NamedTuple):
 
     @property
     def shares(self) -> dict[int, float]:
-        """Share of the grid points of each label."""
+        """The share of the grid of each label."""
         labels, counts = np.unique(self.labels, return_counts=True)
         return {int(k): float(count) / self.labels.size for k, count in zip(labels, counts, strict=True)}
 
@@ -114,11 +90,7 @@ class Basins(NamedTuple):
         return f"basins on {size} points (at most {self.longest} intervals of {self.interval:.4g}): " + "; ".join(parts)
 
     def to_xarray(self) -> "xarray.DataArray":
-        """Convert the labels to an xarray DataArray with named axes.
-
-        Raises:
-            ValueError: if xarray is not installed.
-        """
+        """Return the labels as an xarray DataArray with named axes; raise `ValueError` if xarray is not installed."""
         try:
             import xarray
         except ImportError:
@@ -130,10 +102,9 @@ class Basins(NamedTuple):
         return xarray.DataArray(self.labels, pairs, self.names, "basin", {"labels": words})
 
     def uncertainty_exponent(self, most: int = 8) -> Fit:
-        """Fit the uncertainty exponent: how the share of points with another label nearby grows with the distance.
+        """Return the exponent of the share of points with another label within a distance, for distances up to `most`.
 
-        Distances are counted in grid points, up to `most`. The exponent is 1 for a smooth basin boundary. For a fractal
-        one it is the dimension of the grid minus that of the boundary.
+        It is 1 for a smooth boundary, and the dimension of the grid minus that of the boundary for a fractal one.
 
         Source: C. Grebogi, S. McDonald, E. Ott and J. Yorke, Phys. Lett. A 99 (1983).
 
@@ -159,26 +130,26 @@ def basins(
     *,
     start: State | None = None,
     varied: Sequence[int] | None = None,
-    options: Search = Search(),
+    search: Search = Search(),
     shown: bool | None = None,
 ) -> Basins:
-    """Compute which attractor each point of a grid in a box reaches.
+    """Return the attractor of every point of a grid in a box.
 
-    Attractors are searched from 64 points spread over the grid, and then from points that reach none of them. A point
-    is assigned to an attractor once it has stayed closer to it, for eight intervals, than a quarter of the distance
-    from which perturbations returned. No point is thus assigned to a saddle that it only passes.
+    Attractors are those of 64 points spread over the grid, and of points that lead to none of these. A point has the
+    label of an attractor once it has stayed, for eight intervals, closer to it than a quarter of the distance from
+    which perturbations came back; so no point is given to a saddle that it passes.
 
     Args:
-        system: a flow, or a map in JAX. A forced flow is sampled at multiples of its period, starting at time 0.
-        box: ends of each axis of the grid, (axes, 2).
-        shape: number of points on each axis.
-        start: a state that fixes the components that do not vary; without it all components vary.
-        varied: indices in the flattened state of the components that vary; the default is the first ones.
-        options: options of the search, as for `find_attractors`.
-        shown: whether to show a progress bar; None shows it on terminals only.
+        system: a flow, or a map in JAX; a forced flow is sampled at multiples of its period, from time 0.
+        box: the ends of each axis of the grid, (axes, 2).
+        shape: the number of points of each axis.
+        start: a state with the values of the components that do not vary; without it all vary.
+        varied: the indices in the flat state of the components that vary, by default the first ones.
+        search: the options of the search.
+        shown: a progress bar; None shows it on terminals only.
 
     Raises:
-        ValueError: for bad input, or if the system is defined nowhere in the box.
+        ValueError: for bad input, or a box in which the system is nowhere defined.
     """
     ends = np.asarray(reals("box", box), float)
     sizes = tuple(integer("shape", n, least=2) for n in shape)
@@ -195,8 +166,7 @@ def basins(
         raise ArgumentError("varied", must, f"is {which}")
     axes = tuple(np.linspace(low, high, n) for (low, high), n in zip(ends, sizes, strict=True))
     states = grid_states(axes, np.asarray(flat), which)
-    time_map, flat_starts, told = set_up(system, jax.vmap(restored)(jnp.asarray(states)), options)
-    found = labelled(time_map, flat_starts, told, shown)
+    found = labelled(*set_up(system, jax.vmap(restored)(jnp.asarray(states)), search), search, shown)
     if np.all(found.labels == FAILED):
         raise ArgumentError("box", "hold states at which the system is defined", "holds none")
     names = components(system, base).names
@@ -207,9 +177,9 @@ def basins(
 
 
 def touching(labels: Int[np.ndarray, "..."]) -> dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Find, for each pair of neighbouring basins on a grid, adjacent points in the first and in the second.
+    """Return for each two basins that are neighbours on a grid a point of the first beside one of the second.
 
-    Of all such pairs of points, it is the middle one in the order of the grid.
+    It is the middle one of all such pairs of points, in the order of the grid.
     """
     places: dict[tuple[int, int], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
     for axis in range(labels.ndim):
@@ -222,25 +192,14 @@ def touching(labels: Int[np.ndarray, "..."]) -> dict[tuple[int, int], tuple[tupl
     return {pair: places[pair][len(places[pair]) // 2] for pair in sorted(places)}
 
 
-def set_up(system: Any, starts: State, options: Search) -> tuple[TimeMap, np.ndarray, Settings]:
-    """Check the options, and set up the map over an interval, flattened starts and the settings of a search."""
-    longest = integer("longest", options.longest, least=2 * ROUND)
-    told = Settings(
-        options.period is not None, longest, integer("longest_period", options.longest_period, least=1), (), False,
-        options.interval is None,
-    )  # fmt: skip
-    s = options
-    return *prepared(system, starts, s.period, s.interval, s.features, s.wrapped, s.escape, s.rtol, s.integrator), told
-
-
 def labelled(
-    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], told: Settings, shown: bool | None = None
+    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], told: Search, shown: bool | None = None
 ) -> Attractors:
-    """Label each start with the attractor that it reaches, searching for attractors on the way."""
+    """Return the attractors and the label of each start, by running all starts until they are near an attractor."""
     order = np.random.default_rng(0).permutation(len(flat))
-    first = search(time_map, flat[order[:SAMPLES]], told)
+    first = attractors_of(time_map, flat[order[:SAMPLES]], told)
     time_map = first.time_map
-    run = _Run(time_map, flat, first)
+    run = _GridRun(time_map, flat, first)
     looks, next_look = 0, ROUND
     with progress(len(flat), "basins", unit="starts", shown=shown) as bar:
         while run.pending.size and run.begun < told.longest:
@@ -249,7 +208,7 @@ def labelled(
             if run.begun >= next_look and run.pending.size and looks < LOOKS:
                 looks, next_look = looks + 1, 4 * next_look
                 some = np.random.default_rng(looks).permutation(run.pending)[:MORE]
-                run.add(search(time_map, run.xs[some], told, run.attractors, run.extent))
+                run.add(attractors_of(time_map, run.xs[some], told, run.attractors, run.extent))
                 if not run.attractors:
                     break
                 run.on_surfaces()
@@ -262,10 +221,10 @@ def labelled(
 
 
 def labels_of(
-    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], known: Attractors, told: Settings
+    time_map: TimeMap, flat: Float[np.ndarray, "starts n"], known: Attractors, told: Search
 ) -> Int[np.ndarray, " starts"]:
-    """Label flattened starts, assuming that all attractors are known."""
-    run = _Run(time_map, flat, known)
+    """Return the labels of flat starts, if every attractor is known."""
+    run = _GridRun(time_map, flat, known)
     while run.pending.size and run.begun < told.longest:
         run.window()
         run.adapt(told)
@@ -273,11 +232,11 @@ def labels_of(
     return run.labels
 
 
-class _Run:
-    """All starts during integration, and the labels of those that have arrived."""
+class _GridRun:
+    """All starts on their way, and the labels of those that have arrived."""
 
     def __init__(self, time_map: TimeMap, flat: np.ndarray, first: Attractors):
-        """Begin with flattened starts, and with the attractors of a first search."""
+        """Begin with flat starts and the attractors of a first search."""
         self.time_map, self.xs, self.extent, self.begun = time_map, flat.copy(), first.extent, 0
         self.late, self.is_stiff = np.empty((0, 0, flat.shape[1])), False
         self.labels = np.full(len(flat), NOT_SETTLED)
@@ -288,7 +247,7 @@ class _Run:
         self.add(first)
 
     def add(self, found: Attractors) -> None:
-        """Add newly found limits; drop undecided ones that turned out to be attractors."""
+        """Take over what a search found that is not known yet; what turned out to be an attractor is one only."""
         self.attractors = list(found.attractors)
         for other in found.others:
             if among_others(self.time_map, other, self.others, self.extent) < 0:
@@ -299,7 +258,7 @@ class _Run:
         self.trees = [(KDTree(a.features / self.extent), near) for a, near in zip(self.attractors, fine, strict=True)]
 
     def window(self) -> int:
-        """Integrate the pending starts for one window, and count how many have been labelled."""
+        """Move the pending starts on and return how many have arrived."""
         before = self.xs[self.pending]
         states = self.time_map.window(before, self.begun)
         self.xs[self.pending] = states[-1]
@@ -321,13 +280,13 @@ class _Run:
         self.pending = self.pending[~gone]
         return int(np.sum(gone))
 
-    def adapt(self, told: Settings) -> None:
-        """From time to time, adapt the sampling interval to the states of the last window."""
+    def adapt(self, told: Search) -> None:
+        """Take longer or shorter intervals at times, where those of the last window do not suit its states."""
         if told.may_adapt(self.time_map) and self.pending.size and self.begun % OFTEN == 0:
             self.time_map, self.is_stiff = suited(self.time_map, self.late, self.xs[self.pending], self.extent)
 
     def on_surfaces(self, others: bool = False) -> None:
-        """Label starts at equilibria on known surfaces; at the end (`others`) also on surfaces that do not attract."""
+        """Label those that are at equilibria on known surfaces of them, on those that do not attract at the end."""
         known = [*enumerate(self.attractors), *((NOT_ATTRACTING, other) for other in self.others if others)]
         for label, surface in known:
             if surface.kind == SURFACE and self.pending.size:
@@ -336,7 +295,7 @@ class _Run:
                 self.pending = self.pending[~on]
 
     def end(self) -> None:
-        """Label starts on surfaces, and starts at limits that do not attract or whose attraction is undecided."""
+        """Label those on surfaces, and those at a limit that does not attract, or of which this is open."""
         self.on_surfaces(others=True)
         for other in self.others if self.pending.size else ():
             scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent

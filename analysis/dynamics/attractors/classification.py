@@ -56,8 +56,8 @@ ON_ORBIT = 1e-8
 UNIT = 1e-6
 
 
-class Record(NamedTuple):
-    """Trajectory after a transient, sampled at equal intervals, with the scales used to measure distances."""
+class TrajectoryRecord(NamedTuple):
+    """A trajectory after a transient, sampled at intervals, with the sizes that distances are measured by."""
 
     time_map: TimeMap
     states: Float[np.ndarray, "samples n"]
@@ -70,29 +70,29 @@ class Record(NamedTuple):
 
     @property
     def flow_at_rest(self) -> bool:
-        """Whether equilibria of the vector field can be limits: the system is an autonomous flow."""
+        """Whether equilibria of a field are limits of the system."""
         return not self.time_map.is_map and not self.forced
 
     def apart(self, features: Any, others: Any) -> Any:
-        """Compute the largest difference of features, relative to the extent."""
+        """Return the largest difference of features, in extents."""
         return np.max(np.abs(features - others) / self.extent, axis=-1)
 
     def scaled(self, flat: np.ndarray) -> np.ndarray:
-        """Convert flattened states, or differences of states, to absolute values in the units of the search."""
+        """Return the sizes of the entries of flat states, or of differences of such, in the units of the search."""
         return np.abs(flat / np.asarray(self.time_map.sizes))
 
     def state(self, row: int) -> State:
-        """Restore the state at a sample."""
+        """Return the state at a sample."""
         return state_of(self.time_map, self.states[row])
 
 
-def limit_of(record: Record) -> LimitSet | Slow | None:
+def limit_of(record: TrajectoryRecord) -> LimitSet | Slow | None:
     """Find the limit that a trajectory has reached, or its speed if it still moves; None if this is open."""
     found = _limit(record)
     return with_principal_angles(record.time_map, found) if isinstance(found, LimitSet) else found
 
 
-def _limit(record: Record) -> LimitSet | Slow | None:
+def _limit(record: TrajectoryRecord) -> LimitSet | Slow | None:
     if record.flow_at_rest:
         step = record.apart(record.features[-1], record.features[-2])
         resting = _equilibrium(record) if step < SLOW else None
@@ -101,7 +101,7 @@ def _limit(record: Record) -> LimitSet | Slow | None:
     return None if period == 0 else _periodic_points(record, period)
 
 
-def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -> bool:
+def _on_limit(record: TrajectoryRecord, features: np.ndarray, rate: float, cycle: float) -> bool:
     """Test whether a trajectory has stayed on an unstable set longer than rounding errors would let it."""
     if record.edge:
         return True
@@ -111,7 +111,7 @@ def _on_limit(record: Record, features: np.ndarray, rate: float, cycle: float) -
     return stayed > period and rate * stayed * float(record.time_map.interval) > ESCAPE
 
 
-def _equilibrium(record: Record) -> LimitSet | Slow | None:
+def _equilibrium(record: TrajectoryRecord) -> LimitSet | Slow | None:
     flow: Any = record.time_map.system
     speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
     units = record.time_map.units_at(record.states[-1])
@@ -140,7 +140,7 @@ def _equilibrium(record: Record) -> LimitSet | Slow | None:
     return _curve(record, units, x, values) or alone
 
 
-def _curve(record: Record, units: Units, x: State, values: np.ndarray) -> LimitSet | None:
+def _curve(record: TrajectoryRecord, units: Units, x: State, values: np.ndarray) -> LimitSet | None:
     """Find the curve of equilibria of one stability type through x, up to one extent to each side, if any.
 
     A surface of equilibria is represented by x, if the other directions decide about its stability.
@@ -163,7 +163,7 @@ def _curve(record: Record, units: Units, x: State, values: np.ndarray) -> LimitS
     return LimitSet(CURVE, word, states_of(record.time_map, points), features, 0.0, values, spacing=gap / 2)
 
 
-def _relative_equilibrium(record: Record) -> LimitSet | None:
+def _relative_equilibrium(record: TrajectoryRecord) -> LimitSet | None:
     """Recognise a state that moves while its features rest, as along the orbit of a symmetry; None if it does not."""
     stays = record.apart(record.features[-1], record.features[len(record.features) // 2]) <= CLOSE
     moved = float(np.max(np.abs(record.states[-1] - record.states[-2])))
@@ -173,7 +173,7 @@ def _relative_equilibrium(record: Record) -> LimitSet | None:
     return LimitSet("relative equilibrium", "undecided", states, record.features[-1:], 0.0, np.empty(0, complex))
 
 
-def _distance(record: Record, features: np.ndarray, row: int) -> float:
+def _distance(record: TrajectoryRecord, features: np.ndarray, row: int) -> float:
     """Compute the distance of features from a sample, at least `CLOSE`; infinite on a basin boundary."""
     return np.inf if record.edge else max(float(record.apart(features, record.features[row])), CLOSE)
 
@@ -189,7 +189,7 @@ def _field(time_map: TimeMap, flat: Array) -> Array:
     return ravel_pytree(time_map.system.vector_field(jnp.zeros(()), time_map.restored(flat)))[0]  # pyright: ignore
 
 
-def _recurrence(record: Record) -> int:
+def _recurrence(record: TrajectoryRecord) -> int:
     """Find the least period of the last samples of a map or stroboscopic map; 0 if there is none."""
     f = record.features
     for period in range(1, min(record.longest_period, len(f) // 3) + 1):
@@ -199,7 +199,7 @@ def _recurrence(record: Record) -> int:
     return 0
 
 
-def _periodic_points(record: Record, period: int) -> LimitSet | None:
+def _periodic_points(record: TrajectoryRecord, period: int) -> LimitSet | None:
     """Locate the periodic orbit of a map, or of a forced flow, near the last samples."""
     time_map, system = record.time_map, record.time_map.system
     if isinstance(system, AbstractMap):
@@ -218,12 +218,12 @@ def _periodic_points(record: Record, period: int) -> LimitSet | None:
     return _judged(record, last, np.empty(0, complex), period * float(time_map.interval), "periodic orbit")
 
 
-def _recurs(record: Record, gap: np.ndarray) -> bool:
+def _recurs(record: TrajectoryRecord, gap: np.ndarray) -> bool:
     return bool(np.max(record.scaled(gap)) <= 1e-9 * (1 + np.max(record.scaled(record.states))))
 
 
 def _judged(
-    record: Record, flat: np.ndarray, values: np.ndarray, period: float, word: str, stability: str = ""
+    record: TrajectoryRecord, flat: np.ndarray, values: np.ndarray, period: float, word: str, stability: str = ""
 ) -> LimitSet | None:
     """Classify a periodic orbit near the trajectory; None if the trajectory is not on it or will leave it."""
     features = record.time_map.features_of(flat)
@@ -243,7 +243,7 @@ def _judged(
 
 
 def _polished(
-    record: Record, duration: float, segments: int, shift: np.ndarray, *, forced: bool
+    record: TrajectoryRecord, duration: float, segments: int, shift: np.ndarray, *, forced: bool
 ) -> PeriodicOrbit | None:
     """Refine the orbit through the last sample by Newton's method; None if it does not converge."""
     flow: Any = record.time_map.system
@@ -259,18 +259,18 @@ def _polished(
         return None
 
 
-def _is_lost(record: Record, x: State, ratio: float) -> bool:
+def _is_lost(record: TrajectoryRecord, x: State, ratio: float) -> bool:
     """Test whether an iterate of Newton's method is too far from the last sample or the expected period."""
     features = record.time_map.features_of(np.asarray(ravel_pytree(x)[0])[None])[0]
     return not (float(record.apart(features, record.features[-1])) <= LOST and 0.5 < ratio < 1.5)
 
 
-def _turns(record: Record, samples: float) -> np.ndarray:
+def _turns(record: TrajectoryRecord, samples: float) -> np.ndarray:
     """Count the whole turns of each angle between the last state and the state some samples before."""
     return whole_turns(record.time_map.features, record.states[-1] - record.states[-1 - round(samples)])
 
 
-def _cycle(record: Record) -> LimitSet | None:
+def _cycle(record: TrajectoryRecord) -> LimitSet | None:
     """Locate the limit cycle near the last samples; None if they do not repeat."""
     f = record.features
     moves = record.apart(f[1:], f[:-1])
@@ -287,14 +287,14 @@ def _cycle(record: Record) -> LimitSet | None:
     return None
 
 
-def _ahead(record: Record, k: int) -> float:
+def _ahead(record: TrajectoryRecord, k: int) -> float:
     """Compute by how many intervals the last sample is ahead of the one `k` samples before it, to first order."""
     f = record.features / record.extent
     velocity = (f[-k] - f[-2 - k]) / 2
     return float((f[-1] - f[-1 - k]) @ velocity / max(float(velocity @ velocity), 1e-300))
 
 
-def _closed(record: Record, samples: float) -> LimitSet | None:
+def _closed(record: TrajectoryRecord, samples: float) -> LimitSet | None:
     """Locate the limit cycle whose period is about `samples` intervals."""
     duration = samples * float(record.time_map.interval)
     orbit = _polished(record, duration, 1, _turns(record, samples), forced=False)
@@ -315,7 +315,7 @@ def _closed(record: Record, samples: float) -> LimitSet | None:
     return _judged(record, some, orbit.multipliers, orbit.period, "periodic orbit", orbit.stability)
 
 
-def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarray]:
+def _sampled(record: TrajectoryRecord, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarray]:
     """Sample states of an orbit over one period, and their features."""
     flow: Any = record.time_map.system
     start, ts = jax.tree.map(jnp.asarray, orbit.state), np.linspace(0.0, orbit.period, SAMPLES + 1)
@@ -329,7 +329,7 @@ def _sampled(record: Record, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarr
 PARTS = 16
 
 
-def recurrent_set(record: Record) -> LimitSet | None:
+def recurrent_set(record: TrajectoryRecord) -> LimitSet | None:
     """Accept the samples as a recurrent set if each half is as close to the other as to itself at other times.
 
     Distances are thus measured across the trajectory, not along it. A slow drift is not a recurrent set.

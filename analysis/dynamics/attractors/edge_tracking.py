@@ -12,10 +12,11 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors.basins import Search, labels_of, set_up
-from analysis.dynamics.attractors.classification import NEAR, Record, limit_of
+from analysis.dynamics.attractors.basins import labels_of
+from analysis.dynamics.attractors.classification import NEAR, TrajectoryRecord, limit_of
 from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
-from analysis.dynamics.attractors.search import NOT_SETTLED, ROUND, Attractors, Settings, search
+from analysis.dynamics.attractors.options import ROUND, Search, set_up
+from analysis.dynamics.attractors.search import NOT_SETTLED, Attractors, attractors_of
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -163,11 +164,11 @@ def _rates(time_map: TimeMap, xs: Array, begins: Array, frame: Array) -> Array:
     return jax.lax.scan(over, frame, (xs, begins))[1]
 
 
-class Bracket(NamedTuple):
-    """Interval [low, high] of a parameter at whose ends the outcomes differ.
+class OutcomeBracket(NamedTuple):
+    """An interval [low, high] of a parameter, with different outcomes at its ends.
 
-    If each outcome holds on an open set of parameters, as convergence to an attractor does, then some parameter in the
-    interval has neither of the two outcomes.
+    If each outcome holds on an open set of parameters (as a limit does in its basin of attraction), some parameter in
+    the interval has neither of the two.
     """
 
     low: float
@@ -180,13 +181,13 @@ class Bracket(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Midpoint of the interval."""
+        """The midpoint of the interval."""
         return (self.low + self.high) / 2
 
 
 def bisect_outcome(
     outcome: Callable[[float], Hashable], low: float, high: float, *, width: float = 1e-9, max_steps: int = 200
-) -> Bracket:
+) -> OutcomeBracket:
     """Bisect [low, high] down to `width`, keeping different outcomes at the ends.
 
     The outcome of a parameter is any value with equality, such as the index of the limit that `simulate` or `settle`
@@ -212,7 +213,7 @@ def divide_outcomes(
     width: float = 1e-9,
     max_steps: int = 200,
     at_ends: tuple[Hashable, Hashable] | None = None,
-) -> Bracket:
+) -> OutcomeBracket:
     """Do the same as `bisect_outcome` for a function of many parameters at once, dividing into `parts`.
 
     The next interval is the first part whose upper end has a different outcome from `low`. `at_ends` are the outcomes
@@ -236,7 +237,7 @@ def divide_outcomes(
         found = [left, *outcomes(inside), right]
         change = next(k for k, one in enumerate(found) if one != left)
         low, high, right = ends[change - 1], ends[change], found[change]
-    return Bracket(low, high, left, right)
+    return OutcomeBracket(low, high, left, right)
 
 
 # Width of the bracket, relative to the extent, at which bisection stops.
@@ -311,51 +312,51 @@ def edge_state(
     *,
     apart: float = 1e-4,
     longest: int = 2048,
-    options: Search = Search(),
+    search: Search = Search(),
 ) -> EdgeState:
-    """Find the edge state between the basins of two starts.
+    """Return the edge state between the basins of two starts.
 
-    Bisection brackets a point of the boundary on the segment between the starts. Both ends of the bracket are
-    integrated until they are `apart`, and are then bracketed again. The limit of this trajectory is refined by Newton's
-    method. If it is still no equilibrium or cycle after `longest` intervals, the trajectory is tested for chaos.
+    A point of the boundary on the segment between the starts is bracketed by bisection; both ends of the bracket are
+    followed until they are `apart`, and bracketed again. What the trajectory tends to is found by Newton's method; if
+    it has come to no equilibrium or cycle after the most intervals, it may be chaotic.
 
     Args:
         system: a flow, or a map in JAX.
         one: a start in one basin.
-        other: a start in another basin.
-        apart: distance of the two trajectories, relative to the extent, at which they are bracketed again.
-        longest: largest number of intervals along the edge; a chaotic edge state needs all of them.
-        options: options of the search, as for `find_attractors`; give `period` for a forced flow.
+        other: a start in another.
+        apart: the distance of the two trajectories, in extents, at which they are bracketed again.
+        longest: the most intervals along the edge, which a chaotic edge state takes.
+        search: the options of the search for the attractors; `period` for a forced flow.
 
     Raises:
-        ValueError: if both starts reach the same limit, if the boundary is lost, or if the edge trajectory neither
-        reaches an equilibrium or periodic orbit nor is certainly chaotic; the message gives its exponents.
+        ValueError: if both starts have the same limit, if the boundary is lost, or if the edge trajectory has neither
+            come to an equilibrium or a periodic orbit nor is chaotic beyond doubt, with its exponents.
     """
     pair = as_state("one", one), as_state("other", other)
     if jax.tree.map(jnp.shape, pair[0]) != jax.tree.map(jnp.shape, pair[1]):
         raise ArgumentError("other", "have the shape of `one`", "has another")
     ends = jax.tree.map(lambda a, b: jnp.stack([jnp.asarray(a, float), jnp.asarray(b, float)]), *pair)
-    time_map, flat, told = set_up(system, ends, options)
+    time_map, flat = set_up(system, ends, search)
     number("apart", apart)
     most = integer("longest", longest, least=LEAST)
-    known = search(time_map, _between(time_map, flat, np.linspace(0, 1, FEW)), told)
+    known = attractors_of(time_map, _between(time_map, flat, np.linspace(0, 1, FEW)), search)
     time_map = known.time_map
-    labels = labels_of(time_map, flat, known, told)
+    labels = labels_of(time_map, flat, known, search)
     if labels[0] == labels[1]:
         raise ArgumentError("other", "lie in another basin than `one`", f"has the same label, {labels[0]}")
     tracked: list[np.ndarray] = []
-    begun, bracket = 0, _bracketed(time_map, flat, known, told, 0)
+    begun, bracket = 0, _bracketed(time_map, flat, known, search, 0)
     while True:
         new, pair = _followed(time_map, bracket.ends, begun, apart, known.extent)
         tracked += new
         begun += len(new)
         if len(tracked) >= LEAST and (len(tracked) // LEAST > (len(tracked) - len(new)) // LEAST):
             track = np.stack(tracked)
-            limit = _limit(time_map, track[-max(LEAST, len(track) // 2) :], known, told)
-            found = None if limit is None else _found(time_map, limit, labels, track, bracket.width, known, told)
+            limit = _limit(time_map, track[-max(LEAST, len(track) // 2) :], known, search)
+            found = None if limit is None else _found(time_map, limit, labels, track, bracket.width, known, search)
             if found is not None:
                 return found
-        bracket = _bracketed(time_map, pair, known, told, begun)
+        bracket = _bracketed(time_map, pair, known, search, begun)
         if len(tracked) >= most:
             return _chaotic(time_map, bracket, labels, np.stack(tracked), known, apart)
 
@@ -375,7 +376,7 @@ class Bracketed(NamedTuple):
     labels: tuple[int, int]
 
 
-def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Settings, begun: int) -> Bracketed:
+def _bracketed(time_map: TimeMap, pair: np.ndarray, known: Attractors, told: Search, begun: int) -> Bracketed:
     """Bisect the segment between two states to a bracket of the boundary, no wider than `NARROW` extents.
 
     If both ends have moved to the same side, as can happen at a fractal boundary, the search extends beyond them.
@@ -416,10 +417,13 @@ def _followed(
                 return tracked, pair
 
 
-def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Settings) -> LimitSet | None:
+def _limit(time_map: TimeMap, states: np.ndarray, known: Attractors, told: Search) -> LimitSet | None:
     """Find the unstable equilibrium or cycle at which states on the edge have stayed; None if there is none."""
     features = time_map.features_of(states)
-    record = Record(time_map, states, features, known.extent, told.forced, told.longest_period, (), edge=True)
+    moves = told.symmetries
+    record = TrajectoryRecord(
+        time_map, states, features, known.extent, told.forced, told.longest_period, moves, edge=True
+    )
     limit = limit_of(record)
     if not isinstance(limit, LimitSet) or limit.stability not in ("saddle", "unstable"):
         return None
@@ -434,7 +438,7 @@ def _found(
     track: np.ndarray,
     width: float,
     known: Attractors,
-    told: Settings,
+    told: Search,
 ) -> EdgeState | None:
     """Describe the edge state with its unstable direction, and where that direction leads on both sides.
 

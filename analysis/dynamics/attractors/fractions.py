@@ -9,17 +9,18 @@ from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 
-from analysis.dynamics.attractors.basins import Search, labelled, set_up
+from analysis.dynamics.attractors.basins import labelled
 from analysis.dynamics.attractors.distances import Followed, relabelled, set_distance
 from analysis.dynamics.attractors.limit_set import LimitSet
-from analysis.dynamics.attractors.search import FATES, Attractors, Settings, held_back, search
+from analysis.dynamics.attractors.options import Search, set_up
+from analysis.dynamics.attractors.search import FATES, Attractors, attractors_of, held_back
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
 from dynsim.errors import ArgumentError
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.parameter import Parameter
 
 
 class Fractions(NamedTuple):
@@ -63,26 +64,26 @@ def basin_fractions(
     key: Key,
     *,
     confidence: float = 0.95,
-    options: Search = Search(),
+    search: Search = Search(),
     shown: bool | None = None,
 ) -> Fractions:
-    """Estimate the basin fractions of all attractors from random starts, with Wilson confidence intervals.
+    """Return the shares of the basins among random starts, with Wilson intervals.
 
     Args:
         system: a flow, or a map in JAX.
-        sampler: a function in JAX from a random key to a start.
-        count: number of starts.
-        key: random key of the starts.
-        confidence: confidence level of each interval.
-        options: options of the search, as for `find_attractors`.
-        shown: whether to show a progress bar; None shows it on terminals only.
+        sampler: a function of a random key in JAX that returns a start.
+        count: how many starts.
+        key: the random key of the starts.
+        confidence: that of each interval.
+        search: the options of the search.
+        shown: a progress bar; None shows it on terminals only.
 
     Raises:
         ValueError: for bad input.
     """
     function("sampler", sampler, "a random key")
     starts = jax.vmap(sampler)(jax.random.split(random_key("key", key), integer("count", count, least=1)))
-    found = labelled(*set_up(system, starts, options), shown)
+    found = labelled(*set_up(system, starts, search), search, shown)
     return _fractions(found.labels, dict(enumerate(found.attractors)), confidence, found.is_stiff)
 
 
@@ -117,9 +118,8 @@ class FractionCurves(NamedTuple):
 
 
 def continued_fractions(
-    system: Any,  # checked here, in one sentence
-    where: Callable[[Any], Any],
-    parameters: ArrayLike,
+    parameter: Parameter,
+    values: ArrayLike,
     sampler: Callable[[Key], State],
     count: int,
     key: Key,
@@ -127,54 +127,54 @@ def continued_fractions(
     matching: str = "distance",
     furthest: float = 0.2,
     confidence: float = 0.95,
-    options: Search = Search(),
+    search: Search = Search(),
 ) -> FractionCurves:
-    """Estimate basin fractions for each value of a parameter, matching the attractors from value to value.
+    """Return the shares of the basins for values of a parameter, each attractor followed from value to value.
 
     Args:
-        system: a flow, or a map in JAX.
-        where: selects the parameter among the leaves of the system, such as `lambda flow: flow.h`.
-        parameters: parameter values, in the order in which attractors are matched.
-        sampler: a function in JAX from a random key to a start.
-        count: number of starts, the same starts for each value.
-        key: random key of the starts.
-        matching: `distance` matches the nearest sets, up to `furthest` relative to the extent. `enclosure` matches an
-            attractor with the earlier one of whose points it attracts the most.
-        furthest: largest distance of a match; see `matching`.
-        confidence: confidence level of each interval.
-        options: options of the search, as for `find_attractors`.
+        parameter: the parameter of a flow, or of a map in JAX, and its range.
+        values: its values, in the order in which attractors are followed.
+        sampler: a function of a random key in JAX that returns a start.
+        count: how many starts, the same for every value.
+        key: the random key of the starts.
+        matching: `distance` pairs attractors whose sets are nearest, up to `furthest` extents; `enclosure` gives an
+            attractor the label of the one before whose points it attracts, the most of them.
+        furthest: see `matching`.
+        confidence: that of each interval.
+        search: the options of the search.
 
     Raises:
         ValueError: for bad input.
     """
-    values = np.asarray(reals("parameters", parameters), float)
-    if values.ndim != 1 or not len(values):
-        raise ArgumentError("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
-    take, _ = real_parameter("where", where, system)
+    at = np.asarray(reals("values", values), float)
+    if at.ndim != 1 or not len(at):
+        raise ArgumentError("values", "have shape (values,) with at least one", f"has shape {at.shape}")
+    if not np.all((at >= parameter.low) & (at <= parameter.high)):
+        must = f"lie in the range of the parameter, {parameter.low:g} to {parameter.high:g}"
+        raise ArgumentError("values", must, f"go from {np.min(at):g} to {np.max(at):g}")
     choice("matching", matching, ("distance", "enclosure"))
     function("sampler", sampler, "a random key")
     starts = jax.vmap(sampler)(jax.random.split(random_key("key", key), integer("count", count, least=1)))
     rows: list[tuple[dict[int, LimitSet], Fractions]] = []
     along = Followed(furthest)
-    for value in values:
-        at = with_parameter(take, system, value)
-        time_map, flat, told = set_up(at, starts, options)
-        found = labelled(time_map, flat, told)
+    for value in at:
+        time_map, flat = set_up(parameter.at(value), starts, search)
+        found = labelled(time_map, flat, search)
         enclosed = matching == "enclosure"
-        pairs = _enclosed(time_map, list(along.known.values()), found, told) if enclosed else None
+        pairs = _enclosed(time_map, list(along.known.values()), found, search) if enclosed else None
         names = along.labels(found.attractors, found.extent, pairs)
         followed = dict(zip(names, found.attractors, strict=True))
         rows.append((followed, _fractions(relabelled(found.labels, names), followed, confidence, found.is_stiff)))
-    return _curves(values, rows)
+    return _curves(at, rows)
 
 
-def _enclosed(time_map: TimeMap, before: list[LimitSet], found: Attractors, told: Settings) -> list[int]:
+def _enclosed(time_map: TimeMap, before: list[LimitSet], found: Attractors, told: Search) -> list[int]:
     """Match each attractor with the earlier one of whose points it attracts the most; -1 if it attracts no majority."""
     votes = np.zeros((len(found.attractors), len(before)))
     for column, old in enumerate(before):
         flat = flat_states(old.states)
         flat = flat[:: max(1, len(flat) // 32)]
-        ends = search(time_map, flat, told, found.attractors, found.extent).labels
+        ends = attractors_of(time_map, flat, told, found.attractors, found.extent).labels
         for row in range(len(found.attractors)):
             votes[row, column] = np.mean(ends == row)
     pairs = [-1] * len(found.attractors)

@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Bool, Float
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors.classification import Record
+from analysis.dynamics.attractors.classification import TrajectoryRecord
 from analysis.dynamics.attractors.distances import resolution
 from analysis.dynamics.attractors.limit_set import CURVE, LimitSet
 from analysis.dynamics.flow_maps.flat import flat_states
@@ -63,7 +63,7 @@ class Attraction(NamedTuple):
     __str__ = report
 
 
-def widths(record: Record) -> np.ndarray:
+def widths(record: TrajectoryRecord) -> np.ndarray:
     """Compute the sizes of perturbations of each entry of a state that change the features by about one extent."""
     return np.full(record.states.shape[1], float(np.median(record.extent)))
 
@@ -124,7 +124,7 @@ def _are_decided(time_map: TimeMap, line: "Line", states: np.ndarray, near: np.n
     return bool(np.all(back.reshape(-1) | time_map.lost(states[-1])[0]))
 
 
-def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction]:
+def attraction_of(record: TrajectoryRecord, limit: LimitSet) -> tuple[LimitSet, Attraction]:
     """Test whether a recurrent set attracts; add points to it and measure its spacing in the process.
 
     Perturbed trajectories are compared with equally long unperturbed ones, and with those of the smallest perturbation.
@@ -151,7 +151,7 @@ def attraction_of(record: Record, limit: LimitSet) -> tuple[LimitSet, Attraction
 
 
 def _judged(
-    record: Record, limit: LimitSet, tree: KDTree, states: np.ndarray, strayed: int
+    record: TrajectoryRecord, limit: LimitSet, tree: KDTree, states: np.ndarray, strayed: int
 ) -> tuple[LimitSet, Attraction]:
     """Measure the spacing and the attraction of a recurrent set from the ends of trajectories that started near it."""
     ends = np.stack([_nearest(tree, record.time_map.features_of(s) / record.extent) for s in states])
@@ -176,7 +176,7 @@ def half_way(seen: Float[np.ndarray, "radii perturbed"], told: float) -> bool:
     return bool(np.any(np.mean(between, axis=1) > 1 - BACK))
 
 
-def windows_of(record: Record) -> int:
+def windows_of(record: TrajectoryRecord) -> int:
     """Compute the number of windows in which perturbations of a recurrent set must first return."""
     return max(RETURN, len(record.states) // LATER)
 
@@ -262,7 +262,7 @@ def _nearest(tree: KDTree, scaled: np.ndarray) -> np.ndarray:
     return tree.query(np.nan_to_num(scaled, nan=1e99))[0]
 
 
-def _denser(record: Record, limit: LimitSet, windows: int) -> tuple[LimitSet, int]:
+def _denser(record: TrajectoryRecord, limit: LimitSet, windows: int) -> tuple[LimitSet, int]:
     """Add points to a recurrent set from trajectories that start near it, and count those that left it."""
     time_map, flat = record.time_map, flat_states(limit.states)
     xs, found = on_space(time_map, _beside(flat)), []
@@ -299,7 +299,7 @@ def _beside(flat: Float[np.ndarray, "points n"]) -> Float[np.ndarray, "members n
     return some + rng.uniform(size=(len(some), 1)) * gaps + APART * ranges * rng.normal(size=some.shape)
 
 
-def _away(record: Record, seen: np.ndarray, states: np.ndarray) -> Bool[np.ndarray, " members"]:
+def _away(record: TrajectoryRecord, seen: np.ndarray, states: np.ndarray) -> Bool[np.ndarray, " members"]:
     """Find which trajectories have left a set: they are far from it, or rest where the set never does.
 
     Args:

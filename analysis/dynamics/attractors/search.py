@@ -1,16 +1,12 @@
-"""Find the attractors of a flow or map from many starts, and tell them from saddles, centres and slow transients."""
+"""Attractors of flows and maps, found from many starts, told from saddles, centres and slow transients."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import diffrax as dfx
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from analysis.dynamics.attractors.classification import Record, limit_of, recurrent_set
+from analysis.dynamics.attractors.classification import TrajectoryRecord, limit_of, recurrent_set
 from analysis.dynamics.attractors.distances import (
     extent_of,
     extent_of_paths,
@@ -22,24 +18,15 @@ from analysis.dynamics.attractors.distances import (
     volume_growth,
 )
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet, Slow
+from analysis.dynamics.attractors.options import ROUND, Search, set_up
 from analysis.dynamics.attractors.perturbation import Attraction, attraction_of, attraction_of_orbit, widths, windows_of
 from analysis.dynamics.attractors.sampling import relieved, suited
 from analysis.dynamics.attractors.surfaces import among_surfaces
-from analysis.dynamics.flow_maps.angles import Wrapped
-from analysis.dynamics.flow_maps.autonomy import change_in_time, check_period
-from analysis.dynamics.flow_maps.flat import count_of, flat_states
-from analysis.dynamics.flow_maps.time_map import WINDOW, Features, TimeMap, state_itself
-from analysis.dynamics.flow_maps.variational import solver_of, tolerance_of
-from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
+from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from analysis.dynamics.lyapunov import lyapunov_spectrum
-from analysis.dynamics.scaling.samples import norms, units_near
 from dynsim._core.printing import one_line
-from dynsim._core.types import State, SymmetryGenerator
-from dynsim._core.validation import function, integer, number
-from dynsim.errors import ArgumentError, shown
-from dynsim.integrators import AbstractIntegrator, Diffrax
-from dynsim.simulation.checks import as_state, start_on
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim._core.types import State
+from dynsim.integrators import Diffrax
 
 NOT_SETTLED, ESCAPED, NOT_ATTRACTING, FAILED, UNDECIDED = -1, -2, -3, -4, -5
 
@@ -58,11 +45,7 @@ STIFF = "trajectories hardly move in the longest intervals at which the solver i
 
 
 # Ends the sentence `STIFF` for users of the Python interface.
-IN_PYTHON = ", such as `integrator=Diffrax(Kvaerno4())`"
-
-
-# Number of intervals in the first round; each later round is as long as all rounds before it.
-ROUND = 128
+IN_PYTHON = ", such as `Search(integrator=Diffrax(Kvaerno4()))`"
 
 
 # Number of samples after which a nonperiodic recurrent set is accepted; flows need twice as many.
@@ -86,24 +69,16 @@ LYAPUNOV = 2000.0
 
 
 class Attractors(NamedTuple):
-    """Attractors found by a search, and the label of each start: the index of its attractor, or a key of `FATES`.
+    """The attractors found, and for each start the index of its own, or a negative label of `FATES`.
 
-    Equilibria that are not isolated count as one attractor if they form a curve that attracts nearby states, or a
-    surface along which one can step from one to the other (see `leads_to`).
-
-    Attributes:
-        attractors: the attractors.
-        others: limits that do not attract (saddles, centres, conservative sets), or for which this remains `undecided`.
-        labels: for each start the index of its attractor, or a negative key of `FATES`.
-        other_reached: for each start the index in `others` of the limit that it reached, or -1.
-        rates: speed, per time unit, of starts that have not settled; NaN for the others.
-        interval: length of the last sampling intervals, in time units or steps.
-        longest: largest number of intervals integrated.
-        longest_period: longest period, in intervals, that was looked for.
-        time_map: the system over one interval.
-        extent: size of each feature, by which distances are divided.
-        is_stiff: whether trajectories hardly moved in the longest intervals that an explicit solver can integrate
-            stably, so that an implicit solver would take longer steps.
+    Equilibria that are not isolated are one attractor if they are a curve to which states beside it move, or a surface
+    along which steps lead from one to the other (see `leads_to`).
+    `others` are limits that do not attract (saddles, centres, conservative sets), or for which this is open (their
+    `stability` is `undecided`); `other_reached` (starts,) says which of them a start has come to, -1 for none. `rates`
+    (starts,) is the speed per time unit of what has not settled, NaN elsewhere. At most `longest` intervals, the last
+    ones of the length `interval`, were run, and periods up to `longest_period` of them were looked for. `time_map` and
+    `extent` are those of the search. `is_stiff` says that trajectories hardly moved in the longest intervals that an
+    explicit solver can follow: an implicit one would take longer steps.
     """
 
     attractors: tuple[LimitSet, ...]
@@ -132,30 +107,15 @@ class Attractors(NamedTuple):
 
 
 def held_back(is_stiff: bool, labels: Any, how: str = IN_PYTHON) -> str:
-    """Explain that stiffness kept starts from settling, and name a solver to use; "" if it did not."""
+    """Return the sentence on a solver that kept starts from settling, and how to take another one; "" if none did."""
     return STIFF + how if is_stiff and NOT_SETTLED in labels else ""
 
 
-class Settings(NamedTuple):
-    """Options of a search; see `find_attractors`."""
+class AttractorSearch:
+    """The state of a search: the sets found so far, and the label, limit and rate of each start."""
 
-    forced: bool
-    longest: int
-    longest_period: int
-    symmetries: Sequence[SymmetryGenerator]
-    exponents: bool
-    adapts: bool = False  # whether the search may lengthen the sampling intervals
-
-    def may_adapt(self, time_map: TimeMap) -> bool:
-        """Test whether the search may lengthen the intervals; for maps and forced flows they are fixed."""
-        return self.adapts and not self.forced and not time_map.is_map
-
-
-class Search:
-    """State of a search: the sets found so far, and the label, the limit and the speed of each start."""
-
-    def __init__(self, time_map: TimeMap, flat: np.ndarray, told: Settings, known: Sequence[LimitSet] = ()):
-        """Begin with flattened starts, and with known attractors."""
+    def __init__(self, time_map: TimeMap, flat: np.ndarray, told: Search, known: Sequence[LimitSet] = ()):
+        """Begin with starts, and with attractors that are known."""
         self.time_map, self.told, self.attractors = time_map, told, list(known)
         self.others: list[LimitSet] = []
         self.labels = np.full(len(flat), NOT_SETTLED)
@@ -167,7 +127,7 @@ class Search:
         self.is_stiff = False
 
     def found(self) -> Attractors:
-        """Collect the results of the search."""
+        """Return what was found."""
         told, time_map = self.told, self.time_map
         return Attractors(
             tuple(self.attractors), tuple(self.others), self.labels, self.other_reached, self.rates,
@@ -175,14 +135,16 @@ class Search:
         )  # fmt: skip
 
     def judge(self, start: int, states: np.ndarray, last: bool) -> bool:
-        """Label a start by the states of its last round, (samples, n); True if the label is final."""
+        """Label a start by its last round of states, (samples, n), and return whether that is settled."""
         if self.has_arrived(start, states):
             return True
         features, told = self.time_map.features_of(states), self.told
         for place, other in enumerate(self.others):
             if other.kind == CURVE and stays_on(features, other, self.extent):
                 return self._leave(start, place, last)
-        record = Record(self.time_map, states, features, self.extent, told.forced, told.longest_period, told.symmetries)
+        record = TrajectoryRecord(
+            self.time_map, states, features, self.extent, told.forced, told.longest_period, told.symmetries
+        )
         limit = limit_of(record)
         if isinstance(limit, Slow):
             self.rates[start] = limit.rate
@@ -196,7 +158,7 @@ class Search:
         return self._keep(start, limit, record, last)
 
     def has_arrived(self, start: int, states: np.ndarray) -> bool:
-        """Label a start that has stayed on a known attractor; True if it has."""
+        """Label a start that has stayed on a known attractor, and return whether it has."""
         features = self.time_map.features_of(states)
         for place, known in enumerate(self.attractors):
             if stays_on(features, known, self.extent, self.attractors):
@@ -204,8 +166,8 @@ class Search:
                 return True
         return False
 
-    def _keep(self, start: int, limit: LimitSet, record: Record, last: bool) -> bool:
-        """File a limit under the attractors if it attracts, else under the others; True if the label is final."""
+    def _keep(self, start: int, limit: LimitSet, record: TrajectoryRecord, last: bool) -> bool:
+        """Add a limit to the attractors if it attracts, else to the others; return whether that is settled."""
         if np.isnan(limit.period) and (known := among_attractors(limit, self.attractors, self.extent)) >= 0:
             self.labels[start] = known
             return True
@@ -226,8 +188,8 @@ class Search:
         self.others.append(limit)
         return self._leave(start, len(self.others) - 1, last)
 
-    def _attraction(self, limit: LimitSet, record: Record) -> tuple[LimitSet, Attraction]:
-        """Test whether a limit attracts; a nonperiodic set is given more points in the process."""
+    def _attraction(self, limit: LimitSet, record: TrajectoryRecord) -> tuple[LimitSet, Attraction]:
+        """Return a limit, with more points if it is not periodic, and whether it attracts."""
         if np.isnan(limit.period):
             growth = volume_growth(record)
             if growth.is_none:
@@ -256,30 +218,30 @@ class Search:
         return limit if found.attracts else limit._replace(stability="undecided"), found
 
     def _leave(self, start: int, place: int, last: bool) -> bool:
-        """Label a start at a limit that does not attract; True if the label is final, as for decided limits."""
+        """Label a start that has come to a limit that does not attract; what is undecided goes on until the end."""
         open_still = undecided_set(self.others[place])
         self.labels[start] = UNDECIDED if self.others[place].stability == "undecided" else NOT_ATTRACTING
         self.other_reached[start] = place
         return last or not open_still
 
     def next_round(self) -> None:
-        """Forget the sets whose attraction is undecided, so that their starts are integrated for longer."""
+        """Forget the sets whose attraction is open: their starts are followed for longer."""
         self.labels[self.pending], self.other_reached[self.pending] = NOT_SETTLED, -1
         self._keep_others([k for k, known in enumerate(self.others) if not undecided_set(known)])
 
     def _keep_others(self, kept: Sequence[int]) -> None:
-        """Keep only the given ones of the limits that do not attract, and renumber them."""
+        """Forget the other limits, but for some by their places."""
         renamed = {place: new for new, place in enumerate(kept)}
         self.other_reached = np.array([renamed.get(int(k), -1) for k in self.other_reached], int)
         self.others = [self.others[k] for k in kept]
 
     def adapt(self, states: np.ndarray) -> None:
-        """Lengthen or shorten the sampling intervals if those of the last round do not suit its states."""
+        """Take longer or shorter intervals where those of the last round do not suit its states."""
         if states.shape[1] and self.told.may_adapt(self.time_map):
             self.time_map, self.is_stiff = suited(self.time_map, states, states[-1], self.extent)
 
     def end(self) -> None:
-        """Move undecided sets that turned out to lie on attractors, with their starts, to these."""
+        """Give up the sets whose attraction was open and that turned out to be attractors, to which their starts go."""
         own = lambda other: among_attractors(other, self.attractors, self.extent) if undecided_set(other) else -1
         found = [own(other) for other in self.others]
         for place, known in enumerate(found):
@@ -288,10 +250,9 @@ class Search:
         self._keep_others([place for place, known in enumerate(found) if known < 0])
 
     def _place(self, limit: LimitSet) -> int:
-        """Find the index of an attractor, added if it is new; a periodic orbit replaces a recurrent set near it.
+        """Return the index of an attractor, which is added unless it is known, or resolves a recurrent set.
 
-        A trajectory that reaches a known attractor late, for example after passing the ghost of a fold, is recognised
-        here.
+        A trajectory that reaches a known one late, as one that has passed the remnant of a fold, leads here too.
         """
         surface = among_surfaces(self.time_map, limit, self.attractors, self.extent)
         for place, known in enumerate(self.attractors):
@@ -308,12 +269,12 @@ class Search:
 
 
 def undecided_set(limit: LimitSet) -> bool:
-    """Test whether a limit is a nonperiodic set whose attraction is undecided."""
+    """Return whether a limit is a set that is not periodic and of which it is undecided whether it attracts."""
     return limit.stability == "undecided" and bool(np.isnan(limit.period))
 
 
 def among_others(time_map: TimeMap, limit: LimitSet, others: Sequence[LimitSet], extent: np.ndarray) -> int:
-    """Find the index of a limit among the known limits that do not attract; -1 if it is new."""
+    """Return which of some limits that do not attract one is, -1 for none."""
     for place, known in enumerate(others):
         if np.isnan(limit.period) and np.isnan(known.period):
             if same_set(known, limit, extent):
@@ -324,26 +285,25 @@ def among_others(time_map: TimeMap, limit: LimitSet, others: Sequence[LimitSet],
 
 
 def among_attractors(limit: LimitSet, attractors: Sequence[LimitSet], extent: np.ndarray) -> int:
-    """Find the index of the attractor that a recurrent set equals or lies on; -1 if there is none."""
+    """Return which attractor a recurrent set is or lies on, -1 for none."""
     for place, known in enumerate(attractors):
         if np.isnan(known.period) and (same_set(known, limit, extent) or stays_on(limit.features, known, extent)):
             return place
     return -1
 
 
-def search(
+def attractors_of(
     time_map: TimeMap,
     flat: np.ndarray,
-    told: Settings,
+    told: Search,
     known: Sequence[LimitSet] = (),
     extent: np.ndarray | None = None,
 ) -> Attractors:
-    """Find the attractors of flattened starts in rounds, each as long as all rounds before it.
+    """Return the attractors to which flat starts lead, in rounds each twice as long as the one before.
 
-    With `known` attractors, give the `extent` by which their radii are measured; that of a few starts may be far
-    smaller.
+    With `known` attractors give the `extent` in which their radii are measured: that of a few starts may be far less.
     """
-    run = Search(time_map, flat, told, known)
+    run = AttractorSearch(time_map, flat, told, known)
     run.extent = run.extent if extent is None else extent
     xs, begun, length = flat.copy(), 0, ROUND
     while run.pending.size and begun < told.longest:
@@ -370,8 +330,8 @@ def search(
     return run.found()
 
 
-def _round(run: Search, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
-    """Integrate the pending starts for a round, or until the intervals become too long for the solver."""
+def _round(run: AttractorSearch, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
+    """Move the pending ones of some states on, and return what they pass, until intervals are too long for a solver."""
     states = np.empty((length // WINDOW * WINDOW, run.pending.size, xs.shape[1]))
     for k in range(0, len(states), WINDOW):
         states[k : k + WINDOW] = run.time_map.window(xs[run.pending], begun + k)
@@ -381,8 +341,8 @@ def _round(run: Search, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
     return states
 
 
-def _largest_exponent(record: Record) -> float:
-    """Compute the largest Lyapunov exponent of a set, with the solver and the tolerance of the search."""
+def _largest_exponent(record: TrajectoryRecord) -> float:
+    """Return the largest Lyapunov exponent of a set by the solver, and the tolerance, of the search."""
     time_map: Any = record.time_map
     interval, solver = float(time_map.interval), time_map.solver
     integrator = None if solver is None else Diffrax(solver, rtol=time_map.rtol)
@@ -392,165 +352,27 @@ def _largest_exponent(record: Record) -> float:
     return float(found.exponents[0])
 
 
-# Number of entries of the states at which the search tests whether the field depends on time.
-LOOKED_AT = 1_000_000
-# Sampling interval with an implicit solver, relative to the slowest time scale.
-SHARE = 0.05
-# Eigenvalues below this share of the largest modulus count as zero.
-ZERO = 1e-12
-# A state this many times larger than the starts may have escaped; at the square of this factor it has.
-FAR = 1e4
-
-
 def find_attractors(
     system: Any,  # checked here, in one sentence
     starts: State,
     *,
-    period: float | None = None,
-    interval: float | None = None,
-    features: Features | None = None,
-    wrapped: Mapping[int, float] | None = None,
-    symmetries: Sequence[SymmetryGenerator] = (),
-    longest: int = 2**14,
-    longest_period: int = 64,
-    escape: float | None = None,
-    rtol: float = 1e-8,
-    exponents: bool = False,
-    integrator: AbstractIntegrator | None = None,
+    search: Search = Search(),
 ) -> Attractors:
-    """Find the attractors that given starts reach, and classify the starts that reach none.
+    """Return the attractors to which starts lead, and what becomes of the starts that lead to none.
 
-    Equilibria and periodic orbits are located to rounding error by Newton's method. They are attractors if and only if
-    their spectrum is stable; their `radius` is 0 if perturbations of none of the tested sizes returned in time. Other
-    recurrent sets are attractors if nine in ten perturbed trajectories come as close to them as unperturbed ones, and
-    if volumes are not conserved. They do not attract if perturbations stay away. If the points of the set are too
-    sparse, or the time was too short, its starts are labelled as undecided. A trajectory that still moves slowly at the
-    end has not settled. A chaotic transient that is longer than the search cannot be told from an attractor.
+    Equilibria and periodic orbits are found to rounding by Newton's method, and are attractors if and only if their
+    spectrum is stable; their radius is 0 if no perturbations of the sizes tried came back in time. Other recurrent sets
+    are attractors if nine in ten perturbed trajectories come as close to them as unperturbed ones of the set, and
+    volumes are not conserved. They do not attract if perturbations stay away; if the points of a set are too far apart
+    to tell, or the time was too short, its starts are labelled as undecided. What still moves slowly after the longest
+    time is not settled. A chaotic transient longer than that cannot be told from an attractor.
 
     Args:
         system: a flow, or a map in JAX.
-        starts: states, stacked along the first axis of every array.
-        period: period of the forcing, for a flow that depends on time; its attractors are those of the map over one
-            period.
-        interval: time between two samples. The default is 0.5 divided by the median norm of the Jacobian at the starts.
-            It grows where trajectories hardly move in an interval, as in systems with two time scales. With an implicit
-            solver it is a twentieth of the slowest nonzero time scale.
-        features: a function of the state in JAX; states are compared by its values, such as invariants of a symmetry.
-        wrapped: periods of the entries that are angles, by their index in the flattened state; instead of `features`.
-        symmetries: generators of symmetries, whose zero eigenvalues are ignored; see `spectrum`.
-        longest: largest number of intervals, or of steps of a map.
-        longest_period: longest period to look for, in steps of a map or in periods of the forcing.
-        escape: a state with a larger feature has escaped. The default is one hundred million times the size of the
-            starts, or ten thousand times where the solver fails from there on, as before a blow-up.
-        rtol: relative tolerance of the solver. The absolute tolerance is a hundredth of it, in units near the ranges of
-            the starts.
-        exponents: whether to compute the largest Lyapunov exponent of nonperiodic sets.
-        integrator: replaces Tsit5 at `rtol` for a flow. For stiff flows use `Diffrax(Kvaerno4(), rtol=1e-8)` with
-            diffrax's `Kvaerno4`. Only its solver and its relative tolerance are used.
+        starts: states, on the first axis of every array.
+        search: the options of the search.
 
     Raises:
         ValueError: for bad input, or a flow that depends on time without a `period`.
     """
-    told = Settings(
-        period is not None,
-        integer("longest", longest, least=2 * ROUND),
-        integer("longest_period", longest_period, least=1),
-        tuple(symmetries),
-        exponents,
-        interval is None,
-    )
-    time_map, flat = prepared(system, starts, period, interval, features, wrapped, escape, rtol, integrator)
-    return search(time_map, flat, told)
-
-
-def prepared(
-    system: Any,  # checked here, in one sentence
-    starts: State,
-    period: float | None,
-    interval: float | None,
-    features: Features | None,
-    wrapped: Mapping[int, float] | None,
-    escape: float | None,
-    rtol: float,
-    integrator: AbstractIntegrator | None = None,
-) -> tuple[TimeMap, Float[np.ndarray, "starts n"]]:
-    """Check the arguments of a search, and set up the map over an interval and the flattened starts.
-
-    Raises:
-        ValueError: for bad input.
-    """
-    if not isinstance(system, AbstractFlow | AbstractMap):
-        raise ArgumentError("system", "be a flow or a map", f"is {shown(system)}")
-    if isinstance(system, AbstractMap) and system.on_host:
-        raise ArgumentError("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
-    starts = as_state("starts", starts)
-    count_of("starts", starts)
-    flat = np.asarray(flat_states(jax.vmap(lambda y: start_on(system.space, y))(starts)), float)
-    starts = jax.tree.map(np.asarray, starts)  # NumPy arrays, so that slicing them compiles nothing
-    if not np.all(np.isfinite(flat)):
-        raise ArgumentError("starts", "be finite", "has an entry that is not")
-    if features is not None and wrapped is not None:
-        raise ArgumentError("wrapped", "be left out if `features` are given", "is given too")
-    chosen = state_itself if features is None else function("features", features, "the state")
-    if wrapped is not None:
-        chosen = _wrapped(wrapped, flat.shape[1])
-    first = jax.tree.map(lambda y: y[0], starts)
-    solver = solver_of(system, integrator)
-    length = _interval(system, starts, period, interval, isinstance(solver, dfx.AbstractImplicitSolver))
-    tolerance = tolerance_of(rtol, integrator)
-    sizes = units_near(system.space, starts)
-    time_map = TimeMap(system, first, chosen, length, tolerance, np.inf, sizes, solver=solver)
-    size = float(np.max(np.abs(time_map.features_of(flat))))
-    bound = FAR * (1 + size) if escape is None else number("escape", escape)
-    beyond = FAR * bound if escape is None else bound
-    return eqx.tree_at(lambda m: (m.bound, m.beyond), time_map, (jnp.asarray(bound), jnp.asarray(beyond))), flat
-
-
-def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:
-    for k, period in wrapped.items():
-        if not 0 <= k < n:
-            raise ArgumentError("wrapped", f"have indices of the {n} entries of the state", f"has {k}")
-        number("wrapped", period)
-    return Wrapped(tuple(sorted((int(k), float(period)) for k, period in wrapped.items())))
-
-
-def _interval(
-    system: Any, starts: State, period: float | None, interval: float | None, implicit: bool = False
-) -> float:
-    """Choose the sampling interval: the forcing period, the given one, or a fraction of the time scale of the flow."""
-    if isinstance(system, AbstractMap):
-        if period is not None:
-            raise ArgumentError("period", "be left out for a map", f"is {shown(period)}")
-        return float(1 if interval is None else integer("interval", interval, least=1))
-    if period is not None:
-        if interval is not None:
-            raise ArgumentError("interval", "be left out if the period of the forcing is given", f"is {interval}")
-        check_period("period", system, _some(starts, count_of("starts", starts), 32), number("period", period))
-        return number("period", period)
-    count = count_of("starts", starts)
-    entries = sum(np.size(y) for y in jax.tree.leaves(starts)) // count
-    change, size = change_in_time(system, _some(starts, count, max(32, LOOKED_AT // entries)))
-    if change > 1e-9 * size:
-        must = "be given for a flow that depends on time (attractors are those of the map over a period)"
-        raise ArgumentError("period", must, "is not")
-    if interval is not None:
-        return number("interval", interval)
-    if implicit:
-        return _slow_interval(system, _some(starts, count, 32))
-    rates = norms(system, _some(starts, count, 32))
-    rate = float(np.median(rates)) if rates.size else 0.0
-    return 0.5 / rate if rate > 0 else 1.0
-
-
-def _slow_interval(flow: AbstractFlow, starts: State) -> float:
-    """Compute a twentieth of the slowest time scale, at the lower quartile over the starts."""
-    slowest = []
-    for k in range(count_of("starts", starts)):
-        sizes = np.abs(eigenvalues(tangent_jacobian(flow, jax.tree.map(lambda y, k=k: y[k], starts))))
-        slowest += [float(np.min(sizes[sizes > ZERO * np.max(sizes)]))] if np.max(sizes, initial=0.0) > 0 else []
-    return SHARE / float(np.quantile(slowest, 0.25, method="lower")) if slowest else 1.0
-
-
-def _some(starts: State, count: int, most: int) -> State:
-    """Take about `most` starts at equal distances in their order, or all if there are fewer than twice as many."""
-    return jax.tree.map(lambda y: y[:: max(1, count // most)], starts)
+    return attractors_of(*set_up(system, starts, search), search)

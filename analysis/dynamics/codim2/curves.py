@@ -1,12 +1,10 @@
-"""Continue bifurcations of equilibria and orbits in two parameters, and locate codimension-two points on the curves.
-
-The file also chooses the equations of each kind, refines curves for drawing, and continues curves read from a file.
-"""
+"""Bifurcations of equilibria and of orbits followed in two parameters, with cusps and points of higher degeneracy."""
 
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,26 +13,30 @@ from jaxtyping import Float
 from analysis.dynamics.codim2.coefficients import degenerate_coefficients
 from analysis.dynamics.codim2.equilibria import AbstractCritical, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.codim2.orbits import CriticalReturns
-from analysis.dynamics.continuation.branches import Bifurcation, bifurcation_in_own, moved_states
+from analysis.dynamics.continuation.branches import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
+from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.locating import JUMP, between, hidden_sign, located
-from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbit_curve import Cycle, moved_states
 from analysis.dynamics.continuation.orbits import RTOL, check_forcing, curve_of_orbits, forcing_in
 from analysis.dynamics.continuation.scaling import curve_units, orbit_units
-from analysis.dynamics.continuation.stepping import can_go_on, follow, limits, two_bounds
+from analysis.dynamics.continuation.stepping import can_go_on, follow
+from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states
 from analysis.dynamics.normal_forms.flows import crossing_pair, turns
-from analysis.dynamics.scaling.units import Units, made_units
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
-from dynsim.errors import ArgumentError
+from dynsim.errors import ArgumentError, shown
 from dynsim.simulation.checks import check_flow
-from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.base import AbstractMap
+from dynsim.systems.parameter import Parameter
 
+# Default of the largest number of points of a curve in each direction.
+POINTS = 500
 # Largest distance of a chord from the curve, relative to the bounds; it is invisible in a figure 3.4 inches wide.
 SEEN = 1e-3
 
@@ -44,15 +46,15 @@ HALVINGS = 4
 
 
 def refined(curve: AbstractCurve, points: list[CurvePoint], widths: Float[np.ndarray, "2"]) -> list[CurvePoint]:
-    """Insert points between successive ones wherever chords would deviate visibly from the curve in the plane.
+    """Return points that follow each other with those between them where chords are far from the curve in the plane.
 
-    The first parameter is the last entry of a state; the second is the parameter of the curve. The deviation is
-    estimated from the tangents at both ends. Inserted points are solutions.
+    The first parameter is the last entry of a state, the second that of the curve. How far the curve is from a chord is
+    told from its tangents at both ends; what is added are solutions.
 
     Args:
         curve: the equations.
-        points: points of the curve, with consistently oriented tangents.
-        widths: widths of the bounds of both parameters.
+        points: of the curve, with tangents of one sense.
+        widths: of the bounds of both parameters.
     """
     found = points[:1]
     for begin, end in itertools.pairwise(points):
@@ -63,7 +65,7 @@ def refined(curve: AbstractCurve, points: list[CurvePoint], widths: Float[np.nda
 def _between(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, widths: np.ndarray, halvings: int
 ) -> list[CurvePoint]:
-    """Insert points between two others; a cubic deviates from its chord by an eighth of the change of tangents."""
+    """Return points between two others; a cubic with their tangents is away from the chord by an eighth of these."""
     size = float(np.linalg.norm(end.flat - begin.flat))
     turn = _in_plane(begin) - _in_plane(end)
     if not halvings or float(np.linalg.norm(size * turn / 8 / widths)) <= SEEN:
@@ -76,7 +78,7 @@ def _between(
 
 
 def _in_plane(point: CurvePoint) -> np.ndarray:
-    """Select the components of the tangent along both parameters."""
+    """Return the part of the tangent along both parameters."""
     return np.append(point.basis @ point.tangent[:-1], point.tangent[-1])[-2:]
 
 
@@ -85,7 +87,7 @@ OF_EQUILIBRIA, OF_ORBITS = ("fold", "Hopf point"), ("fold", "period doubling", "
 
 
 class Returning(NamedTuple):
-    """Options of orbits: the iterate of a map, the period of a forcing, the longest period, the solver's tolerance."""
+    """How orbits return: the iterate of a map, the period of a forcing, the longest period, the solver's tolerance."""
 
     iterate: int = 1
     forcing: Callable[[Any], Any] | None = None
@@ -94,59 +96,58 @@ class Returning(NamedTuple):
 
 
 def kinds_of(flow: Any, state: Any) -> tuple[str, ...]:
-    """List the kinds of bifurcations of given states that can be continued in two parameters."""
+    """Return the kinds of bifurcations of such states that are followed in two parameters."""
     return OF_ORBITS if isinstance(flow, AbstractMap) or isinstance(state, Cycle) else OF_EQUILIBRIA
 
 
 def check_kind(flow: Any, at: Bifurcation) -> None:
-    """Raise `ValueError` for a bifurcation that cannot be continued in two parameters."""
+    """Raise `ValueError` for a bifurcation that is not followed in two parameters."""
     kinds = kinds_of(flow, at.state)
     if at.kind not in kinds:
         raise ArgumentError("at", f"be a {', a '.join(kinds[:-1])} or a {kinds[-1]}", f"is a {at.kind}")
 
 
-def check_time(flow: Any, where: Any, state: Any, at: float, bounds: Any, returning: Returning) -> None:
-    """Raise `ValueError` if a time-dependent flow has no forcing, or if an orbit's period does not fit it."""
+def check_time(first: Parameter, state: Any, at: float, returning: Returning) -> None:
+    """Raise `ValueError` for a flow that depends on time without a forcing, and for another period than that of it."""
     if isinstance(state, Cycle):
-        check_forcing(
-            with_parameter(real_parameter("where", where[0], flow)[0], flow, jnp.asarray(at)), state, returning.forcing
-        )
-    elif not isinstance(flow, AbstractMap):
-        check_autonomous("flow", flow, where[0], state, bounds[0])
+        check_forcing(first.at(at), state, returning.forcing)
+    elif not isinstance(first.system, AbstractMap):
+        check_autonomous("flow", first, state)
 
 
-def units_at(flow: Any, where: Any, state: Any, parameters: tuple[float, float], bounds: Any) -> Units:
-    """Choose units for a curve through a state, or an orbit, at given values of both parameters."""
-    if not isinstance(flow, AbstractMap):
-        check_flow(flow)
-    if not isinstance(state, Cycle):
-        return curve_units(flow, where, state, bounds, at=parameters)
-    takes = [real_parameter("where", take, flow)[0] for take in where]
-    moved: Any = flow
-    for take, value in zip(takes, parameters, strict=True):
-        moved = with_parameter(take, moved, jnp.asarray(value))
-    units = orbit_units(moved, takes, state, bounds)
-    return made_units(flow, takes, units.scale, units.time, units.parameters)
+def units_at(parameters: tuple[Parameter, Parameter], state: Any, at: tuple[float, float]) -> Units:
+    """Return the units of a curve through a state, or an orbit, at values of both parameters."""
+    if isinstance(state, Cycle):
+        check_flow(parameters[0].system)
+        return orbit_units(parameters[0].system, state, parameters, at=at)
+    if not isinstance(parameters[0].system, AbstractMap):
+        check_flow(parameters[0].system)
+    return curve_units(parameters, state, at=at)
 
 
-def equations_of(
-    units: Units, kind: str, state: Any, bounds: tuple[float, float], returning: Returning
-) -> AbstractCritical:
-    """Set up the equations of a kind of bifurcation near a rescaled state, with bounds of the first parameter."""
-    system, where = units.system, (units.where[0], units.where[1])
+def equations_of(units: Units, kind: str, state: Any, returning: Returning) -> AbstractCritical:
+    """Return the equations of a kind of bifurcation beside a state in units."""
+    parameters = units.varied[0], units.varied[1]
     if isinstance(state, Cycle):
         start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), state.nodes), len(jax.tree.leaves(state.nodes)[0])
         _, forcing, longest, rtol = returning
         inner = curve_of_orbits(units, units.restored(start), count, forcing, longest, rtol)
-        made = CriticalReturns(system, where, kind, inner, bounds, rtol, forcing_in(units, forcing), inner.longest)
-    elif isinstance(system, AbstractMap):
-        inner = FixedPointCurve(system, where[0], returning.iterate)
-        inner.units = None if units.are_given else units
-        made = CriticalReturns(system, where, kind, inner, bounds, returning.rtol)
-    else:
-        made = (FoldCurve if kind == "fold" else HopfCurve)(system, where, state, bounds)
-    made.units = None if units.are_given else units
-    return made
+        return CriticalReturns(parameters, kind, inner, rtol, forcing_in(units, forcing), units)
+    if isinstance(units.system, AbstractMap):
+        inner = FixedPointCurve(parameters[0], returning.iterate, units=units)
+        return CriticalReturns(parameters, kind, inner, returning.rtol, units=units)
+    return (FoldCurve if kind == "fold" else HopfCurve)(parameters, state, units)
+
+
+def plane_of(parameters: Any) -> tuple[Parameter, Parameter]:
+    """Return two parameters of one system; raise `ValueError` for anything else."""
+    pair = parameters if isinstance(parameters, tuple) else ()
+    if len(pair) != 2 or not all(isinstance(one, Parameter) for one in pair):
+        raise ArgumentError("parameters", "be two of `Parameter`", f"is {shown(parameters)}")
+    first, second = pair
+    if first.system is not second.system and not eqx.tree_equal(first.system, second.system):
+        raise ArgumentError("parameters", "be those of one system", "are of two")
+    return first, second
 
 
 LETTERS = {
@@ -167,30 +168,23 @@ END_WORDS = {"bounds": "a bound of the second parameter", "outside": "a bound of
 
 
 class Degeneracy(NamedTuple):
-    """Codimension-two point on a curve of bifurcations.
+    """A degenerate point of a curve.
 
-    Kinds for equilibria: a `cusp`; a `Bogdanov-Takens point`, where a Hopf curve starts on a fold curve; a
-    `Bautin point`, where the first Lyapunov coefficient changes sign; a `fold-Hopf point` (zero-Hopf), where a fold is
-    a Hopf point, too; a `double Hopf point`, with two imaginary pairs of eigenvalues.
+    It is a `cusp`, a `Bogdanov-Takens point`, where a curve of Hopf points begins at one of folds, a `Bautin point`,
+    where the first Lyapunov coefficient of Hopf points changes its sign, a `fold-Hopf point` (zero-Hopf), where a fold
+    is a Hopf point, too, or a `double Hopf point`, with two pairs of imaginary eigenvalues.
 
-    Kinds for orbits: a `cusp`; a strong resonance, `1:1 resonance` or `1:2 resonance`, where the multiplier 1 or -1 is
-    double and a Neimark-Sacker curve starts, or `1:3 resonance` or `1:4 resonance` on such a curve; a
-    `generalised period doubling` or a `Chenciner point`, where the coefficient of a period doubling or a Neimark-Sacker
-    point changes sign, and folds of doubled cycles or of invariant curves start; and points with two bifurcations,
-    `fold-flip point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker point`.
+    Of orbits it is a `cusp`, a strong resonance, `1:1 resonance` or `1:2 resonance`, where the multiplier 1 or -1 is
+    double and curves of Neimark-Sacker points begin, `1:3 resonance` or `1:4 resonance` on these, a `generalised period
+    doubling` or a `Chenciner point`, where the coefficient of a period doubling or of a Neimark-Sacker point changes
+    its sign and folds of doubled cycles, or of invariant curves, begin, or a point with two bifurcations, `fold-flip
+    point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker point`.
 
-    `coefficients` are those of the normal form, see `normal_forms.flows` and `normal_forms.maps`; undefined ones are
-    NaN. For periodic orbits of flows only cusps have one.
-
-    - cusp: c
-    - Bogdanov-Takens point and 1:1 resonance: a, b
-    - fold-Hopf point: s, theta
-    - Bautin point: the second Lyapunov coefficient
-    - double Hopf point: p11, p12, p21, p22, theta, delta
-    - generalised period doubling: e
-    - Chenciner point: L2
-    - 1:3 resonance: a
-    - 1:4 resonance: the real and the imaginary part of A
+    `coefficients` are those of the normal form, see `codimension_two`, `hopf_degeneracies` and `map_degeneracies`: c of
+    a cusp, a and b of a Bogdanov-Takens point or a 1:1 resonance, s and theta of a fold-Hopf point, the second Lyapunov
+    coefficient of a Bautin point, p11, p12, p21, p22, theta and delta of a double Hopf point, e of a generalised period
+    doubling, L2 of a Chenciner point, a of a 1:3 resonance, the real and the imaginary part of A of a 1:4 resonance.
+    Those that are not defined are NaN. Of periodic orbits of a flow only cusps have one.
     """
 
     kind: str
@@ -214,20 +208,14 @@ class Degeneracy(NamedTuple):
 
 
 class CriticalCurve(NamedTuple):
-    """Curve of bifurcations of one kind in the plane of two parameters.
+    """The curve of bifurcations of a kind in the plane of two parameters.
 
-    Attributes:
-        kind: `fold` or `Hopf point`; for orbits `fold`, `period doubling` or `Neimark-Sacker point`.
-        first: first parameter at each point.
-        second: second parameter at each point.
-        states: equilibria, points of an iterate of a map, or orbits (`Cycle`), on the first axis.
-        frequencies: frequencies of Hopf points in radians per time unit, or angles of Neimark-Sacker points.
-        degeneracies: codimension-two points on the curve.
-        ends: why the curve ends at either side: `bounds` of the second parameter, `outside` the bounds of the first
-            one, a `Bogdanov-Takens point`, a `1:1 resonance` or `1:2 resonance`, an `equilibrium` to which orbits
-            shrink, the longest `period`, close to a `homoclinic` orbit, where a stricter solver does not confirm the
-            orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
-        iterate: iterate of a map.
+    `kind` is `fold` or `Hopf point`, of orbits `fold`, `period doubling` or `Neimark-Sacker point`; `first` and
+    `second` are the parameters, `states` the equilibria, the points of an `iterate` of a map, or the orbits, `Cycle`s,
+    `frequencies` those of Hopf points and the angles of Neimark-Sacker points. `ends` says at both ends why the curve
+    ends: `bounds` of the second parameter, `outside` those of the first, a `Bogdanov-Takens point`, a `1:1 resonance`
+    or `1:2 resonance`, an `equilibrium` to which orbits shrink, the longest `period`, beside a `homoclinic` orbit, or
+    where a stricter solver does not confirm the orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
     """
 
     kind: str
@@ -248,12 +236,12 @@ class CriticalCurve(NamedTuple):
 
     @property
     def of(self) -> str:
-        """Suffix that names the object of the bifurcations: " of periodic orbits", " of iterate 2", or ""."""
+        """Of what the bifurcations are, if it is said: ` of periodic orbits` or ` of iterate 2`."""
         return " of periodic orbits" if self.of_orbits else f" of iterate {self.iterate}" if self.iterate > 1 else ""
 
     @property
     def name(self) -> str:
-        """Kind that is unique among the curves of a system: `fold of periodic orbits` in contrast to `fold`."""
+        """The kind among all those of a system: `fold of periodic orbits` beside the `fold` of equilibria."""
         return self.kind + (self.of if self.of_orbits and self.kind in OF_EQUILIBRIA else "")
 
     def __str__(self) -> str:
@@ -265,63 +253,67 @@ class CriticalCurve(NamedTuple):
 
 
 def critical_curve(
-    flow: AbstractFlow | AbstractMap,
-    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+    parameters: tuple[Parameter, Parameter],
     at: Bifurcation,
-    bounds: tuple[tuple[float, float], tuple[float, float]],
     *,
     iterate: int = 1,
     forcing: Callable[[Any], Any] | None = None,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 500,
+    steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> CriticalCurve:
-    """Continue the bifurcations of one kind through a given one, in the plane of two parameters.
+    """Continue bifurcations of a kind in the plane of two parameters, from one of them in both directions.
 
-    For equilibria these are folds and Hopf points. For fixed points of iterates of maps, and for periodic orbits, these
-    are folds, period doublings and Neimark-Sacker points.
+    Of equilibria these are folds and Hopf points, of fixed points of an iterate of a map, and of periodic orbits,
+    folds, period doublings and Neimark-Sacker points.
 
     Args:
-        flow: the flow or map; its own second parameter is the one at which `at` was found.
-        where: select both parameters among the leaves of the flow; the first is the one in which `at` was found.
+        parameters: two parameters of one flow or map, with their ranges: that in which `at` was found, and another one,
+            whose own value is that of `at`.
         at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits.
-        bounds: lower and upper bound of each parameter.
-        iterate: iterate of a map on that branch.
-        forcing: period of the forcing as a function of the flow; see `continue_orbits`.
-        step: first step along the curve, in the norm of state, critical vector and parameters together, where state and
-            parameters are scaled to order one; see `continue_equilibria`.
-        max_step: largest step. The default is four times the first step or a hundredth of the width of the bounds, if
-            that is larger.
-        max_points: largest number of points in each direction; a curve that reaches it ends with `steps`. Points
-            inserted to keep chords close to the curve do not count.
-        max_period: period at which a curve of periodic orbits ends; see `continue_orbits`.
-        rtol: relative tolerance of the solver for periodic orbits.
+        iterate: of a map, that of the branch.
+        forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
+        steps: the steps along the curve, in the norm of the state, the critical vector and the parameters together, the
+            state and the parameters in units near their sizes; see `continue_equilibria`. Points that are added where
+            chords between successive ones would be seen beside the curve do not count.
+        max_period: the period at which a curve of periodic orbits ends; see `continue_orbits`.
+        rtol: the relative tolerance of the solver for periodic orbits.
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no such point is found near it.
     """
-    check_kind(flow, at)
-    returning = _returning(flow, at.state, iterate, forcing, max_period, rtol)
-    units = units_through(flow, where, at.state, at.parameter, bounds)
-    check_time(flow, where, at.state, at.parameter, bounds, returning)
-    within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
-    low, high = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
-    at = bifurcation_in_own(units, at)
-    curve = equations_of(units, at.kind, at.state, (low, high), returning)
+    (inner, outer), given = plane_of(parameters), at
+    check_kind(inner.system, at)
+    returning = _returning(inner.system, at.state, iterate, forcing, max_period, rtol)
+    units = units_at((inner, outer), at.state, (at.parameter, outer.value))
+    check_time(inner, at.state, at.parameter, returning)
+    at = given if units.are_given else moved_bifurcation(units, given)
+    curve = equations_of(units, at.kind, at.state, returning)
+    within = _limits(curve, steps)
     first = curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
     if first is None:
         raise ArgumentError("at", f"be near a {at.kind} of this flow", "leads to none")
     forward, end = follow(curve, first, first.tangent, within)
     backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
     points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
-    points = refined(curve, points, np.array([high - low, within.bounds[1] - within.bounds[0]]))
+    points = refined(curve, points, _widths(curve))
     return _in_given(units, _found(curve, points, (begin, end), at.kind))._replace(iterate=returning.iterate)
 
 
+def _limits(curve: AbstractCritical, steps: Steps) -> Limits:
+    """Return how far a curve is followed; raise `ValueError` if a range is too narrow for the steps."""
+    units = curve.units
+    steps.limits(curve.first, POINTS, 1.0 if units is None else units.parameters[0])
+    return steps.limits(curve.parameter, POINTS, curve.unit)
+
+
+def _widths(curve: AbstractCritical) -> np.ndarray:
+    """Return the widths of the ranges of both parameters."""
+    return np.array([one.high - one.low for one in (curve.first, curve.parameter)])
+
+
 def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: Any, rtol: Any) -> Returning:
-    """Collect the options of orbits; raise `ValueError` for options that do not fit the system."""
+    """Return how orbits return; raise `ValueError` for what does not fit the system."""
     times = integer("iterate", iterate, least=1)
     if times != 1 and not isinstance(flow, AbstractMap):
         raise ArgumentError("iterate", "be 1 for a flow", f"is {times}")
@@ -330,18 +322,10 @@ def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: An
     return Returning(times, forcing, max_period, number("rtol", rtol))
 
 
-def units_through(flow: Any, where: Any, state: Any, first: float, bounds: Any) -> Units:
-    """Choose units for a curve through a state and a value of the first parameter; see `critical_curve`."""
-    if not isinstance(where, tuple) or len(where) != 2:
-        raise ArgumentError("where", "be two functions of the flow", "is not")
-    _, second = real_parameter("where", where[1], flow)
-    return units_at(flow, where, state, (first, second), [two_bounds(pair) for pair in bounds])
-
-
 def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCurve:
-    """Convert a curve to the units of the given flow, or with power -1 from them to rescaled units.
+    """Return a curve in the units of the given flow, or, with the power -1, one of the given flow in these units.
 
-    Normal form coefficients always are in the units of the given flow.
+    Coefficients of normal forms are those of the given flow, always.
     """
     if units.are_given:
         return found
@@ -359,57 +343,47 @@ def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCur
     )
 
 
-def extended_curve(
-    flow: AbstractFlow | AbstractMap,
-    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+@extend.register
+def _extend_curve(
     known: CriticalCurve,
-    bounds: tuple[tuple[float, float], tuple[float, float]],
+    parameters: tuple[Parameter, Parameter],
     *,
     forcing: Callable[[Any], Any] | None = None,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 500,
+    steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> CriticalCurve:
-    """Continue a curve, such as one read from a file, beyond those of its ends that can be continued.
-
-    These are ends at bounds, if the new ones are wider, and ends at the limit on points. The arguments are the same as
-    for `critical_curve`.
+    """Continue a curve of bifurcations at those of its ends that go on; the options are those of `critical_curve`.
 
     Raises:
         ValueError: for bad input, or if the last states are no such bifurcations of this flow.
     """
-    last: Any = jax.tree.map(lambda a: a[-1], known.states)
-    returning = _returning(flow, last, known.iterate, forcing, max_period, rtol)
-    moved = with_parameter(real_parameter("where", where[1], flow)[0], flow, jnp.asarray(float(known.second[-1])))
-    units = units_through(flow, where, last, float(known.first[-1]), bounds)
-    check_time(moved, where, last, float(known.first[-1]), bounds, returning)
-    within = limits(bounds[1], step, max_step, max_points, units.parameters[1])
-    inside = limits(bounds[0], step, max_step, max_points, units.parameters[0]).bounds
+    inner, outer = plane_of(parameters)
+    last, at = jax.tree.map(lambda a: a[-1], known.states), float(known.first[-1])
+    returning = _returning(inner.system, last, known.iterate, forcing, max_period, rtol)
+    units = units_at((inner, outer), last, (at, outer.value))
+    check_time(inner.of(outer.at(float(known.second[-1]))), last, at, returning)
     known = _in_given(units, known, -1)
     for side in (1, 0):
-        last, end = -side, known.ends[side]
-        inner = zip((known.first, known.second), (inside, within.bounds), strict=True)
-        if len(known.second) > 1 and all(can_go_on(end, float(values[last]), ends) for values, ends in inner):
-            curve, begin, direction = _end(units, known, inside, side, returning)
-            points, end = follow(curve, begin, direction, within)
-            widths = np.array([ends[1] - ends[0] for ends in (inside, within.bounds)])
-            points = refined(curve, [begin._replace(tangent=direction), *points], widths)
+        ends = zip((known.first, known.second), (one.bounds for one in units.varied), strict=True)
+        if len(known.second) > 1 and all(can_go_on(known.ends[side], float(v[-side]), pair) for v, pair in ends):
+            curve, begin, direction = _end(units, known, side, returning)
+            points, end = follow(curve, begin, direction, _limits(curve, steps))
+            points = refined(curve, [begin._replace(tangent=direction), *points], _widths(curve))
             known = _joined(known, _found(curve, points, ("", end), known.kind), side)
     return _in_given(units, known)
 
 
 def _end(
-    units: Units, known: CriticalCurve, inside: tuple[float, float], side: int, returning: Returning
+    units: Units, known: CriticalCurve, side: int, returning: Returning
 ) -> tuple[AbstractCritical, CurvePoint, np.ndarray]:
-    """Set up the equations of a known curve, its point at one end, and the tangent that leads outwards."""
+    """Return the equations of a known curve, its point at one end, and the tangent that leads away from it."""
     last, before = (0, 1) if side == 0 else (-1, -2)
     state: Any = jax.tree.map(lambda a: a[last], known.states)
     first, second, frequency = (float(a[last]) for a in (known.first, known.second, known.frequencies))
-    take, _ = real_parameter("where", units.where[1], units.system)
-    units = units._replace(system=with_parameter(take, units.system, jnp.asarray(second)))
-    curve = equations_of(units, known.kind, state, inside, returning)
+    moved = units.varied[1].at(second)
+    units = units._replace(system=moved, varied=tuple(one.of(moved) for one in units.varied))
+    curve = equations_of(units, known.kind, state, returning)
     begin = curve.at(curve.begin(state, first, frequency), second)
     rows = np.column_stack([flat_states(known.states), known.first, known.second])
     if begin is None or np.max(np.abs(_place(begin) - rows[last])) > 1e-6 * (1 + np.max(np.abs(rows[last]))):
@@ -419,13 +393,13 @@ def _end(
 
 
 def _place(point: CurvePoint) -> np.ndarray:
-    """Flatten the state of a point of a curve, followed by both parameters."""
+    """Return the state and both parameters of a point of a curve, flat."""
     at = critical_of(point)
     return np.concatenate([flat_state(at.state), [float(at.parameter), point.parameter]])
 
 
 def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCurve:
-    """Append a curve (side 1), or prepend it reversed (side 0); the curves share a point."""
+    """Return a curve with another one behind it (side 1), or, reversed, before it; they share a point."""
     join = lambda a, b: np.concatenate([a, b[1:]] if side else [b[:0:-1], a])
     found = (known.degeneracies + more.degeneracies) if side else (more.degeneracies[::-1] + known.degeneracies)
     return CriticalCurve(
@@ -436,7 +410,7 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
 
 
 def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
-    """Build a curve from successive points, and locate the codimension-two points between them."""
+    """Return the curve of points that follow each other, with the degeneracies between them."""
     tests = curve.tests()
     values = {kind: [test(point) for point in points] for kind, test in tests.items()}
     degenerate: list[Degeneracy] = []
@@ -464,9 +438,9 @@ def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, s
 def _changes(
     curve: AbstractCritical, points: list[CurvePoint], values: list[float], k: int, test: Callable
 ) -> Sequence[tuple[CurvePoint, CurvePoint]]:
-    """Find the pairs of points around the k-th step between which a test function changes sign.
+    """Return the pairs of points from the k-th to the next one between which a test function changes its sign.
 
-    If it is exactly zero at the k-th point, it must change sign between the neighbours of this point.
+    Where it is zero at the k-th point, to the last bit, it changes its sign between the neighbours of this point.
     """
     if values[k] == 0 and k and values[k - 1] * values[k + 1] < 0:
         return [(points[k - 1], points[k + 1])]

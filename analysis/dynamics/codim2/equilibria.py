@@ -1,4 +1,4 @@
-"""Equations of fold and Hopf points with their critical vectors, for continuation in two parameters."""
+"""The equations of folds and of Hopf points with their critical vectors, in two parameters."""
 
 import abc
 from collections.abc import Callable
@@ -19,18 +19,18 @@ from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import FlowChart, second_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, crossing_pair, lyapunov_coefficient, without
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
-from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.named import with_parameter
+from dynsim.systems.parameter import Parameter
 
 
 class Critical(NamedTuple):
-    """Equilibrium or orbit with a critical vector: state, vector, frequency and first parameter.
+    """An equilibrium with a critical eigenvector: state, real and imaginary part of the vector, frequency, parameter.
 
-    The vector is flattened, in ambient coordinates, and split into real and imaginary part. At a fold the imaginary
-    part and the frequency are zero.
+    The vector is flat, in ambient coordinates; at a fold its imaginary part and the frequency are zero.
     """
 
     state: State
@@ -41,46 +41,64 @@ class Critical(NamedTuple):
 
 
 class AbstractCritical(AbstractCurve):
-    """Equations of solutions with a critical vector, along a second parameter."""
+    """The equations of solutions with a critical vector in dependence on a second parameter."""
 
     flow: Any
-    where: tuple[Callable, Callable]
-    bounds: tuple[float, float]  # of the first parameter
+    first: Parameter  # the parameter that is solved for; that of the curve is the second one
     ended: list[tuple[str, CurvePoint]]  # points at which the curve ended by itself, in either direction
+
+    def __init__(self, parameters: tuple[Parameter, Parameter], units: Units | None = None):
+        """Store both parameters, and the units that their system has, if it is not in those of the given one."""
+        super().__init__(parameters[1], units)
+        self.flow, self.first, self.ended = self.parameter.system, parameters[0], []
+
+    @property
+    def unit(self) -> float:
+        """The unit of the second parameter."""
+        return 1.0 if self.units is None else self.units.parameters[1]
+
+    @property
+    def where(self) -> tuple[Callable, Callable]:
+        """The functions that take both parameters from the system."""
+        return self.first.take, self.parameter.take
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest value of the first parameter."""
+        return self.first.bounds
 
     @abc.abstractmethod
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
-        """Compute a solution with its critical vector, which becomes the phase reference."""
+        """Return a solution with its critical vector, which becomes the reference of phases."""
 
     @abc.abstractmethod
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """List the test functions of codimension-two points by kind."""
+        """Return the functions that vanish at degeneracies between points, by their names."""
 
     @abc.abstractmethod
     def others(self, point: CurvePoint) -> np.ndarray:
-        """Compute numbers for all eigenvalues except the critical ones; they are imaginary for neutral eigenvalues."""
+        """Return numbers for the eigenvalues but the critical ones, which are imaginary for neutral ones."""
 
     def moved(self, first: Any, second: Any) -> Any:
-        """Build the system at given values of both parameters."""
-        moved = with_parameter(self.where[0], self.flow, jnp.asarray(first))
-        return with_parameter(self.where[1], moved, jnp.asarray(second))
+        """Return the system at two values of the parameters."""
+        return with_parameter(self.parameter.take, self.first.at(first), jnp.asarray(second))
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
-        """Give an empty basis, since there are no symmetries."""
+        """Return no direction."""
         del state
         return np.empty((basis.shape[1], 0))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Compute the real parts."""
+        """Return the real parts."""
         return np.real(values)
 
     def name(self, critical: complex) -> str:
-        """Give no name; bifurcations along these curves are found by `tests`."""
+        """Return no kind."""
         del critical
         return ""
 
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
-        """Locate the point where a curve crosses a bound of the first parameter; None if it does not."""
+        """Return the point at the bound of the first parameter that a curve crosses between two points, if it does."""
         value = float(critical_of(point).parameter)
         edge = min(max(value, self.bounds[0]), self.bounds[1])
         if value == edge:
@@ -92,39 +110,33 @@ class AbstractCritical(AbstractCurve):
         return last._replace(state=exact)
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
-        """Flatten state, frequency and both parameters; vectors are left out, since their sign or phase may differ."""
+        """Return the state, the frequency and both parameters: vectors may come back with another sense or phase."""
         at, state = critical_of(point), self.state_beside(point, near)
         return np.append(flat_state(state), [abs(float(at.frequency)), float(at.parameter), point.parameter])
 
     def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
-        """Give the state of a point in phase with another one; equilibria have no phase."""
+        """Return the state of a point in the phase of that of another one; equilibria have none."""
         del near
         return critical_of(point).state
 
     def crosses(self, point: CurvePoint) -> float:
-        """Evaluate a test function that changes sign where another pair of eigenvalues crosses the imaginary axis."""
+        """Return a number that changes its sign where a pair of other eigenvalues crosses the imaginary axis."""
         return crossing_pair(self.others(point))[0]
 
 
 class CriticalEquations(AbstractCritical):
-    """Equations of an equilibrium with a critical eigenvector, in tangent coordinates."""
+    """The equations of an equilibrium with a critical eigenvector, in tangent coordinates."""
 
     has_frequency = False
 
-    def __init__(self, flow: AbstractFlow, where: tuple[Callable, Callable], state: State, bounds: tuple[float, float]):
-        check_flow(flow)
-        if not isinstance(where, tuple) or len(where) != 2:
-            raise ArgumentError("where", "be two functions of the flow", "is not")
-        first, _ = real_parameter("where", where[0], flow)
-        second, self.value = real_parameter("where", where[1], flow)
-        self.where, self.flow, self.bounds = (first, second), flow, bounds
-        zero = jnp.zeros(len(ravel_pytree(state)[0]))
-        self.reference = (zero, zero)
-        self.ended = []
+    def __init__(self, parameters: tuple[Parameter, Parameter], state: State, units: Units | None = None):
+        check_flow(parameters[0].system)
+        super().__init__(parameters, units)
         self._size = len(ravel_pytree(state)[0])
+        self.reference = (jnp.zeros(self._size), jnp.zeros(self._size))
 
     def basis(self, state: State) -> np.ndarray:
-        """Compute the tangent basis for the state and both parts of the vector, with frequency and parameter."""
+        """Return the tangent basis for the state and both parts of the vector, the frequency and the parameter."""
         critical: Any = state
         B, n = tangent_basis(self.flow.space, critical.state), self._size
         if self.has_frequency:
@@ -132,7 +144,7 @@ class CriticalEquations(AbstractCritical):
         return np.asarray(scipy.linalg.block_diag(B, B, np.empty((n + 1, 0)), 1.0))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
-        """Move the state on the space, and project the vectors to its tangent space."""
+        """Return the state moved on the space, with the vectors in its tangent space."""
         old: Any = state
         n = self._size
         moved = displaced(self.flow.space, old.state, step[:n])
@@ -142,7 +154,7 @@ class CriticalEquations(AbstractCritical):
         return Critical(moved, real, imaginary, old.frequency + step[-2], old.parameter + step[-1])
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
-        """Evaluate the vector field, the equation of the critical vector, and its normalisation."""
+        """Return the field, the equation of the critical vector, and its normalisation."""
         old: Any = state
         B, n = tangent_basis(self.flow.space, old.state), self._size
         given = Critical(*jax.tree.map(np.asarray, old))
@@ -158,12 +170,12 @@ class CriticalEquations(AbstractCritical):
         return Equations(values, J, slope, float(np.max(np.abs(values))))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Give no eigenvalues; stability is that of the equilibrium."""
+        """Return no eigenvalue: stability is that of the equilibrium."""
         del state, parameter, J, orbit
         return np.empty(0, complex)
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """End a curve as `outside` the bounds of the first parameter, or `Bogdanov-Takens point` at frequency zero."""
+        """Return `outside` beyond the bounds of the first parameter, and `Bogdanov-Takens point` at frequency zero."""
         at = critical_of(point)
         if not self.bounds[0] <= float(at.parameter) <= self.bounds[1]:
             return "outside"
@@ -174,24 +186,24 @@ class CriticalEquations(AbstractCritical):
         return "Bogdanov-Takens point"
 
     def others(self, point: CurvePoint) -> np.ndarray:
-        """Compute the eigenvalues of the equilibrium except the critical ones."""
+        """Return the eigenvalues of the equilibrium but the critical ones."""
         at = critical_of(point)
         values = eigenvalues(tangent_jacobian(self.moved(float(at.parameter), point.parameter), at.state))
         return without(values, *((1j * float(at.frequency), -1j * float(at.frequency)) if self.has_frequency else (0,)))
 
 
 class FoldCurve(CriticalEquations):
-    """Equations of folds: equilibria with a null vector of length one."""
+    """Equilibria with a null vector of length one."""
 
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
-        """Compute the null vector at a fold."""
+        """Return the null vector at a fold."""
         del frequency
         B, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.moved(parameter, self.value), state)
         null = B @ null_vectors(J)[0]
         return Critical(state, null, 0 * null, np.asarray(0.0), np.asarray(parameter))
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """List the test functions: the fold coefficient, the product of both null vectors, and an imaginary pair."""
+        """Return the coefficient of the fold, which vanishes at cusps, the product of both null vectors, and a pair."""
         return {
             "cusp": lambda point: _fold_coefficients(self, point)[0],
             "Bogdanov-Takens point": lambda point: _fold_coefficients(self, point)[1],
@@ -200,12 +212,12 @@ class FoldCurve(CriticalEquations):
 
 
 class HopfCurve(CriticalEquations):
-    """Equations of Hopf points: an imaginary pair, and a unit eigenvector whose phase is fixed by a reference."""
+    """Equilibria with a pair of imaginary eigenvalues, whose vector has length one and the phase of a reference."""
 
     has_frequency = True
 
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
-        """Compute the critical vector at a Hopf point, which becomes the phase reference."""
+        """Return the critical vector at a Hopf point, which becomes the reference of phases."""
         B, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.moved(parameter, self.value), state)
         values, vectors = np.linalg.eig(J)
         v = vectors[:, int(np.argmin(np.abs(values - 1j * frequency)))]
@@ -214,7 +226,7 @@ class HopfCurve(CriticalEquations):
         return Critical(state, *self.reference, np.asarray(frequency), np.asarray(parameter))
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """List the test functions: first Lyapunov coefficient, signed singular value, and another imaginary pair."""
+        """Return the first Lyapunov coefficient, which changes its sign at Bautin points, a determinant, and a pair."""
         return {
             "Bautin point": lambda point: _lyapunov(self, point),
             "fold-Hopf point": lambda point: _determinant(self, point),
@@ -223,7 +235,7 @@ class HopfCurve(CriticalEquations):
 
 
 def critical_of(point: CurvePoint) -> Critical:
-    """Give the solution and critical vector of a point of a curve of bifurcations."""
+    """Return the state of a point of a curve of folds or of Hopf points."""
     found: Any = point.state
     return found
 
@@ -232,9 +244,9 @@ def critical_of(point: CurvePoint) -> Critical:
 def _critical(
     where: Any, flow: AbstractFlow, at: Critical, second: Array, reference: tuple[Array, Array]
 ) -> tuple[Array, Array, Array]:
-    """Evaluate f, J a + w b, J b - w a, and norm and phase conditions of a + i b, with derivatives, flattened.
+    """Return f, J a + w b, J b - w a, and length and phase of a + i b, with their derivatives, flat.
 
-    The phase condition is that the inner product with a reference vector is real.
+    The phase is that relative to a reference: the imaginary part of the product with it is zero.
     """
     flat, restored = ravel_pytree(at)
 
@@ -252,7 +264,7 @@ def _critical(
 
 
 def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[float, float]:
-    """Compute <w, f_xx v v> / 2 and <w, v> with the null vectors v and w, whose signs are continuous."""
+    """Return <w, f_xx v v> / 2 and <w, v> with the null vectors v and w, whose sense is continuous."""
     at = critical_of(point)
     moved = curve.moved(float(at.parameter), point.parameter)
     B, J = tangent_basis(curve.flow.space, at.state), tangent_jacobian(moved, at.state)
@@ -265,7 +277,7 @@ def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[flo
 
 
 def _determinant(curve: CriticalEquations, point: CurvePoint) -> float:
-    """Compute the smallest singular value of the Jacobian, relative to the largest, signed by the determinant."""
+    """Return the least singular value of the Jacobian, relative to the largest, with the sign of the determinant."""
     at = critical_of(point)
     J = tangent_jacobian(curve.moved(float(at.parameter), point.parameter), at.state)
     sizes = np.linalg.svd(J, compute_uv=False)

@@ -1,7 +1,6 @@
-"""Equations of folds, period doublings and Neimark-Sacker points of orbits, for continuation in two parameters.
+"""The equations of folds, period doublings and Neimark-Sacker points of orbits with critical vectors.
 
-Orbits are fixed points of an iterate of a map, or periodic orbits of a flow by multiple shooting. Critical vectors are
-part of the unknowns.
+Orbits are fixed points of an iterate of a map, or periodic orbits of a flow by multiple shooting.
 """
 
 from collections.abc import Callable
@@ -22,14 +21,15 @@ from analysis.dynamics.continuation.orbit_curve import SMALL, STRICTER, OrbitCur
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import null_vectors
 from analysis.dynamics.normal_forms.flows import without
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
-from dynsim.systems.named import real_parameter
+from dynsim.systems.parameter import Parameter
 
 
 def passed(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
-    """Compute the smallest singular value of M - m, relative to the largest, with the sign of the determinant.
+    """Return the least singular value of M - m, relative to the largest, with the sign of the determinant.
 
-    This test function changes sign where an eigenvalue of M passes the value m.
+    It changes its sign where an eigenvalue of M passes the value m.
     """
     shifted = M - multiplier * np.eye(len(M))
     sizes = np.linalg.svd(shifted, compute_uv=False)
@@ -37,13 +37,13 @@ def passed(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
 
 
 def doubled(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
-    r"""Evaluate the derivative of the characteristic polynomial at an eigenvalue m of M, up to a positive factor.
+    r"""Return the derivative of the characteristic polynomial at an eigenvalue m of M, up to a positive factor.
 
-    It is the trace of the adjugate of M - m. With the singular values s_k and their vectors u_k and v_k it is
+    It is the trace of the adjugate of M - m, with the singular values s_k and their vectors u_k and v_k
 
     $$ \pm \sum_k \langle v_k, u_k \rangle \prod_{j \ne k} s_j, $$
 
-    This test function changes sign where another eigenvalue passes m.
+    and changes its sign where another eigenvalue passes m.
     """
     left, sizes, right = np.linalg.svd(M - multiplier * np.eye(len(M)))
     shares = sizes / max(float(sizes[0]), np.finfo(float).tiny)
@@ -53,9 +53,9 @@ def doubled(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
 
 
 class Shot(NamedTuple):
-    """Nodes with their vectors and images, the period, its derivatives by both parameters, and the vectors.
+    """All nodes with their vectors and their images, the period, its derivatives by both parameters, and the vectors.
 
-    `parts` are the state and the vectors, flattened in ambient coordinates, (1 + vectors, n).
+    `parts` are the state and the vectors as flat vectors in ambient coordinates, (1 + vectors, n).
     """
 
     rows: np.ndarray
@@ -66,20 +66,22 @@ class Shot(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of entries of a state."""
+        """The number of entries of a state."""
         return (self.images.ends.shape[1] - 3) // len(self.parts)
 
 
 def gaps(
     shot: Shot, twist: tuple[np.ndarray, np.ndarray], *, free: bool, fold: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute the defects of orbit and vectors, (parts, m, n), with derivatives by all unknowns and parameters.
+    """Return the gaps, (parts, m, n), with their derivatives by all ambient coordinates and the second parameter.
+
+    The parts are the orbit and the vectors.
 
     Args:
-        shot: images of nodes and vectors.
-        twist: matrix that maps the first node and its vectors to those at the end, and its derivative by the angle.
+        shot: the images of nodes and vectors.
+        twist: the matrix by which the first node and its vectors are those of the end, and its derivative by the angle.
         free: whether the period is unknown.
-        fold: whether the vector has a component that changes the period.
+        fold: whether the vector has a part by which the period changes.
     """
     parts, size = shot.parts.shape
     (m, total), (ends, maps, speeds, begins) = shot.images.ends.shape, shot.images
@@ -109,7 +111,7 @@ def gaps(
 
 
 def turning(angle: float) -> tuple[np.ndarray, np.ndarray]:
-    """Build the matrix that fixes a node and rotates both parts of a vector by an angle, and its derivative."""
+    """Return the matrix by which a node stays and both parts of a vector turn by an angle, and its derivative."""
     c, s = np.cos(angle), np.sin(angle)
     twist, change = np.diag([1.0, c, c]), np.diag([0.0, -s, -s])
     twist[1, 2], twist[2, 1], change[1, 2], change[2, 1] = -s, s, -c, c
@@ -123,39 +125,35 @@ RESONANCES = {"1:3 resonance": 2 * np.pi / 3, "1:4 resonance": np.pi / 2}
 
 
 class CriticalReturns(AbstractCritical):
-    """Equations of an orbit with a critical vector, which is multiplied by the critical multiplier along the orbit.
+    """An orbit with a critical vector: moved along the orbit it is multiplied by the critical multiplier.
 
-    The unknowns are the orbit, one or both parts of the vector, an angle, and the first parameter. At a fold the vector
-    has components for the nodes and the period, otherwise for the nodes only.
+    Coordinates are those of the orbit, of one or both parts of the vector, an angle, and the first parameter. At a fold
+    the vector is one of nodes and of the period, else of nodes alone.
     """
 
     def __init__(
         self,
-        system: Any,
-        where: tuple[Callable, Callable],
+        parameters: tuple[Parameter, Parameter],
         kind: str,
         inner: OrbitCurve | FixedPointCurve,
-        bounds: tuple[float, float],
         rtol: float,
         forcing: Callable[[Any], Any] | None = None,
-        longest: float = np.inf,
+        units: Units | None = None,
     ):
-        """Set up the equations of a kind of bifurcation.
+        """Make the equations of a kind of bifurcation.
 
         Args:
-            system: the flow or map.
-            where: its parameters, as returned by `real_parameter`.
-            kind: kind of the bifurcation.
-            inner: equations of the orbits along the first parameter.
-            bounds: bounds of the first parameter.
-            rtol: relative tolerance of the solver.
-            forcing: period of the forcing as a function of the flow.
-            longest: period at which the curve ends.
+            parameters: both parameters of the flow or the map.
+            kind: of the bifurcation.
+            inner: the orbits in dependence on the first parameter.
+            rtol: of the solver.
+            forcing: of a forced flow, the period as a function of the flow.
+            units: those of the system, if it is not in those of the given one.
         """
-        self.flow, self.kind, self.inner, self.bounds, self.where = system, kind, inner, bounds, where
-        self.value, self.longest, self._rtol = real_parameter("where", where[1], system)[1], longest, jnp.asarray(rtol)
+        super().__init__(parameters, units)
+        self.kind, self.inner, self._rtol = kind, inner, jnp.asarray(rtol)
+        self.longest = inner.longest if isinstance(inner, OrbitCurve) else np.inf
         self.turning, self.tolerances = kind not in MULTIPLIERS, inner.tolerances
-        self.ended = []
         self.reference, self.speed = np.zeros((2, 1)), 1.0  # phase reference of the vector, and size of velocities
         self._returns: VariedReturns | None = None
         self._period = None
@@ -165,15 +163,15 @@ class CriticalReturns(AbstractCritical):
 
     @property
     def free(self) -> bool:
-        """Whether the period is unknown, because the flow is autonomous."""
+        """Whether the period is unknown: the flow is autonomous."""
         return isinstance(self.inner, OrbitCurve) and not self.inner.forced
 
     def nodes(self, state: Any) -> np.ndarray:
-        """Stack the nodes of an orbit as rows; a fixed point has one node."""
+        """Return the nodes of an orbit as rows; a fixed point has one."""
         return self.inner.nodes(state) if isinstance(self.inner, OrbitCurve) else flat_state(state)[None]
 
     def basis(self, state: State) -> np.ndarray:
-        """Compute the bases of the orbit, of the parts of the vector and of the angle, with the parameter."""
+        """Return the bases of the orbit, of the parts of the vector and of the angle, and the parameter."""
         at: Any = state
         of_state = self.inner.basis(at.state)
         of_vector = of_state if self.kind == "fold" else of_state[:, : of_state.shape[1] - self.free]
@@ -182,7 +180,7 @@ class CriticalReturns(AbstractCritical):
         return np.asarray(scipy.linalg.block_diag(of_state, of_vector, *rest, 1.0))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
-        """Move the orbit on the space, and project the vectors to its tangent space."""
+        """Return the orbit moved on the space, with vectors in its tangent space there."""
         old: Any = state
         n = len(flat_state(old.state))
         moved = self.inner.displaced(old.state, step[:n])
@@ -192,7 +190,7 @@ class CriticalReturns(AbstractCritical):
         return Critical(moved, real, imaginary, old.frequency + step[-2], old.parameter + step[-1])
 
     def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
-        """Give the orbit of a point in phase with that of another point."""
+        """Return the orbit of a point in the phase of that of another one."""
         at = critical_of(point)
         if point is near:
             return at.state
@@ -202,7 +200,7 @@ class CriticalReturns(AbstractCritical):
         return inner.beside(at.state, critical_of(near).state, float(at.parameter))
 
     def unresolved(self, point: CurvePoint) -> str:
-        """Explain why a stricter solver does not confirm an orbit and its vector, as in `OrbitCurve.unresolved`."""
+        """Return "" if a stricter solver confirms an orbit and its vector, as `OrbitCurve.unresolved` does."""
         if not isinstance(self.inner, OrbitCurve):
             return ""
         at = critical_of(point)
@@ -212,7 +210,7 @@ class CriticalReturns(AbstractCritical):
         return unconfirmed(shot.images.speeds[:, : shot.size], forced=not self.free)
 
     def _shot(self, at: Critical, second: float, factor: float = 1.0) -> Shot:
-        """Compute the images of the nodes with their vectors, with the solver's tolerance times a factor."""
+        """Return the images of the nodes with their vectors, by a solver of a tolerance times a factor."""
         nodes, first = self.nodes(at.state), float(at.parameter)
         vectors = np.stack([at.real, at.imaginary][: 1 + self.turning])
         period, slopes = float(at.state.period) if isinstance(self.inner, OrbitCurve) else 1.0, np.zeros(2)
@@ -234,7 +232,7 @@ class CriticalReturns(AbstractCritical):
         return jax.tree.map(lambda a: a[0], state.nodes) if isinstance(self.inner, OrbitCurve) else state
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
-        """Evaluate the defects of the orbit and its vector, the phase conditions, and the norm of the vector."""
+        """Return the gaps of the orbit and of its vector, conditions of phase, and the length of the vector."""
         at: Any = state
         return self._equations(self._shot(at, parameter), at, basis)
 
@@ -260,13 +258,13 @@ class CriticalReturns(AbstractCritical):
         return Equations(values, J, by_second, float(np.max(np.abs(values))) / scale)
 
     def _twist(self, angle: float) -> tuple[np.ndarray, np.ndarray]:
-        """Build the matrix that maps the first node and its vectors to those at the end, and its derivative."""
+        """Return the matrix by which the first node and its vectors are those of the end, and its derivative."""
         return turning(angle) if self.turning else (np.diag([1.0, MULTIPLIERS[self.kind]]), np.zeros((2, 2)))
 
     def _conditions(self, shot: Shot, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate the remaining equations, with derivatives by all ambient coordinates and the second parameter.
+        """Return the values of the further equations, and derivatives by all ambient coordinates and the second one.
 
-        On average the nodes do not move along the flow. At a fold the vector has no component along it. The vector has
+        The nodes do not move along the flow, on the whole, at a fold the vector has no part along it, the vector has
         length one and the phase of a reference.
         """
         values, rows, vectors = [], [], shot.parts[1:]
@@ -291,7 +289,7 @@ class CriticalReturns(AbstractCritical):
         return np.asarray(values, float), np.stack([np.asarray(row) for row in rows])
 
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
-        """Compute the critical vector of an orbit, which becomes the phase reference."""
+        """Return the orbit with its critical vector, which becomes the reference of phases."""
         zero = np.zeros(len(flat_state(state)))
         empty = Critical(state, zero, zero, np.asarray(frequency), np.asarray(parameter))
         self.reference = np.stack([zero, zero])
@@ -315,17 +313,17 @@ class CriticalReturns(AbstractCritical):
         return empty._replace(real=vector.real, imaginary=vector.imag)
 
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
-        """Scale rows of the derivatives as the equations of the orbits do."""
+        """Return the derivatives of equations as the orbits balance theirs."""
         return self.inner.balanced(matrix)
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Compute the multipliers of the orbit."""
+        """Return the multipliers of the orbit."""
         at: Any = state
         width = self.inner.basis(at.state).shape[1]
         return self.inner.spectrum(at.state, parameter, J[:width, :width], np.empty((width, 0)))
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """Explain why a curve ends: at bounds, a strong resonance, an equilibrium, or a long period; "" if not."""
+        """Return why a curve ends: at bounds, at a strong resonance, at an equilibrium, or with a long period."""
         at = critical_of(point)
         if not self.bounds[0] <= float(at.parameter) <= self.bounds[1]:
             return "outside"
@@ -343,7 +341,7 @@ class CriticalReturns(AbstractCritical):
         return ""
 
     def _shrunk(self, before: CurvePoint, point: CurvePoint) -> bool:
-        """Test whether an orbit has become small, or has turned by half a turn past size zero."""
+        """Return whether an orbit is small, or has turned by half a turn beyond size zero."""
         nodes = [self.nodes(critical_of(p).state) for p in (before, point)]
         away = [rows - np.mean(rows, axis=0) for rows in nodes]
         if len(nodes[0]) < 3:
@@ -352,7 +350,7 @@ class CriticalReturns(AbstractCritical):
         return small or float(np.sum(away[0] * away[1])) < 0
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """List the test functions of codimension-two points by kind."""
+        """Return the functions that vanish at degeneracies between points, by their names."""
         of_return = lambda test, multiplier: lambda point: test(self.returned(point), multiplier)
         if self.kind == "fold":
             return {
@@ -378,20 +376,20 @@ class CriticalReturns(AbstractCritical):
         }
 
     def others(self, point: CurvePoint) -> np.ndarray:
-        """Map the non-critical multipliers m to (m - 1) / (m + 1), which is imaginary for those of modulus one."""
+        """Return (m - 1) / (m + 1) for the multipliers m but the critical ones: imaginary for those of modulus one."""
         angle = float(critical_of(point).frequency)
         critical = (np.exp(1j * angle), np.exp(-1j * angle)) if self.turning else (MULTIPLIERS[self.kind],)
         values = without(point.values, *critical)
         return (values - 1) / np.where(values == -1, np.finfo(float).eps, values + 1)
 
     def returned(self, point: CurvePoint) -> np.ndarray:
-        """Compute the derivative of the return map of an orbit."""
+        """Return the derivative of the return of an orbit."""
         state: Any = critical_of(point).state
         width = self.inner.basis(state).shape[1]
         return self.inner.monodromy(state, point.J[:width, :width])
 
     def inner_at(self, point: CurvePoint) -> tuple[Any, CurvePoint]:
-        """Build the curve of orbits in the first parameter through a point, and that point on it."""
+        """Return the curve of orbits in the first parameter through a point, and that point on it."""
         at = critical_of(point)
         inner = self._inner_of(point)
         return inner, inner.measured(at.state, float(at.parameter))
@@ -400,14 +398,14 @@ class CriticalReturns(AbstractCritical):
         return self.inner.of(self.moved(float(critical_of(point).parameter), point.parameter))
 
     def _cubic(self, point: CurvePoint) -> float:
-        """Compute the coefficient of a period doubling or a Neimark-Sacker point, relative to its terms."""
+        """Return the coefficient of a period doubling or of a Neimark-Sacker point, relative to its terms."""
         inner, here = self.inner_at(point)
         return inner.coefficient(self.kind, here, float(critical_of(point).frequency)).bounded
 
     def _bend(self, point: CurvePoint) -> float:
-        """Compute half of the second derivative of the orbit's equations along both null vectors of a fold.
+        """Return half of the second derivative of the orbit's equations along both null vectors of a fold.
 
-        It is the derivative of the equation of the vector by the orbit. Its sign is continuous along the curve.
+        It is the derivative of the equation of the vector by the orbit, with a sense that is continuous.
         """
         state: Any = critical_of(point).state
         B = self.inner.basis(state)

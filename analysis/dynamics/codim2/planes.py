@@ -8,85 +8,80 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
-from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, extended_curve, kinds_of, units_through
-from analysis.dynamics.continuation.branches import Bifurcation, flat_sizes
-from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, kinds_of, plane_of, units_at
+from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.extending import extend
+from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes
 from analysis.dynamics.continuation.scaling import curve_units
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.flow_maps.flat import chord_distances, flat_state, flat_states
 from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
 from analysis.dynamics.periodic_orbits.maps import phases
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
-from dynsim._core.validation import reals
+from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.named import with_parameter
+from dynsim.systems.parameter import Parameter
 
 # Distance from a segment of a curve, relative to its length, below which a bifurcation belongs to the curve.
 NEAR = 0.1
 
 
 def critical_curves(
-    flow: AbstractFlow | AbstractMap,
-    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
+    parameters: tuple[Parameter, Parameter],
     bifurcations: Sequence[Bifurcation],
-    bounds: tuple[tuple[float, float], tuple[float, float]],
     *,
     iterates: Sequence[int] = (),
     known: Sequence[CriticalCurve] = (),
     forcing: Callable[[Any], Any] | None = None,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 500,
+    steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> tuple[CriticalCurve, ...]:
-    """Continue all given bifurcations in two parameters, computing each curve once.
+    """Continue all bifurcations that can be followed in two parameters, each curve once.
 
-    Kinds that cannot be continued, such as branch points, are left out. `iterates` are those of the branches on which
-    bifurcations of a map lie, 1 by default. `known` curves come first and are continued to the bounds; see
-    `extended_curve`. The other arguments and the errors are the same as for `critical_curve`.
+    Others, such as branch points, are left out. `iterates` are those of the branches on which bifurcations of a map
+    lie, by default 1. Curves that are `known` come first and go on to the ends of the ranges; see `extend`. The other
+    arguments and the errors are those of `critical_curve`.
     """
-    options: Any = {"step": step, "max_step": max_step, "max_points": max_points, "max_period": max_period}
-    _, second = real_parameter("where", where[1], flow)
-    if not bounds[1][0] <= second <= bounds[1][1]:
-        must = f"hold the flow's own second parameter, {second:g}"
-        raise ArgumentError("bounds", must, f"are {bounds[1][0]:g} to {bounds[1][1]:g}")
+    first, second = plane_of(parameters)
+    flow, low, high = first.system, *second.bounds
+    if not low <= second.value <= high:
+        must = f"have the system's own value of the second one, {second.value:g}, in its range"
+        raise ArgumentError("parameters", must, f"go from {low:g} to {high:g}")
     times = list(iterates) or [1] * len(bifurcations)
     followed = [(at, k) for at, k in zip(bifurcations, times, strict=True) if at.kind in kinds_of(flow, at.state)]
     found: list[CriticalCurve] = []
     for one in known:
-        if not any(_covers(curve, one, _sizes_on(flow, where, one, bounds)) for curve in found):
-            found.append(extended_curve(flow, where, one, bounds, forcing=forcing, **options))
+        state = jax.tree.map(lambda a: a[0], one.states)
+        if not any(_covers(curve, one, _sizes((first, second), state, float(one.first[0]))) for curve in found):
+            found.append(extend(one, (first, second), forcing=forcing, steps=steps, max_period=max_period))
     for at, k in followed:
-        sizes = _sizes(flow, where, at.state, at.parameter, bounds)
-        places = [at._replace(state=state) for state in _images(flow, where[0], at, k)]
-        if not any(c.iterate == k and _passes(c, place, second, sizes) for c in found for place in places):
+        sizes = _sizes((first, second), at.state, at.parameter)
+        places = [at._replace(state=state) for state in _images(first, at, k)]
+        if not any(c.iterate == k and _passes(c, place, second.value, sizes) for c in found for place in places):
             period = forcing if isinstance(at.state, Cycle) else None
-            found.append(critical_curve(flow, where, at, bounds, iterate=k, forcing=period, **options))
+            options: Any = {"forcing": period, "steps": steps, "max_period": max_period}
+            found.append(critical_curve((first, second), at, iterate=k, **options))
     return tuple(found)
 
 
-def _images(flow: AbstractFlow | AbstractMap, take: Any, at: Bifurcation, iterate: int) -> list[State]:
+def _images(first: Parameter, at: Bifurcation, iterate: int) -> list[State]:
     """List the states on the orbit of a point of an iterate of a map; for a flow, the state alone."""
-    if not isinstance(flow, AbstractMap):
+    if not isinstance(first.system, AbstractMap):
         return [at.state]
     states = jax.tree.map(lambda a: np.asarray(a)[None], at.state)
-    found = phases(flow, take, states, np.array([at.parameter]), iterate)
+    found = phases(first, states, np.array([at.parameter]), iterate)
     return [jax.tree.map(lambda a: a[0], one) for one in found]
 
 
-def _sizes_on(flow: AbstractFlow | AbstractMap, where: Any, curve: CriticalCurve, bounds: Any) -> np.ndarray:
-    """Compute the units at the first point of a curve; see `_sizes`."""
-    return _sizes(flow, where, jax.tree.map(lambda a: a[0], curve.states), float(curve.first[0]), bounds)
-
-
-def _sizes(flow: AbstractFlow | AbstractMap, where: Any, state: State, first: float, bounds: Any) -> np.ndarray:
+def _sizes(parameters: tuple[Parameter, Parameter], state: State, first: float) -> np.ndarray:
     """Compute the units of both parameters and of the entries of a flattened state, by which distances are divided."""
-    units = units_through(flow, where, state, first, bounds)
+    units = units_at(parameters, state, (first, parameters[1].value))
     return np.array([*units.parameters, *flat_sizes(units, state)])
 
 
@@ -130,34 +125,32 @@ class StabilityMap(NamedTuple):
 
 
 def stability_map(
-    flow: AbstractFlow,
-    where: tuple[Callable[[Any], Any], Callable[[Any], Any]],
-    first: ArrayLike,
-    second: ArrayLike,
+    parameters: tuple[Parameter, Parameter],
     starts: Sequence[State],
     *,
+    shape: tuple[int, int] = (50, 50),
     radius: float = 1e-6,
 ) -> StabilityMap:
-    """Count equilibria, and stable ones, that Newton's method finds from given starts on a grid of two parameters.
+    """Count the equilibria to which Newton's method leads from some starts, on a grid of two parameters.
 
-    At each grid point the starts are the given ones and the equilibria of its neighbour; further equilibria may be
-    missed. Equilibria closer than `radius`, in units near the sizes of the states, count as one.
+    The grid has `shape` values at equal distances over the ranges of the first and of the second parameter.
+
+    Starts at a grid point are those given and the equilibria of its neighbour. There may be more equilibria. Those that
+    are nearer to each other than `radius` are one; it is in units near the sizes of the states, as all tolerances are.
     """
-    check_flow(flow)
-    for one in where:
-        real_parameter("where", one, flow)
-    ps, qs = (np.atleast_1d(np.asarray(reals(name, v), float)) for name, v in (("first", first), ("second", second)))
+    plane = plane_of(parameters)
+    check_flow(plane[0].system)
+    sizes = [integer("shape", count, least=1) for count in shape]
+    ps, qs = (np.linspace(*one.bounds, count) for one, count in zip(plane, sizes, strict=True))
     counts = np.zeros((2, len(qs), len(ps)), int)
     if not starts:
         return StabilityMap(ps, qs, counts[0], counts[1])
-    ends = [(np.min(values), np.max(values)) for values in (ps, qs)]
-    units = curve_units(flow, where, starts[0], ends)
-    begin = [units.rescaled(start) for start in starts]
+    units = curve_units(plane, starts[0])
+    (first, second), begin = units.varied, [units.rescaled(start) for start in starts]
     for row, q in enumerate(qs / units.parameters[1]):
         before: list[State] = []
         for column, p in enumerate(ps / units.parameters[0]):
-            moved = with_parameter(units.where[1], units.system, jnp.asarray(q))
-            moved = with_parameter(units.where[0], moved, jnp.asarray(p))
+            moved = with_parameter(first.take, second.at(q), jnp.asarray(p))
             before = _distinct(moved, [*before, *begin], radius)
             kinds = [kind(v, 1e-9) for v in (eigenvalues(tangent_jacobian(moved, x)) for x in before)]
             counts[:, row, column] = len(kinds), kinds.count("stable")

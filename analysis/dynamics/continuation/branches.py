@@ -1,7 +1,7 @@
-"""Branches of solutions with their stability, the bifurcations on them, and their conversion to other units."""
+"""Branches: the points of a curve of solutions with their stability, and the bifurcations between them."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -9,7 +9,7 @@ from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.curve import SINGULAR, AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.locating import JUMP, crossed, hidden_sign, least_between, located
-from analysis.dynamics.continuation.orbit_curve import REACH, Cycle, OrbitCurve
+from analysis.dynamics.continuation.orbit_curve import flat_sizes, moved_states, unit_of_eigenvalues
 from analysis.dynamics.continuation.switching import departures, ways_out
 from analysis.dynamics.linearisation import index
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
@@ -36,27 +36,21 @@ HALVINGS = 6
 
 
 class Bifurcation(NamedTuple):
-    """Bifurcation on a branch: its kind and its location.
+    """A bifurcation on a branch: its kind, and where.
 
-    Kinds: at a `fold` the branch turns back in the parameter. At a `branch point` other branches cross it; see
-    `switch`. At a `Hopf point` a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. For maps and
-    periodic orbits, a multiplier passes -1 at a `period doubling`, and a pair leaves the unit circle at the angles
-    +-`frequency` at a `Neimark-Sacker point`. At a `corner` the derivative of the field jumps.
+    At a `fold` the branch turns back in the parameter. At a `branch point` other branches cross it; see `switch`. At a
+    `Hopf point` a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. Of maps and periodic orbits, a
+    multiplier passes -1 at a `period doubling`, a pair leaves the unit circle at the angles +-`frequency` at a
+    `Neimark-Sacker point`. At a `corner` the derivative of the field jumps: it is not smooth there. `multiplicity` is
+    the number of eigenvalues that cross, 0 at a branch point where one touches zero. `arclength` is where it lies,
+    `direction` that of the branch there, in the ambient coordinates of the state and the parameter.
 
-    Attributes:
-        kind: the kind.
-        state: the solution there.
-        parameter: the parameter value.
-        eigenvalues: eigenvalues or multipliers there.
-        frequency: in radians per time unit, or the angle of a pair of multipliers; 0 at other kinds.
-        arclength: position along the branch.
-        direction: tangent of the branch, in ambient coordinates of state and parameter.
-        multiplicity: number of eigenvalues that cross; 0 at a branch point where one only touches zero.
-        coefficient: normal form coefficient. At a fold it is c, with the parameter c s^2 away at the distance s; at a
-            Hopf point the first Lyapunov coefficient; for maps and return maps of periodic orbits see
-            `normal_forms.maps`. It is NaN for other kinds, and if further eigenvalues are critical.
-        natural_size: size of the terms whose sum is the coefficient, in the same unit. It is measured there, or from
-            their change towards where the critical eigenvalues grow as fast as they rotate.
+    `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
+    distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
+    the coefficients of `map_normal_forms`. It is NaN elsewhere, and where further eigenvalues are critical.
+    `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
+    eigenvalues grow as fast as they turn; it has the units of the coefficient. `unknown` says why it is NaN where the
+    kind of the bifurcation has one.
     """
 
     kind: str
@@ -69,14 +63,15 @@ class Bifurcation(NamedTuple):
     multiplicity: int = 1
     coefficient: float = math.nan
     natural_size: float = math.nan
+    unknown: str = ""
 
     __repr__ = one_line
 
     @property
     def criticality(self) -> str:
-        """`supercritical`, `subcritical` or `degenerate` by the sign of the coefficient; "" where it does not decide.
+        """`supercritical`, `subcritical` or `degenerate`, by the coefficient where it decides; "" elsewhere.
 
-        It decides at Hopf points, period doublings, and Neimark-Sacker points without a strong resonance.
+        It decides at a Hopf point, at a period doubling, and at a Neimark-Sacker point without a strong resonance.
         """
         sign = CRITICAL.get(self.kind, 0)
         if not sign or not math.isfinite(self.coefficient) or self.resonance:
@@ -87,19 +82,10 @@ class Bifurcation(NamedTuple):
 
     @property
     def resonance(self) -> int:
-        """Order of a strong resonance, 3 or 4, at a Neimark-Sacker point with angle 2 pi / 3 or pi / 2; 0 otherwise."""
+        """3 or 4 at a Neimark-Sacker point with the angle 2 pi / 3 or pi / 2, a strong resonance; 0 elsewhere."""
         if self.kind != "Neimark-Sacker point":
             return 0
         return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
-
-    @property
-    def _unknown(self) -> str:
-        """Why a bifurcation of periodic orbits has no coefficient: a run over the period would multiply errors."""
-        largest = float(np.max(np.abs(self.eigenvalues), initial=0.0))
-        has = self.kind in ("fold", "period doubling", "Neimark-Sacker point") and isinstance(self.state, Cycle)
-        if not has or math.isfinite(self.coefficient) or largest <= REACH:
-            return ""
-        return f"coefficient unknown: a multiplier of {largest:.2g} exceeds {REACH:g}"
 
     def __str__(self) -> str:
         """Return the kind, the parameter, and the criticality or the resonance."""
@@ -107,26 +93,19 @@ class Bifurcation(NamedTuple):
 
     def sized(self, size: float) -> str:
         """Say the same of a parameter with this size, below a share of which its value is printed as 0."""
-        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self._unknown
+        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self.unknown
         return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 
 
 class Branch(NamedTuple):
-    """Branch of solutions with parameters, eigenvalues, stability and bifurcations.
+    """Solutions on a curve: states with the points on the first axis, parameters, arclengths and eigenvalues.
 
-    Attributes:
-        states: the solutions, on the first axis of every array.
-        parameters: parameter value of each point.
-        arclengths: arclength of each point, in the unit of the parameter.
-        eigenvalues: eigenvalues or multipliers of each point.
-        kinds: `stable`, `saddle`, `unstable` or `undecided` for each point.
-        bifurcations: bifurcations between the points.
-        ends: why the branch ends at either side: `bounds` of the parameter, `closed` curve, `steps` (the limit on
-            points), `corner` (the field is not smooth), `lost` (no step succeeds, however small), or the kind of
-            bifurcation where it begins. Branches of periodic orbits also end at an `equilibrium`, at the longest
-            `period`, close to a `homoclinic` orbit, or where a stricter solver does not confirm the orbits
-            (`accuracy`).
-        isolated: false if the derivative is singular along the whole branch, so that solutions are not isolated.
+    `kinds` are `stable`, `saddle`, `unstable` or `undecided`, `bifurcations` lie in between. `ends` says at both ends
+    why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
+    not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
+    orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
+    does not confirm the orbits (`accuracy`). `isolated` is false if the solutions are not: the derivative is singular
+    along the branch. `vertical` says that the parameter does not change along it, up to errors: a family at one value.
     """
 
     states: State
@@ -137,20 +116,15 @@ class Branch(NamedTuple):
     bifurcations: tuple[Bifurcation, ...]
     ends: tuple[str, str]
     isolated: bool = True
+    vertical: bool = False
 
     __repr__ = one_line
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Stability at the points, except at bifurcations where the branch begins or ends."""
+        """The stability at the points, but for those on a bifurcation at which the branch begins or ends."""
         begin, end = (side in BEGINNINGS for side in self.ends)
         return self.kinds[int(begin) : len(self.kinds) - int(end)]
-
-    @property
-    def vertical(self) -> bool:
-        """Whether the parameter is constant along the branch, up to errors, as for a family at one parameter value."""
-        share = VERTICAL * (OrbitCurve if isinstance(self.states, Cycle) else AbstractCurve).vertical
-        return len(self.kinds) > 2 and bool(np.ptp(self.parameters) <= share * np.ptp(self.arclengths))
 
     def __str__(self) -> str:
         """Describe the number of points, the parameters, the bifurcations and the ends in one line."""
@@ -168,7 +142,10 @@ class Branch(NamedTuple):
 
 
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
-    """Build a branch from points, with the bifurcations between them."""
+    """Return a branch of points, with the bifurcations between them, in the units of the given system.
+
+    Arclengths are in the unit of the parameter.
+    """
     lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
     first = int(ends[0] in BEGINNINGS)
     least = [curve.least_singular(point) for point in points[first:]]
@@ -176,19 +153,26 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [abs(value) <= SINGULAR for value in least]
     kinds = tuple(curve.stable_kind(p.values) for p in points)
+    parameters = np.array([p.parameter for p in points])
+    vertical = is_vertical(curve, parameters, lengths)
+    if vertical:  # the parameter turns back by its error
+        found = [b for b in found if b.kind not in ("fold", "corner")]
     made = Branch(
-        states, np.array([p.parameter for p in points]), lengths, np.array([p.values for p in points]), kinds,
-        tuple(found), ends, isolated=not (len(singular) > 2 and all(singular)),
+        states, parameters, lengths, np.array([p.values for p in points]), kinds, tuple(found), ends,
+        isolated=not (len(singular) > 2 and all(singular)), vertical=vertical,
     )  # fmt: skip
-    # on a vertical branch the parameter turns back by rounding errors
-    real = tuple(b for b in found if b.kind not in ("fold", "corner"))
-    return made._replace(bifurcations=real) if made.vertical else made
+    return made if curve.units is None else _in_given_units(curve.units, made)
+
+
+def is_vertical(curve: AbstractCurve, parameters: np.ndarray, lengths: np.ndarray) -> bool:
+    """Return whether the parameter does not change along a branch by more than its errors."""
+    return len(lengths) > 2 and bool(np.ptp(parameters) <= VERTICAL * curve.vertical * np.ptp(lengths))
 
 
 def _bifurcations(
     curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
 ) -> list[Bifurcation]:
-    """Locate all bifurcations between successive points and at points, given their least singular values."""
+    """Return the bifurcations between successive points, with their least singular values, and at points on one."""
     found: list[Bifurcation] = []
     # last points at which the test functions of fold and branch point had a definite sign
     last: list[int | None] = [None, None]
@@ -227,7 +211,7 @@ def _bifurcations(
 def _simple(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, which: int, name: str
 ) -> list[Bifurcation]:
-    """Locate the fold or the simple branch point between two points."""
+    """Return the fold or the simple branch point between two points."""
     test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.least_singular
     begin, end = (turned(p, p.tangent, curve.polished(p, p.tangent))[0] for p in (begin, end))
     if test(begin) * test(end) > 0:  # the sign at one of the points was only its error
@@ -240,14 +224,14 @@ def _simple(
         name = "corner"
     away = (end.flat - begin.flat) / size
     where, c = length + share * size, curve.coefficient(name, point, 0.0)
-    count = len(curve.crossing(point, away)[1]) if name == "branch point" else 1
-    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c)]
+    count, why = len(curve.crossing(point, away)[1]) if name == "branch point" else 1, curve.unknown(name, point)
+    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c, why)]
 
 
 def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
-    """Locate a branch point between successive points at which an eigenvalue touches zero without crossing it.
+    """Return the branch point between successive points at which an eigenvalue touches zero without crossing it.
 
-    It counts only if other solutions leave it. The given test function is smallest at the middle point.
+    It is one if other solutions leave it. The test function, whose values are given, is least at the middle point.
     """
     before, here, after = values
     lowest = abs(here) <= min(abs(before), abs(after)) and before * after > 0
@@ -275,7 +259,7 @@ def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float]
 def _crossings(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, known: list[Bifurcation], halvings: int
 ) -> list[Bifurcation]:
-    """Locate bifurcations where the number of growing eigenvalues changes between two points, except known ones."""
+    """Return the bifurcations between two points at which the number of growing eigenvalues changes, but the known."""
     growth = [np.sort(curve.growth(point.values))[::-1] for point in (begin, end)]
     counts = [index(g, tolerance=curve.neutral(p.values)) for g, p in zip(growth, (begin, end), strict=True)]
     low, high = sorted(counts)
@@ -315,13 +299,14 @@ def _crossings(
     elif alone:
         side = max(begin, end, key=lambda point: abs(test(point)))
         c = _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
-    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c)]
+    why = curve.unknown(name, point)
+    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
 
 
 def _twice(
     curve: AbstractCurve, points: list[CurvePoint], growths: list[np.ndarray], k: int, length: float
 ) -> list[Bifurcation]:
-    """Locate two bifurcations in one step after which as many eigenvalues grow as before it."""
+    """Return two bifurcations between a point and the next one, after which as many eigenvalues grow as before."""
     begin, end = points[k : k + 2]
     counts = [index(growths[j], tolerance=curve.neutral(points[j].values)) for j in (k, k + 1)]
     if counts[0] != counts[1] or curve.zeros(begin.values) or curve.zeros(end.values):
@@ -340,18 +325,18 @@ def _twice(
 
 
 def _cleaned(value: complex, real: float) -> complex:
-    """Remove an imaginary part that is rounding error from an eigenvalue."""
+    """Return an eigenvalue, without an imaginary part that is rounding."""
     return complex(value) if abs(value.imag) > real else complex(value.real)
 
 
 def _in_natural_size(
     curve: AbstractCurve, name: str, points: tuple[CurvePoint, CurvePoint], frequency: float, growth: float
 ) -> Coefficient:
-    """Compute the coefficient at the first of two points, with the larger of two estimates of its natural size.
+    """Return the coefficient at the first of two points, in the larger of two sizes of its terms.
 
-    One is the size of its terms at the point. The other is their change towards the second point, extrapolated to where
-    the growth equals the frequency of a Hopf point, or one for multipliers. It is needed for coefficients that vanish
-    together with all of their terms.
+    One is that at the point; the other is their change towards the second point, where the growth is given, carried on
+    to where it is the frequency of a Hopf point, or one of multipliers. A coefficient that vanishes with all of its
+    terms is as large as the error of the point, and small by this size only.
     """
     here, beside = (curve.coefficient(name, point, frequency) for point in points)
     change = abs(beside.size - here.size) * (frequency if name == "Hopf point" else 1.0) / growth
@@ -359,7 +344,7 @@ def _in_natural_size(
 
 
 def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float:
-    """Compute the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
+    """Return the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
     if not critical.imag:
         return 0.0
     return abs(critical.imag) if curve.name(1j) == "Hopf point" else float(abs(np.angle(critical / modulus)))
@@ -369,68 +354,27 @@ def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurca
     return [b for b in known if begin <= b.arclength <= begin + size]
 
 
-def branch_in_given(units: Units, found: Branch) -> Branch:
-    """Convert a branch to the units of the given system, with arclengths in the unit of the parameter.
-
-    Normal form coefficients already are in these units.
-    """
-    return found if units.are_given else _branch(units, found, 1)
-
-
-def branch_in_own(units: Units, given: Branch) -> Branch:
-    """Convert a branch of the given system to rescaled units."""
-    return given if units.are_given else _branch(units, given, -1)
-
-
-def bifurcation_in_own(units: Units, at: Bifurcation) -> Bifurcation:
-    """Convert a bifurcation of the given system, except its coefficient, to rescaled units."""
-    return at if units.are_given else _bifurcation(units, at, -1)
-
-
-def _branch(units: Units, branch: Branch, power: int) -> Branch:
-    size = units.parameters[0] ** power
-    return branch._replace(
-        states=moved_states(units, branch.states, power),
-        parameters=branch.parameters * size,
-        arclengths=branch.arclengths * size,
-        eigenvalues=branch.eigenvalues / _rate(units, branch.states, power),
-        bifurcations=tuple(_bifurcation(units, at, power) for at in branch.bifurcations),
+def _in_given_units(units: Units, found: Branch) -> Branch:
+    """Return a branch in the units of the given system; coefficients of normal forms are in these already."""
+    unit = units.parameters[0]
+    return found._replace(
+        states=moved_states(units, found.states, 1),
+        parameters=found.parameters * unit,
+        arclengths=found.arclengths * unit,
+        eigenvalues=found.eigenvalues / unit_of_eigenvalues(units, found.states),
+        bifurcations=tuple(moved_bifurcation(units, at, 1) for at in found.bifurcations),
     )
 
 
-def _bifurcation(units: Units, at: Bifurcation, power: int) -> Bifurcation:
-    size, rate = units.parameters[0] ** power, _rate(units, at.state, power)
+def moved_bifurcation(units: Units, at: Bifurcation, power: int = -1) -> Bifurcation:
+    """Return a bifurcation of the given system in units, or, with the power 1, the reverse, but for its coefficient."""
+    unit, rate = units.parameters[0] ** power, unit_of_eigenvalues(units, at.state) ** power
     away = at.direction * np.append(flat_sizes(units, at.state), units.parameters[0]) ** power
     return at._replace(
         state=moved_states(units, at.state, power),
-        parameter=at.parameter * size,
-        arclength=at.arclength * size,
+        parameter=at.parameter * unit,
+        arclength=at.arclength * unit,
         eigenvalues=at.eigenvalues / rate,
         frequency=at.frequency / (rate if at.kind == "Hopf point" else 1.0),
         direction=away / max(float(np.linalg.norm(away)), np.finfo(float).tiny),
     )
-
-
-def _rate(units: Units, state: State, power: int) -> float:
-    """Compute the unit of time by which eigenvalues are divided; 1 for multipliers."""
-    return 1.0 if isinstance(state, Cycle) else units.time**power
-
-
-def cycle_in_own(units: Units, cycle: Cycle) -> Any:
-    """Convert an orbit of the given system, or several on the first axis, to rescaled units."""
-    return cycle if units.are_given else moved_states(units, cycle, -1)
-
-
-def moved_states(units: Units, state: Any, power: int) -> Any:
-    """Convert states or orbits, with any leading axes, to other units."""
-    if isinstance(state, Cycle):
-        nodes = units.moved(state.nodes, power)
-        return Cycle(nodes, np.asarray(state.period * units.time**power))
-    return units.moved(state, power)
-
-
-def flat_sizes(units: Units, state: Any) -> np.ndarray:
-    """Compute the unit of each entry of a flattened state, or of a flattened orbit with its period."""
-    if isinstance(state, Cycle):
-        return np.append(units.flat(state.nodes), units.time)
-    return units.flat(state)

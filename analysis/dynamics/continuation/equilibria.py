@@ -1,120 +1,91 @@
 """Continue equilibria of flows and fixed points of maps in a parameter, locate bifurcations, and switch branches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.continuation.branches import (
-    Bifurcation,
-    Branch,
-    bifurcation_in_own,
-    branch,
-    branch_in_given,
-    branch_in_own,
-)
+from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, moved_bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.continuation.scaling import curve_units
-from analysis.dynamics.continuation.stepping import Limits, both_ways, departing, limits, prolonged, two_bounds
+from analysis.dynamics.continuation.stepping import both_ways, departing
+from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.continuation.switching import rays, ways_out
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
-from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
-from dynsim.simulation.checks import check_start
+from dynsim.simulation.checks import check_flow, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.parameter import Parameter
+
+POINTS = 1000  # of a branch in each direction, by default
 
 
 def continue_equilibria(
-    flow: AbstractFlow | AbstractMap,
-    where: Callable[[Any], Any],
+    parameter: Parameter,
     start: State,
-    bounds: tuple[float, float],
     *,
     iterate: int = 1,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 1000,
+    steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Branch:
-    """Continue equilibria of a flow, or fixed points of a map, in a parameter, and locate their bifurcations.
+    """Continue equilibria, or fixed points of a map, in a parameter, from one of them in both directions of the curve.
 
-    Pseudo-arclength continuation from one equilibrium goes in both directions of the curve, past folds, within bounds
-    of the parameter. It works in the tangent space of the state space. Arclength is measured in the norm of state and
-    parameter together. States, parameter and time are scaled to order one (`curve_units`); well-scaled systems are left
-    unchanged. Arclengths of the branch are in the unit of the parameter, and everything else is in the units of the
-    flow. A residual above 1e-11 in scaled units distinguishes two branches that pass each other from two that cross;
-    smaller imperfections are reported as branch points.
+    The curve is followed in the tangent space of the flow's space and the parameter, so that it passes folds. Length is
+    measured there, in the norm of the state and the parameter together. Both, and time, have units there in which they
+    are of order one (`curve_units`: 1 for systems that are of order one themselves, else powers of 1024); arclengths
+    of the branch are in the unit of the parameter, all else in the units of the flow. Branches that pass each other are
+    told from those that cross by residuals above 1e-11 there: an imperfection of this size is followed, with a smaller
+    one a branch point is reported.
 
     Args:
-        flow: the system. A flow must be autonomous at both bounds of the parameter; of a map, fixed points are
-            continued.
-        where: selects the parameter, a real number, among the leaves of the flow, such as `lambda flow: flow.rho`.
-        start: a state near an equilibrium at the flow's own parameter value.
-        bounds: lower and upper bound of the parameter.
-        iterate: number of applications of a map; fixed points of the iterate are periodic points of the map.
-        step: first step along the curve, in scaled units, that is, relative to the sizes of state and parameter.
-        max_step: largest step. The default is four times the first step or a hundredth of the width of the bounds, if
-            that is larger.
-        max_points: largest number of points in each direction; a branch that reaches it ends with `steps`.
+        parameter: the parameter of a flow that is autonomous at both ends of its range, or of a map.
+        start: a state near an equilibrium at the system's own value of the parameter.
+        iterate: of a map, how often it is applied: fixed points of its iterate, periodic points of the map.
+        steps: the steps along the curve.
         symmetries: generators of continuous symmetries, along whose orbits equilibria are not isolated.
 
     Raises:
         ValueError: for bad input, or if no equilibrium is found near the start.
     """
-    _curve(flow, where, iterate, symmetries)
-    given = two_bounds(bounds)
-    state = check_start("start", flow, start)
-    if isinstance(flow, AbstractFlow):
-        check_autonomous("flow", flow, where, state, given)
-    units = curve_units(flow, (where,), state, (given,))
-    curve, within = _curve_in(units, iterate, symmetries), limits(bounds, step, max_step, max_points, *units.parameters)
-    state = units.rescaled(state)
+    state = check_start("start", parameter.system, start)
+    curve = equilibrium_curve(parameter, state, iterate, symmetries)
+    state = curve.own(state)
     first = curve.at(state, curve.value)
     if first is None:
         at = curve.equations(state, curve.value, curve.basis(state))
         if not (np.all(np.isfinite(at.values)) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
             raise ArgumentError("flow", "have a finite field with finite derivatives at `start`", "has not")
         raise ArgumentError("start", "be near an equilibrium", "leads to none at the flow's own parameter")
-    return branch_in_given(units, both_ways(curve, first, within))
+    return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
 def switch(
-    flow: AbstractFlow | AbstractMap,
-    where: Callable[[Any], Any],
+    parameter: Parameter,
     at: Bifurcation,
-    bounds: tuple[float, float],
     *,
     iterate: int = 1,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 1000,
+    steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> tuple[Branch, ...]:
-    """Switch branches: continue the branches that cross a branch point, one for each direction.
+    """Continue the branches that leave a branch point across the branch on which it was found, one in each direction.
 
-    The new branches start at the branch point. Directions in which no other equilibrium is found are left out. If
-    several eigenvalues cross, directions are searched on a sphere (see `switching.rays`). At a period doubling of a
-    map, points of twice the period are continued; `iterate` is then that of the branch, not twice as much.
+    They begin at the branch point. A direction in which no other equilibrium is found, or only that of the first
+    branch, is left out. Where several eigenvalues cross, directions are looked for on a sphere (see `switching.rays`).
+    At a period doubling of a map the points of twice the period leave: give the `iterate` of the branch, not twice.
 
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
     """
-    if at.kind not in ("branch point", "period doubling") or (isinstance(flow, AbstractFlow) and at.kind[0] == "p"):
+    flips = at.kind == "period doubling" and not isinstance(parameter.system, AbstractFlow)
+    if at.kind != "branch point" and not flips:
         raise ArgumentError("at", "be a branch point", f"is a {at.kind}")
-    repeats = (2 if at.kind == "period doubling" else 1) * integer("iterate", iterate, least=1)
-    _curve(flow, where, repeats, symmetries)
-    given = two_bounds(bounds)
-    if isinstance(flow, AbstractFlow):
-        check_autonomous("flow", flow, where, at.state, given)
-    units = curve_units(flow, (where,), at.state, (given,), at=(at.parameter,))
-    curve, within = _curve_in(units, repeats, symmetries), limits(bounds, step, max_step, max_points, *units.parameters)
-    at = bifurcation_in_own(units, at)
+    repeats = (2 if flips else 1) * integer("iterate", iterate, least=1)
+    curve = equilibrium_curve(parameter, at.state, repeats, symmetries, at=(at.parameter,))
+    within = steps.limits(curve.parameter, POINTS, curve.unit)
+    at = at if curve.units is None else moved_bifurcation(curve.units, at)
     here = curve.measured(at.state, at.parameter)
     along, across = curve.crossing(here, at.direction)
     if len(across) > 1:
@@ -122,7 +93,7 @@ def switch(
         left = [departing(curve, here, along, way, within) for way in ways]
     else:
         left = _leaving(curve, here, along, across[0], within, touches=at.multiplicity == 0)
-    return tuple(branch_in_given(units, branch(curve, one[0], (at.kind, one[1]))) for one in left if one is not None)
+    return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
 
 
 def _leaving(
@@ -141,57 +112,33 @@ def _leaving(
     return left
 
 
-def extend(
-    flow: AbstractFlow | AbstractMap,
-    where: Callable[[Any], Any],
-    known: Branch,
-    bounds: tuple[float, float],
-    *,
+def equilibrium_curve(
+    parameter: Parameter,
+    state: State,
     iterate: int = 1,
-    step: float = 0.05,
-    max_step: float | None = None,
-    max_points: int = 1000,
     symmetries: Sequence[SymmetryGenerator] = (),
-) -> Branch:
-    """Continue a branch, such as one read from a file, beyond those of its ends that can be continued.
-
-    These are ends at the bounds of the parameter, if the new bounds are wider, and ends at the limit on points.
+    *,
+    at: Sequence[float] = (),
+) -> EquilibriumCurve:
+    """Return the equations of equilibria, or of fixed points, in units near the sizes at a state of the given system.
 
     Raises:
-        ValueError: for bad input, or if the last states are no equilibria of this flow.
+        ValueError: for a flow that depends on time, or an iterate of a flow.
     """
-    _curve(flow, where, iterate, symmetries)
-    given = two_bounds(bounds)
-    last, at = jax.tree.map(lambda part: part[-1], known.states), (float(known.parameters[-1]),)
-    if isinstance(flow, AbstractFlow):
-        check_autonomous("flow", flow, where, last, given)
-    units = curve_units(flow, (where,), last, (given,), at=at)
-    curve, within = _curve_in(units, iterate, symmetries), limits(bounds, step, max_step, max_points, *units.parameters)
-    return branch_in_given(units, prolonged(curve, branch_in_own(units, known), within))
-
-
-def check_autonomous(
-    name: str, flow: AbstractFlow, where: Callable[[Any], Any], state: State, bounds: tuple[float, float]
-) -> None:
-    """Raise `ValueError` if a flow depends on time at one of two parameter values."""
-    take, _ = real_parameter("where", where, flow)
-    if any(depends_on_time(with_parameter(take, flow, jnp.asarray(end)), state) for end in bounds):
-        but = "does (see `continue_orbits` with a `forcing`, and `dynsim basins --period`)"
-        raise ArgumentError(name, "not depend on time to have equilibria", but)
-
-
-def _curve_in(units: Units, iterate: int, symmetries: Sequence[SymmetryGenerator]) -> EquilibriumCurve:
-    """Build the curve of a system in its units."""
-    curve = _curve(units.system, units.where[0], iterate, units.acting(symmetries))
-    curve.units = None if units.are_given else units
-    return curve
-
-
-def _curve(
-    flow: AbstractFlow | AbstractMap, where: Callable, iterate: int, symmetries: Sequence[SymmetryGenerator]
-) -> EquilibriumCurve:
-    if isinstance(flow, AbstractMap):
-        return FixedPointCurve(flow, where, iterate, symmetries)
+    system = parameter.system
+    if isinstance(system, AbstractMap):
+        units = curve_units((parameter,), state, at=at)
+        return FixedPointCurve(units.varied[0], iterate, units.acting(symmetries), units)
+    check_flow(system)
     if iterate != 1:
         raise ArgumentError("iterate", "be 1 for a flow", f"is {iterate}")
-    return EquilibriumCurve(flow, where, symmetries)
+    check_autonomous("flow", parameter, state)
+    units = curve_units((parameter,), state, at=at)
+    return EquilibriumCurve(units.varied[0], units.acting(symmetries), units)
+
+
+def check_autonomous(name: str, parameter: Parameter, state: State) -> None:
+    """Raise `ValueError` for the argument `name`, a flow that depends on time at an end of the range of a parameter."""
+    if any(depends_on_time(parameter.at(end), state) for end in (parameter.low, parameter.high)):
+        but = "does (see `continue_orbits` with a `forcing`, and `dynsim basins --period`)"
+        raise ArgumentError(name, "not depend on time to have equilibria", but)

@@ -16,21 +16,22 @@ from analysis.dynamics.linearisation import eigenvalues, eigenvectors_near, null
 from analysis.dynamics.normal_forms.charts import FlowChart, MapChart
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.named import with_parameter
+from dynsim.systems.parameter import Parameter
 
 
 class EquilibriumCurve(AbstractCurve):
     """Vector field of a flow in tangent coordinates at t = 0, with its derivatives."""
 
-    def __init__(self, flow: AbstractFlow, where: Callable, symmetries: Sequence[SymmetryGenerator] = ()):
-        check_flow(flow)
-        self._where, self.value = real_parameter("where", where, flow)
-        self.system: Any = flow
-        self.symmetries = tuple(symmetries)
+    def __init__(self, parameter: Parameter, symmetries: Sequence[SymmetryGenerator] = (), units: Units | None = None):
+        check_flow(parameter.system)
+        super().__init__(parameter, units)
+        self.system, self.symmetries = parameter.system, tuple(symmetries)
 
     def basis(self, state: State) -> np.ndarray:
         """Compute a basis of the tangent space."""
@@ -47,7 +48,7 @@ class EquilibriumCurve(AbstractCurve):
         return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, float(np.max(np.abs(field), initial=0)))
 
     def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
-        return _of_flow(self._where, self.system, state, parameter)
+        return _of_flow(self.parameter.take, self.system, state, parameter)
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
         """Compute a basis of the directions in which the symmetries move a state."""
@@ -71,7 +72,7 @@ class EquilibriumCurve(AbstractCurve):
         """Compute the normal form coefficient of a fold or a Hopf point, unless symmetries move the state."""
         if name not in ("fold", "Hopf point") or point.orbit.size:
             return UNKNOWN
-        flow = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
+        flow = self.parameter.at(point.parameter)
         if name == "Hopf point":
             return self._given(lyapunov_coefficient(flow, point.state, frequency), point, 1j * frequency)
         return self._given(fold_coefficient(FlowChart(flow, point.state, point.basis), point.J, point.slope), point)
@@ -92,15 +93,18 @@ class FixedPointCurve(EquilibriumCurve):
     """Displacement by an iterate of a map in tangent coordinates, with its derivatives."""
 
     def __init__(
-        self, system: AbstractMap, where: Callable, iterate: int, symmetries: Sequence[SymmetryGenerator] = ()
+        self,
+        parameter: Parameter,
+        iterate: int,
+        symmetries: Sequence[SymmetryGenerator] = (),
+        units: Units | None = None,
     ):
-        self.system = instance("flow", system, AbstractMap, "a flow or a map")
-        self._where, self.value = real_parameter("where", where, system)
-        self.iterate = integer("iterate", iterate, least=1)
-        self.symmetries = tuple(symmetries)
+        self.system = instance("flow", parameter.system, AbstractMap, "a flow or a map")
+        AbstractCurve.__init__(self, parameter, units)
+        self.iterate, self.symmetries = integer("iterate", iterate, least=1), tuple(symmetries)
 
     def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
-        return _of_map(self._where, self.system, state, parameter, np.asarray(self.iterate))
+        return _of_map(self.parameter.take, self.system, state, parameter, np.asarray(self.iterate))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the multipliers, the eigenvalues of the derivative of the iterate."""
@@ -133,7 +137,7 @@ class FixedPointCurve(EquilibriumCurve):
 
     def chart(self, point: CurvePoint) -> tuple[MapChart, np.ndarray]:
         """Build the iterate in tangent coordinates at a point of the curve, and its derivative there."""
-        system = with_parameter(self._where, self.system, jnp.asarray(point.parameter))
+        system = self.parameter.at(point.parameter)
         return MapChart(system, point.state, point.basis, self.iterate), point.J + np.eye(len(point.J))
 
     def critical_length(self, point: CurvePoint, critical: complex) -> float:
@@ -145,9 +149,7 @@ class FixedPointCurve(EquilibriumCurve):
 
     def of(self, system: AbstractMap) -> "FixedPointCurve":
         """Build the curve of another system in the same units."""
-        made = FixedPointCurve(system, self._where, self.iterate, self.symmetries)
-        made.units = self.units
-        return made
+        return FixedPointCurve(self.parameter.of(system), self.iterate, self.symmetries, self.units)
 
 
 def name_of_multiplier(critical: complex) -> str:
@@ -177,8 +179,11 @@ def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, ite
     return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
 
 
-def derivatives(where: Any, system: Any, state: State, parameter: Array) -> tuple[Array, ...]:
-    """Evaluate the field of a flow, or the displacement by a map, with its ambient derivatives."""
+def derivatives_of(system: Any) -> Callable[[Any, Any, State, Array], tuple[Array, ...]]:
+    """Return the function that evaluates the field of a flow, or the displacement by a map, with its derivatives.
+
+    It takes the function that finds the parameter, such a system, a state and a value of the parameter; all is ambient.
+    """
     if isinstance(system, AbstractFlow):
-        return _of_flow(where, system, state, parameter)
-    return _of_map(where, system, state, parameter, np.asarray(1))
+        return _of_flow
+    return lambda where, system, state, parameter: _of_map(where, system, state, parameter, np.asarray(1))

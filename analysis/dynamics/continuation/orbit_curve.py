@@ -1,8 +1,4 @@
-"""Equations of periodic orbits along a parameter by multiple shooting, for continuation.
-
-The unknowns are the nodes, the period and the parameter. The file also moves orbits into phase with each other, and
-confirms orbits with a stricter solver.
-"""
+"""The curve of periodic orbits in their nodes, their period and a parameter, by multiple shooting."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
@@ -23,13 +19,15 @@ from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, cubic_coe
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from analysis.dynamics.periodic_orbits.shooting import shoot
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function
 from dynsim.simulation.checks import check_flow
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.named import with_parameter
+from dynsim.systems.parameter import Parameter
 
 # Number of phases per segment that are tried to align two orbits, and largest number of refining steps.
 SHARES = 8
@@ -43,15 +41,15 @@ Rows = Float[np.ndarray, "m n"]
 
 
 def beside(moved: Callable[[Rows, float], tuple[Rows, Rows]], nodes: Rows, aims: Rows, period: float) -> Rows:
-    """Move the nodes of an orbit along it so that they are nearest to the nodes of another orbit.
+    """Return the nodes of an orbit moved along it so that they are nearest to those of another one.
 
-    A curve of orbits that has come back to its first orbit may have shifted the nodes by any time.
+    A curve of orbits that has come back to the first one may have moved its nodes by any time.
 
     Args:
-        moved: advances states by a time, and gives the velocities there.
-        nodes: states at equal shares of the period.
-        aims: nodes of the other orbit, equally many.
-        period: period of the orbit.
+        moved: the states a time after some, and the velocities there.
+        nodes: the states at equal shares of the period.
+        aims: those of the other orbit, as many.
+        period: of the orbit.
     """
     m = len(nodes)
     apart = lambda rows: [float(np.linalg.norm(np.roll(rows, -k, axis=0) - aims)) for k in range(m)]
@@ -81,13 +79,13 @@ SLOW = 1e-2
 
 
 def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n"], tolerance: float) -> bool:
-    """Test whether a Newton step with the equations of a stricter solver leaves a point in place.
+    """Return whether a Newton step with the equations of a stricter solver, across the curve, leaves a point in place.
 
     Args:
         point: the point.
-        at: its equations with the stricter solver.
-        nodes: nodes of the orbit, whose size sets the scale.
-        tolerance: tolerance of the last Newton step.
+        at: its equations by that solver.
+        nodes: of the orbit, whose size counts.
+        tolerance: of the last Newton step.
     """
     matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
     if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
@@ -97,7 +95,7 @@ def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n
 
 
 def unconfirmed(speeds: Float[np.ndarray, "m n"], *, forced: bool) -> str:
-    """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`."""
+    """Return why an orbit with velocities at its nodes is not confirmed: `homoclinic` if it passes an equilibrium."""
     sizes = np.linalg.norm(speeds, axis=1)
     return "homoclinic" if np.min(sizes) < SLOW * np.max(sizes) and not forced else "accuracy"
 
@@ -108,24 +106,43 @@ REACH = 1e6
 AGREED = 0.1
 # Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
 SMALL = 1e-4
+# Bifurcations whose normal form coefficient is computed from the return map.
+OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
 
 
 class Cycle(NamedTuple):
-    """Periodic orbit: its states at equal shares of the period, on the first axis, and the period."""
+    """A periodic orbit: its states at equal shares of the period, on the first axis, and the period."""
 
     nodes: State
     period: Any
 
 
+def moved_states(units: Units, state: Any, power: int) -> Any:
+    """Return states, or orbits, on any leading axes, in the given units (power 1) or in units (power -1)."""
+    if isinstance(state, Cycle):
+        return Cycle(units.moved(state.nodes, power), np.asarray(state.period * units.time**power))
+    return units.moved(state, power)
+
+
+def flat_sizes(units: Units, state: Any) -> np.ndarray:
+    """Return the unit of each entry of a flat state, or of a flat orbit with its period."""
+    return np.append(units.flat(state.nodes), units.time) if isinstance(state, Cycle) else units.flat(state)
+
+
+def unit_of_eigenvalues(units: Units, state: Any) -> float:
+    """Return the unit of time by which eigenvalues are divided: 1 for the multipliers of orbits."""
+    return 1.0 if isinstance(state, Cycle) else units.time
+
+
 class WithParameter(NamedTuple):
-    """State with the parameter as an additional component."""
+    """A state, and the parameter as a further component of it."""
 
     state: State
     parameter: Any
 
 
 class ParameterFlow(AbstractFlow):
-    """Flow whose parameter is a constant component of the state."""
+    """A flow whose parameter is a component of its state, at rest."""
 
     flow: AbstractFlow
     where: Callable = eqx.field(static=True)
@@ -136,17 +153,17 @@ class ParameterFlow(AbstractFlow):
         self.flow, self.where, self.space = flow, where, Product(WithParameter(flow.space, Euclidean()))
 
     def velocity(self, t: Time, x: State) -> State:
-        """Compute the velocity of the flow with this parameter, and zero for the parameter."""
+        """Return the velocity of the flow with this parameter, and zero."""
         state: Any = x
         moved = with_parameter(self.where, self.flow, state.parameter)
         return WithParameter(moved.velocity(t, state.state), jnp.zeros_like(state.parameter))
 
 
 class _Shot(NamedTuple):
-    """Segments of an orbit: the period, and for each of the m segments its node, end, velocities and derivatives.
+    """The segments of an orbit: its period, and for each of m the node, the end, the velocity there and derivatives.
 
-    Arrays have shape (m, n); `maps`, the derivatives by the nodes, have shape (m, n, n). `slopes` are the derivatives
-    by the parameter, including the change of the period of a forced flow.
+    Shapes (m, n), of `maps`, the derivatives by the nodes, (m, n, n); `slopes` are the derivatives by the parameter,
+    with which the period of a forced flow changes.
     """
 
     period: float
@@ -158,7 +175,7 @@ class _Shot(NamedTuple):
 
 
 class OrbitCurve(AbstractCurve):
-    """Equations of periodic orbits: segments end at the next nodes, and a phase condition holds."""
+    """The gaps between the ends of segments and the next nodes, with the condition of phase."""
 
     tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-8
@@ -166,30 +183,34 @@ class OrbitCurve(AbstractCurve):
 
     def __init__(
         self,
-        flow: AbstractFlow,
-        where: Callable,
+        parameter: Parameter,
         state: State,
         segments: int,
         forcing: Callable[[Any], Any] | None,
         longest: float,
         rtol: float,
+        units: Units | None = None,
     ):
+        flow = parameter.system
         check_flow(flow)
-        where, self.value = real_parameter("where", where, flow)
-        self.flow, self.segments, self.longest, self._where = flow, segments, longest, where
-        self._restored, self._given_to_all = ravel_pytree(state)[1], (state, segments, forcing, longest, rtol)
-        self._pair = Linearised(ParameterFlow(flow, where), WithParameter(state, jnp.asarray(self.value, float)))
+        super().__init__(parameter, units)
+        self.flow, self.segments, self.longest = flow, segments, longest
+        self._restored, self._given_to_all = ravel_pytree(state)[1], (state, segments, forcing, longest, rtol, units)
+        begin = WithParameter(state, jnp.asarray(parameter.value, float))
+        self._pair = Linearised(ParameterFlow(flow, parameter.take), begin)
         self._rtol = jnp.asarray(rtol, float)
         self._forced_period = None
         if forcing is not None:
             function("forcing", forcing, "the flow")
-            self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(with_parameter(where, flow, p))))
+            self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(parameter.at(p))))
 
     def of(self, flow: AbstractFlow) -> "OrbitCurve":
-        """Build the curve of another flow in the same units."""
-        made = OrbitCurve(flow, self._where, *self._given_to_all)
-        made.units = self.units
-        return made
+        """Return the curve of another flow in the same units."""
+        return OrbitCurve(self.parameter.of(flow), *self._given_to_all)
+
+    def own(self, state: Any) -> Any:
+        """Return an orbit of the given system, or a state, in the units of the curve."""
+        return state if self.units is None else moved_states(self.units, state, -1)
 
     @property
     def forced(self) -> bool:
@@ -197,11 +218,11 @@ class OrbitCurve(AbstractCurve):
         return self._forced_period is not None
 
     def nodes(self, state: Any) -> np.ndarray:
-        """Stack the nodes as rows."""
+        """Return the nodes as rows."""
         return flat_states(state.nodes)
 
     def cycle(self, nodes: np.ndarray, period: float) -> Cycle:
-        """Build an orbit from nodes given as rows, projected to the space."""
+        """Return the orbit of nodes given as rows, projected to the space."""
         states = [self.flow.space.project(self._restored(jnp.asarray(node))) for node in nodes]
         return Cycle(jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *states), np.asarray(period))
 
@@ -209,13 +230,13 @@ class OrbitCurve(AbstractCurve):
         return [tangent_basis(self.flow.space, self._restored(jnp.asarray(node))) for node in self.nodes(state)]
 
     def basis(self, state: State) -> np.ndarray:
-        """Compute the tangent bases of the nodes as blocks, with the period unless it is given."""
+        """Return the tangent bases of the nodes as blocks, and the period unless it is given."""
         import scipy.linalg
 
         return np.asarray(scipy.linalg.block_diag(*self._bases(state), np.ones((1, 0 if self.forced else 1))))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
-        """Move the nodes and the period of an orbit."""
+        """Return the orbit with its nodes and its period changed."""
         cycle: Any = state
         nodes = self.nodes(cycle)
         period = float(cycle.period)
@@ -239,7 +260,7 @@ class OrbitCurve(AbstractCurve):
         return _Shot(period, nodes, ends[:, :-1], maps[:, :, :-1], speeds, by_parameter)
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
-        """Compute the defects in the coordinates of the next nodes, and below them the phase condition."""
+        """Return the gaps in the coordinates of the next nodes, and below them the condition of phase."""
         return self._equations(self._shot(state, parameter), basis)
 
     def _equations(self, shot: _Shot, basis: np.ndarray) -> Equations:
@@ -265,22 +286,22 @@ class OrbitCurve(AbstractCurve):
         return Equations(values, J, by_parameter, size / (1 + float(np.max(np.abs(nodes)))))
 
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
-        """Scale rows to a length of at most one, since segments of unstable orbits stretch vectors strongly."""
+        """Return rows of the length one at most: segments of unstable orbits stretch vectors by large factors."""
         return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
-        """Give an empty basis, since the phase condition fixes the phase."""
+        """Return no direction: the phase is fixed by a condition."""
         del state
         return np.empty((basis.shape[1], 0))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Compute the multipliers by decreasing modulus, without the trivial one of an autonomous flow."""
+        """Return the multipliers by decreasing modulus, of an autonomous flow without the trivial one."""
         del parameter, orbit
         values = np.linalg.eigvals(self.monodromy(state, J)).astype(complex)
         return values[np.argsort(-np.abs(values), kind="stable")]
 
     def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
-        """Compute the derivative of the return map at the first node, across the velocity for an autonomous flow."""
+        """Return the derivative of the return to the first node, of an autonomous flow across the velocity there."""
         cycle: Any = state
         m = len(self.nodes(cycle))
         d = (len(J) - (0 if self.forced else 1)) // m
@@ -296,27 +317,24 @@ class OrbitCurve(AbstractCurve):
         return monodromy
 
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Compute the moduli of the multipliers minus one."""
+        """Return the moduli, less one."""
         return np.abs(values) - 1
 
     def neutral(self, values: np.ndarray) -> float:
-        """Estimate the error that the solver leaves in the multipliers."""
+        """Return the error that the solver leaves in multipliers."""
         return 1e-6 * max(1.0, float(np.max(np.abs(values), initial=0.0)))
 
     def name(self, critical: complex) -> str:
-        """Name the bifurcation: `period doubling` at the multiplier -1, `Neimark-Sacker point` at a complex pair."""
+        """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
         return name_of_multiplier(critical)
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Compute the normal form coefficient of a fold, cusp, period doubling or Neimark-Sacker point.
+        """Return the coefficient of a fold, a cusp, a period doubling or a Neimark-Sacker point, from the return map.
 
-        It is computed from the return map at the first node: the map over one period of a forced flow, or the Poincare
-        map across the velocity of an autonomous one. The result is NaN if a multiplier is too large for one run over
-        the period to be accurate.
+        It is that of the first node: of the map over a period of a forced flow, of the section across the velocity of
+        an autonomous one. NaN if a multiplier is so large that a run over the period tells nothing.
         """
-        if name not in ("fold", "cusp", "period doubling", "Neimark-Sacker point"):
-            return UNKNOWN
-        if float(np.max(np.abs(point.values), initial=0.0)) > REACH:
+        if name not in ("cusp", *OF_RETURNS) or _largest(point) > REACH:
             return UNKNOWN
         cycle: Any = point.state
         shot, basis = self._shot(cycle, point.parameter), self._bases(cycle)[0]
@@ -327,7 +345,7 @@ class OrbitCurve(AbstractCurve):
         for by_node, by_parameter in zip(shot.maps, shot.slopes, strict=True):
             monodromy, slope = by_node @ monodromy, by_node @ slope + by_parameter
         A, start = basis.T @ monodromy @ basis, self._restored(jnp.asarray(shot.nodes[0]))
-        flow = with_parameter(self._where, self.flow, jnp.asarray(point.parameter))
+        flow = self.parameter.at(point.parameter)
         chart = ReturnChart(flow, start, basis, shot.period, self._rtol, forced=self.forced)
         if name == "cusp":
             found = Coefficient(cubic_coefficient(chart, A - np.eye(len(A))), np.nan)
@@ -348,12 +366,18 @@ class OrbitCurve(AbstractCurve):
             )
         )
 
+    def unknown(self, name: str, point: CurvePoint) -> str:
+        """Return that a multiplier is so large that one run over the period multiplies its errors too much."""
+        if name not in OF_RETURNS or _largest(point) <= REACH:
+            return ""
+        return f"coefficient unknown: a multiplier of {_largest(point):.2g} exceeds {REACH:g}"
+
     def _given(
         self, found: Coefficient, shot: _Shot, basis: np.ndarray, A: np.ndarray, critical: complex
     ) -> Coefficient:
-        """Convert the coefficient of a critical multiplier to the units of the given system.
+        """Return the coefficient of a critical multiplier in the units of the given system.
 
-        There the section is across another direction, and the critical vector is projected along the velocity.
+        There the section is across another direction, and the critical vector what the velocity leaves of it.
         """
         if self.units is None:
             return found
@@ -366,33 +390,33 @@ class OrbitCurve(AbstractCurve):
         return self.in_given_units(found, vector, sizes)
 
     def size(self, state: Any, parameter: float) -> float:
-        """Compute the size of an orbit: the extent of its nodes, or the largest speed times the period."""
+        """Return the size of an orbit: the distance of its nodes, and how far its first node moves at its velocity."""
         shot = self._shot(state, parameter)
         return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
-        """Flatten an orbit, with its nodes in phase with those of another orbit, and the parameter."""
+        """Return an orbit with its nodes moved along it next to those of another one, and the parameter."""
         if point is near:
             return point.flat
         return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
 
     def beside(self, state: Any, near: Any, parameter: float) -> Any:
-        """Move the nodes of an orbit into phase with those of another one; of a forced flow they stay."""
+        """Return an orbit with its nodes moved along it next to those of another one; of a forced flow as it is."""
         if self.forced:
             return state
         moved, period = lambda rows, time: self._moved(rows, time, parameter), float(state.period)
         return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period), period)
 
     def _moved(self, nodes: np.ndarray, time: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
-        """Advance states by a time, and compute the velocities there."""
+        """Return the states a time later, and the velocities there."""
         full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
         ends, _, speeds, _ = shoot(self._pair, full, jnp.asarray(len(nodes) * time, float), self._rtol)
         return np.asarray(ends)[:, :-1], np.asarray(speeds)[:, :-1]
 
     def unresolved(self, point: CurvePoint) -> str:
-        """Explain why an orbit is not confirmed by a stricter solver; "" if it is.
+        """Return "" if a stricter solver confirms an orbit and its multipliers.
 
-        The reason is `homoclinic` for an orbit close to an equilibrium, and `accuracy` otherwise.
+        Else it is `homoclinic` for one that passes beside an equilibrium, and `accuracy` for another one.
         """
         shot = self._shot(point.state, point.parameter, STRICTER)
         at = self._equations(shot, point.basis)
@@ -404,7 +428,7 @@ class OrbitCurve(AbstractCurve):
         return unconfirmed(shot.speeds, forced=self.forced)
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """End a curve of orbits as `equilibrium` where they shrink to a point, or `period` where they are too long."""
+        """Return `equilibrium` where orbits have shrunk to one, and `period` for one that is too long."""
         cycle: Any = point.state
         if float(cycle.period) > self.longest:
             return "period"
@@ -419,3 +443,8 @@ class OrbitCurve(AbstractCurve):
         through = begun and float(np.sum(away[0] * away[1])) < 0  # half a turn further, past size zero
         small = self.size(cycle, point.parameter) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
         return "equilibrium" if through or small else ""
+
+
+def _largest(point: CurvePoint) -> float:
+    """Return the largest modulus of the multipliers at a point."""
+    return float(np.max(np.abs(point.values), initial=0.0))

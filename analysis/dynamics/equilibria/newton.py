@@ -69,24 +69,23 @@ def equilibria(
     invariant: Callable[[State], Array] | None = None,
     radius: float | None = None,
 ) -> list[Equilibrium]:
-    """Find the equilibria to which Newton's method converges from given starts, and classify them.
+    """Find equilibria from given starts, by Newton's method; `find_equilibria` searches a region without starts.
 
-    To search a region without given starts, use `find_equilibria`. Equilibria that no start reaches are missed. Nonzero
-    local minima of the speed are discarded. The stable equilibria come first. Tolerances are relative to `sample_units`
-    of the starts. NumPy: not for `jit`.
+    They are classified, the stable ones first. There may be others, which more starts may find. Local minima of the
+    speed that are not zero are left out. Tolerances hold in `sample_units` of the starts. NumPy: not for `jit`.
 
     Args:
-        flow: the system. A field that depends on time is frozen at `t`.
+        flow: the system; a time-dependent field is frozen at `t`.
         starts: initial points, on the first axis of every array, such as `random_starts(flow, key, shape, num_starts)`.
-        t: time at which the field is evaluated.
+        t: the time at which the field is evaluated.
         symmetries: generators of symmetries, whose zero eigenvalues are left out of the spectra; see `spectrum`.
-        invariant: a function of the state. Two equilibria are identified if its values differ by at most `radius` in
-            every entry. The default is the state itself. With symmetries use an invariant of them, such as the sorted
+        invariant: a function of the state; two equilibria are identified if its values differ by at most `radius` in
+            every entry. By default the state itself. With symmetries take an invariant of them, such as the sorted
             entries of the Gram matrix.
-        radius: that tolerance; the default is 1e-6 for states in units of the starts.
+        radius: that tolerance; by default 1e-6, for states in units of the starts.
 
     Raises:
-        ValueError: for a radius that is not positive, or starts without a common first axis or with infinite entries.
+        ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
     """
     starts = jax.tree.map(lambda y: np.asarray(y, float), as_state("starts", starts))
     count = count_of("starts", starts)

@@ -93,31 +93,28 @@ def find_equilibria(
     invariant: Callable[[State], Array] | None = None,
     radius: float | None = None,
 ) -> AllEquilibria:
-    """Search a box or the flow's space for all equilibria from random starts, and classify them.
+    """Search a box or a space for all of its equilibria, from random starts; `equilibria` takes starts that are given.
 
-    To run Newton's method from given starts, use `equilibria`. Each start is moved to a minimum of the speed by the
-    Levenberg-Marquardt method, and refined by Newton's method. In each round the field is multiplied by a factor that
-    grows near the equilibria already found, so that the starts lead to others. Tolerances are relative to
-    `sample_units` of the first starts.
+    The methods are Levenberg's and Newton's.
 
-    Source: P. E. Farrell, A. Birkisson and S. W. Funke, Deflation techniques for finding distinct solutions of
-    nonlinear partial differential equations, SIAM J. Sci. Comput. 37 (2015), for deflation.
+    In every round the field is multiplied by a factor that grows near the equilibria found before, so that the starts
+    lead to others. Tolerances hold in `sample_units` of the first starts.
 
     Args:
-        flow: the system, frozen at t = 0.
-        key: random key of the starts.
-        box: lower and upper bounds of each component of an array state, (2, d); starts are uniform in the box.
-        shape: shape of a state, instead of a box; starts are sampled on the space, and every equilibrium counts.
-        num_starts: number of starts in each round.
-        max_rounds: largest number of rounds.
-        max_count: number of equilibria at which the search stops.
-        symmetries: generators of continuous symmetries, whose zero eigenvalues are left out of the classification.
-        group: discrete symmetries, functions from states to states such as `token_permutations(4)`. One of several
-            equilibria that they map to each other is kept.
-        invariant: a function of the state by whose values equilibria are compared; the default is the state itself.
-            With continuous symmetries use an invariant of them, such as the Gram matrix.
-        radius: largest difference of an entry at which two equilibria count as one; the default is 1e-6 for states in
-            units of the starts.
+        flow: the system, at t = 0.
+        key: for the starts.
+        box: the least and the largest value of each component of an array state, (2, d); uniform starts.
+        shape: of a state, in place of a box: starts are drawn on the space, and every equilibrium counts.
+        num_starts: how many in each round.
+        max_rounds: the cap on rounds.
+        max_count: the cap on equilibria.
+        symmetries: generators of continuous symmetries, whose zero eigenvalues are left out of the types.
+        group: discrete symmetries, functions that map states to states such as `token_permutations(4)`: of equilibria
+            that they map to each other one is kept.
+        invariant: a function of the state by whose values equilibria are compared, by default the state itself; with
+            continuous symmetries an invariant of them, such as the Gram matrix.
+        radius: the distance, in the largest entry, at which two equilibria are the same; by default 1e-6, for states
+            in units of the starts.
 
     Raises:
         ValueError: for bad input, or a field that is not finite at any start.

@@ -65,7 +65,7 @@ def trajectory_units(system: Any, state: State, t: Time = 0.0) -> Units:
     here = local(np.asarray(flat))
     if here is None:
         return made_units(system)
-    rates, scale = Rates(here, []), np.ones(())
+    rates, scale = LocalRates(here, []), np.ones(())
     if is_flat(system.space):
         sizes = unit_entries(local, np.asarray(flat, float), groups_of(state), here, rates)
         scale = scale_of(restored(jnp.asarray(sizes, flat.dtype)))
@@ -122,8 +122,8 @@ def groups_of(state: State) -> list[np.ndarray]:
     return groups
 
 
-class Rates:
-    """Rates at a point: the fastest, a slow one, and the forcing of each velocity by the parameters."""
+class LocalRates:
+    """Rates at a point: the fastest, one that is not much slower, and what the parameters add to velocities."""
 
     def __init__(self, here: Local, beyond: list[list[Local | None]]):
         known = [found for pair in beyond for found in pair if found is not None]
@@ -136,7 +136,7 @@ class Rates:
 
 
 def unit_entries(
-    at: Callable[[np.ndarray], Local | None], x: np.ndarray, groups: list[np.ndarray], here: Local, rates: Rates
+    at: Callable[[np.ndarray], Local | None], x: np.ndarray, groups: list[np.ndarray], here: Local, rates: LocalRates
 ) -> np.ndarray:
     """Estimate the unit of each entry of a flattened state.
 
@@ -157,7 +157,7 @@ def unit_entries(
 
 
 def _changes(
-    at: Callable[[np.ndarray], Local | None], x: np.ndarray, group: np.ndarray, here: Local, rates: Rates
+    at: Callable[[np.ndarray], Local | None], x: np.ndarray, group: np.ndarray, here: Local, rates: LocalRates
 ) -> Callable[[float], bool]:
     """Build the test whether a displacement of some entries by a size changes the eigenvalues."""
     move, force = np.zeros(len(x)), float(np.max(rates.forces[group]))
@@ -189,20 +189,20 @@ def _differ(before: np.ndarray, after: np.ndarray, least: float) -> bool:
     return bool(np.any(np.append(np.min(apart, axis=1), np.min(apart, axis=0)) >= CHANGED * np.fmax(nearest, least)))
 
 
-def _among(groups: list[np.ndarray], J: np.ndarray, rates: Rates) -> tuple[np.ndarray, np.ndarray]:
+def _among(groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> tuple[np.ndarray, np.ndarray]:
     """Compute the largest derivatives of groups of entries by each other, and their relaxation rates."""
     among = np.array([[np.max(np.abs(J[np.ix_(a, b)])) for b in groups] for a in groups])
     return among - np.diag(np.diag(among)), np.fmax(np.diag(among), SLOW * rates.fastest)
 
 
-def _driven(units: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: Rates) -> np.ndarray:
+def _driven(units: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> np.ndarray:
     """Estimate the unit of each component from the terms that drive it; 0 if there are none."""
     among, speeds = _among(groups, J, rates)
     forces = np.array([np.max(rates.forces[group]) for group in groups]) / TYPICAL
     return np.fmax(np.max(among * np.nan_to_num(units), axis=1), forces) / np.fmax(speeds, TINY)
 
 
-def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: Rates) -> np.ndarray:
+def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> np.ndarray:
     """Estimate the missing units of entries from the other components and parameters that drive them.
 
     If nothing drives a component, its effect on the others is used, or else the state itself.

@@ -1,6 +1,5 @@
 """Compute periodic orbits of maps by Newton's method, and their multipliers."""
 
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -13,8 +12,9 @@ from jaxtyping import Array, Float
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_of
 from analysis.dynamics.linearisation import eigenvalues, tangent_basis
 from dynsim._core.types import State
-from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.base import AbstractMap
+from dynsim.systems.named import with_parameter
+from dynsim.systems.parameter import Parameter
 
 
 def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
@@ -54,28 +54,20 @@ def _projected(time_map: TimeMap, flat: Array) -> Array:
     return ravel_pytree(time_map.system.space.project(time_map.restored(flat)))[0]
 
 
-def phases(
-    system: AbstractFlow | AbstractMap,
-    where: Callable[[Any], Any],
-    states: State,
-    parameters: Float[np.ndarray, " points"],
-    iterate: int,
-) -> list[State]:
-    """Complete states on cycles of a map by all their images: one list of states for each phase of the cycle.
+def phases(parameter: Parameter, states: State, values: Float[np.ndarray, " points"], iterate: int) -> list[State]:
+    """Apply a map to states of its cycles, until all phases are found: as many lists of states as the iterate.
 
     Args:
-        system: the map. The states of a flow have no other phases, and are returned as the only entry.
-        where: selects the parameter among the leaves of the system.
-        states: one state of each cycle, on the first axis of every array.
-        parameters: parameter value of each cycle.
-        iterate: a common multiple of the periods of the cycles.
+        parameter: that of the map; the states of a flow have no other phases, and are returned alone.
+        states: one of each cycle, on the first axis of every array.
+        values: the value of the parameter at each.
+        iterate: the period of the cycles, of which that of each is a divisor.
     """
-    found = [states]
+    found, system = [states], parameter.system
     if isinstance(system, AbstractMap) and iterate > 1:
-        take, _ = real_parameter("where", where, system)
-        values = jnp.asarray(np.asarray(parameters, float))
+        at = jnp.asarray(np.asarray(values, float))
         for k in range(iterate - 1):
-            found.append(jax.tree.map(np.asarray, _images(take, system, jnp.asarray(k), found[-1], values)))
+            found.append(jax.tree.map(np.asarray, _images(parameter.take, system, jnp.asarray(k), found[-1], at)))
     return found
 
 

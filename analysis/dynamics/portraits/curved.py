@@ -1,4 +1,4 @@
-"""Compute phase portraits on the circle and the sphere: field, equilibria, and the limit of each grid point."""
+"""Data of phase portraits on circle and sphere: the field on a grid, equilibria by type, the basin of each point."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.attractors.basins import Search, labelled, set_up
+from analysis.dynamics.attractors.basins import labelled
+from analysis.dynamics.attractors.options import Search, set_up
 from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.unit_speed import Frozen
@@ -20,8 +21,8 @@ from dynsim.systems.base import AbstractFlow
 SAME = 1e-6
 
 
-class Cycle(NamedTuple):
-    """Limit cycle of a portrait: its index among the limits, its stability, and points along it, (points, d)."""
+class PortraitCycle(NamedTuple):
+    """A limit cycle of a portrait: its number among the limits, its stability, and points along it, (points, d)."""
 
     limit: int
     kind: str
@@ -29,18 +30,12 @@ class Cycle(NamedTuple):
 
 
 class Portrait(NamedTuple):
-    """Vector field on a grid, equilibria, and the limit of each grid point.
+    """A grid, the vector field on it, the equilibria found, and the limit of each grid point.
 
-    Attributes:
-        points: grid points, (points, d).
-        field: vector field at these points, (points, d).
-        equilibrium_points: isolated equilibria, (equilibria, d).
-        kinds: stability type of each equilibrium.
-        limits: for each grid point the index of the stable equilibrium that it reaches, a larger number for other
-            attractors, or -1 if no attractor is known, (points,).
-        cycles: limit cycles among the attractors.
-        families: curves of equilibria.
-        others: kind of each attractor that is no isolated equilibrium, by its number.
+    `points` and `field` have shape (points, d), `equilibrium_points` (equilibria, d), and `kinds` holds the type of
+    each equilibrium that is isolated; `families` are curves of others. `limits`, shape (points,), is the index of the
+    stable equilibrium to which a grid point converges, a number beyond these for an attractor of another kind, whose
+    kind `others` has, -1 where no attractor is known. `cycles` are those of these attractors that are periodic orbits.
     """
 
     points: np.ndarray
@@ -48,7 +43,7 @@ class Portrait(NamedTuple):
     equilibrium_points: np.ndarray
     kinds: tuple[str, ...]
     limits: np.ndarray
-    cycles: tuple[Cycle, ...] = ()
+    cycles: tuple[PortraitCycle, ...] = ()
     families: tuple[Family, ...] = ()
     others: Mapping[int, str] = {}
 
@@ -56,7 +51,7 @@ class Portrait(NamedTuple):
     __str__ = report
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Collect the arrays to save, by name; cycles, families and the kinds of other attractors are left out."""
+        """Return as named arrays, to be saved, all fields but cycles, families and the kinds of other attractors."""
         return {
             "points": self.points,
             "field": self.field,
@@ -67,17 +62,17 @@ class Portrait(NamedTuple):
 
 
 def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
-    """Compute the phase portrait of a flow on the circle, with states of shape (2,), at equally spaced angles from 0.
+    """Return the portrait of a flow on the circle with states of shape (2,), at equally spaced angles from 0.
 
     Args:
-        flow: the system. A field that depends on time is frozen at `t`.
-        num_points: number of grid points, at least 8. At most 256 of them are starts of Newton's method, so that a pair
-            of equilibria between two starts can be missed.
-        t: time at which the field is evaluated.
-        horizon: shortest time, in the flow's time unit, for which points that have not arrived are integrated.
+        flow: the system; a time-dependent field is frozen at `t`.
+        num_points: size of the grid, at least 8. Newton's method starts from these points (at most 256), so that a pair
+            of equilibria between two of them can be missed.
+        t: the time at which the field is evaluated.
+        horizon: the time for which points are followed at least, in the flow's time unit, unless they arrive before.
 
     Raises:
-        ValueError: for too few points, a horizon that is not positive, or a flow with states of another shape.
+        ValueError: for fewer points, a horizon that is not positive, or a flow with states of another shape.
     """
     _check(flow, num_points, horizon, 2)
     angles = 2 * np.pi * np.arange(num_points) / num_points
@@ -85,9 +80,9 @@ def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0,
 
 
 def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
-    """Compute the phase portrait of a flow on the sphere S^2, with states of shape (3,), on a Fibonacci lattice.
+    """Return the portrait of a flow on the sphere S^2 with states of shape (3,), on a Fibonacci lattice.
 
-    The arguments and errors are the same as for `circle_portrait`.
+    Arguments and errors are those of `circle_portrait`.
     """
     _check(flow, num_points, horizon, 3)
     heights = 1 - (2 * np.arange(num_points) + 1) / num_points
@@ -120,17 +115,17 @@ def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -
 
 def _limits(
     flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float
-) -> tuple[np.ndarray, tuple[Cycle, ...], dict[int, str]]:
-    """Number the limit of each start, -1 for none; also find limit cycles, and the kinds of the other limits."""
-    time_map, flat, told = set_up(Frozen(flow, t), starts, Search())
-    longest = max(told.longest, int(np.ceil(horizon / float(time_map.interval))))
-    found = labelled(time_map, flat, told._replace(longest=longest), shown=False)
+) -> tuple[np.ndarray, tuple[PortraitCycle, ...], dict[int, str]]:
+    """Return the number of the limit of each start, -1 for none, limit cycles, and the kinds of limits by number."""
+    time_map, flat = set_up(Frozen(flow, t), starts, Search())
+    longest = max(Search.longest, int(np.ceil(horizon / float(time_map.interval))))
+    found = labelled(time_map, flat, Search(longest=longest), shown=False)
     numbers, cycles = [], []
     for place, limit in enumerate(found.attractors):
         gaps = np.linalg.norm(rests - np.asarray(limit.state), axis=1)
         known = limit.kind == "equilibrium" and np.min(gaps, initial=np.inf) < SAME
         numbers.append(int(np.argmin(gaps)) if known else len(rests) + place)
         if limit.kind == "periodic orbit" and limit.stability in ("stable", "saddle", "unstable"):
-            cycles.append(Cycle(numbers[-1], limit.stability, np.asarray(limit.states)))
+            cycles.append(PortraitCycle(numbers[-1], limit.stability, np.asarray(limit.states)))
     kinds = {number: a.kind for number, a in zip(numbers, found.attractors, strict=True) if number >= len(rests)}
     return np.array([*numbers, -1])[np.maximum(found.labels, -1)], tuple(cycles), kinds

@@ -16,6 +16,7 @@ from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import InUnit, Leaf
 from dynsim.systems.noisy import NoisyFlow
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import RescaledFlow, times
 
 # Units are powers of two to this; the coarse steps leave most systems unchanged and keep compiled programs few.
@@ -45,14 +46,14 @@ class RescaledMap(AbstractMap):
 
 
 class Units(NamedTuple):
-    """System in rescaled units: `system`, with the functions `where` that select its parameters.
+    """A system in units of its state, of time and of parameters: `system`, and its parameters `varied` in their units.
 
-    `scale` is one number, or has the structure of the state with a number for each component of a vector. See
-    `made_units`.
+    `scale` is a number, or has the structure of the state, with a number for each component of a vector; `parameters`
+    are the units of parameters. See `made_units`.
     """
 
     system: Any
-    where: tuple[Callable[[Any], Any], ...]
+    varied: tuple[Parameter, ...]
     scale: State
     time: float
     parameters: tuple[float, ...]
@@ -98,21 +99,27 @@ class Units(NamedTuple):
 
 def made_units(
     system: Any,
-    where: Sequence[Callable[[Any], Any]] = (),
+    varied: Sequence[Parameter] = (),
     scale: State = 1.0,
     time: float = 1.0,
     parameters: Sequence[float] = (),
 ) -> Units:
-    """Rescale a system by given units, by default its own; a map has no unit of time."""
-    scale, taken, moved = jax.tree.map(np.asarray, scale), list(where), system
+    """Return a system and parameters of it in given units, by default its own; a map has no unit of time."""
+    scale, moved = jax.tree.map(np.asarray, scale), system
     if isinstance(system, AbstractMap) and not _are_one(scale):
         moved = RescaledMap(system, scale)
     elif isinstance(system, AbstractFlow) and not (_are_one(scale) and time == 1):
         moved = RescaledFlow(system, state=scale, time=time)
+    own = tuple(varied)
     if moved is not system:
-        taken = [within(take) for take in taken]
-    taken = [take if unit == 1 else InUnit(take, unit) for take, unit in zip(taken, parameters, strict=True)]
-    return Units(moved, tuple(taken), scale, time if isinstance(system, AbstractFlow) else 1.0, tuple(parameters))
+        own = tuple(Parameter(moved, within(one.take), one.low, one.high, name=one.name) for one in own)
+    own = tuple(one if unit == 1 else _in_unit(one, unit) for one, unit in zip(own, parameters, strict=True))
+    return Units(moved, own, scale, time if isinstance(system, AbstractFlow) else 1.0, tuple(parameters))
+
+
+def _in_unit(given: Parameter, unit: float) -> Parameter:
+    """Return a parameter whose values are multiples of a unit."""
+    return Parameter(given.system, InUnit(given.take, unit), given.low / unit, given.high / unit, name=given.name)
 
 
 def rounded_units(flow: AbstractFlow, sizes: State, time: float) -> Units:

@@ -12,8 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.branches import cycle_in_own
-from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbit_curve import Cycle, moved_states
 from analysis.dynamics.continuation.scaling import orbit_units
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.linearisation import tangent_basis
@@ -77,8 +76,8 @@ SHORTER, SHORTENED = 0.8, 60
 SINGULAR = 1e13
 
 
-class Sweep(NamedTuple):
-    """Enclosures along all steps from a box: defects at the next nodes, derivatives, velocities, states between."""
+class OrbitSteps(NamedTuple):
+    """All steps from a box of unknowns: misses of the next nodes, derivatives, velocities, states during the steps."""
 
     misses: list[Balls]
     slopes: list[Any]
@@ -96,7 +95,7 @@ class Proof(NamedTuple):
     reached: list[Any]
     boxes: list[Balls]
     period: Any
-    swept: Sweep
+    swept: OrbitSteps
     share: float
 
 
@@ -199,9 +198,9 @@ class OrbitEquations:
     def _velocity(self, x: Balls, k: int) -> Balls:
         return self.steps.field(self.with_time(x, sum(self.shares[:k], ball(0.0))))[: self.size]
 
-    def _sweep(self, nodes: list[Balls], period: Any, *, derivative: bool) -> Sweep | None:
+    def _sweep(self, nodes: list[Balls], period: Any, *, derivative: bool) -> OrbitSteps | None:
         """Enclose all steps from boxes around the nodes; None if a step has no enclosure."""
-        found, done = Sweep([], [], [], []), ball(0.0)
+        found, done = OrbitSteps([], [], [], []), ball(0.0)
         for k, (x, share) in enumerate(zip(nodes, self.shares, strict=True)):
             step = self.steps.step(self.with_time(x, done), share * period, derivative=derivative)
             if step is None:
@@ -455,8 +454,8 @@ def certified_periodic_orbit(
     flint()
     with arithmetic(BITS, ORDER + 4):
         cycle = Cycle(given.nodes, np.asarray(given.period))
-        units = orbit_units(flow, (), cycle, ())
-        moved = cycle_in_own(units, cycle)
+        units = orbit_units(flow, cycle)
+        moved = moved_states(units, cycle, -1)
         own = given._replace(state=units.rescaled(given.state), nodes=moved.nodes, period=float(moved.period))
         equations = OrbitEquations(units, own, period, shift)
         return _in_given(units, _found(equations, equations.proof()), period)

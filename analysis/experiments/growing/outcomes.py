@@ -20,7 +20,7 @@ Heads = Float[np.ndarray, " heads"]
 CLIPPED = 1e-12
 
 
-class Outcome(NamedTuple):
+class GrowthOutcome(NamedTuple):
     """Measures of one run, in the order in which heads were added; NaN for heads that do not exist.
 
     Attributes:
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
     fan: Float[np.ndarray, "times heads"]
 
 
-def outcome(path: HybridTrajectory, ts: Float[np.ndarray, " times"]) -> Outcome:
+def outcome(path: HybridTrajectory, ts: Float[np.ndarray, " times"]) -> GrowthOutcome:
     """Measure a run in which no head was removed, started at `ts[0]` and saved at `ts`."""
     flow: Any = path.phases[-1].system
     least, order = float(flow.rules.least_temperature) ** 3, np.asarray(flow.order)
@@ -67,7 +67,7 @@ def outcome(path: HybridTrajectory, ts: Float[np.ndarray, " times"]) -> Outcome:
     arrivals = np.where(exists & np.isnan(arrivals), np.inf, arrivals)
     temperatures, *others = ends
     fan = _fan(path, ts, births)
-    return Outcome(np.asarray(flow.levels), births, arrivals, temperatures, first, *others, fan)  # pyright: ignore
+    return GrowthOutcome(np.asarray(flow.levels), births, arrivals, temperatures, first, *others, fan)  # pyright: ignore
 
 
 @eqx.filter_jit
@@ -128,7 +128,7 @@ def rank_correlation(levels: Heads, times: Heads) -> float:
     return float(found.statistic)
 
 
-def ratios(found: Outcome) -> tuple[Heads, Heads]:
+def ratios(found: GrowthOutcome) -> tuple[Heads, Heads]:
     """Compute F^(h) / F^(h+1) and the bound of (66) for successive heads with levels, (heads - 1,)."""
     known = np.isfinite(found.levels)
     forces, levels, T = (values[known] for values in (found.forces, found.levels, found.temperatures))

@@ -14,7 +14,7 @@ from analysis.experiments import Arrays, Experiment
 from analysis.experiments.growing.sentences import SST2, Sentences, read_sentences
 from analysis.experiments.growing.training import (
     TrainingConfig,
-    Variant,
+    TrainingVariant,
     bank_force,
     batch_loss,
     draw_start,
@@ -52,7 +52,7 @@ class PruningConfig:
     """
 
     encoders: tuple[Encoder, ...] = ("trained", "random")
-    encoder: TrainingConfig = TrainingConfig((Variant("encoder"),))
+    encoder: TrainingConfig = TrainingConfig((TrainingVariant("encoder"),))
     seed: int = 42
     epochs: int = 3
     checks: int = 4
@@ -61,8 +61,8 @@ class PruningConfig:
     events: int = 6
 
 
-class Event(NamedTuple):
-    """One removal: measures of each place before and after it, in float64, and of all heads as one bank.
+class Removal(NamedTuple):
+    """One removal: each place's measures before and after it, in float64, and of all heads as one bank.
 
     Attributes:
         head: the place of the head that was removed.
@@ -96,7 +96,7 @@ def run_pruning(config: PruningConfig, key: Key, folder: Path) -> Arrays:
                 model, event = removal(model, sample(model, jnp.asarray(data.train.ids[: config.encoder.sampled])))
                 found.append(event)
                 bar.update(1)
-            for field, values in zip(Event._fields, zip(*found, strict=True), strict=True):
+            for field, values in zip(Removal._fields, zip(*found, strict=True), strict=True):
                 arrays[f"{name}: {field}"] = np.stack(values)
     return arrays
 
@@ -129,14 +129,14 @@ def _frozen(config: PruningConfig, name: Encoder, data: Sentences, key: Key, fol
     ).model
 
 
-def removal(model: SentenceClassifier, tokens: Sample) -> tuple[SentenceClassifier, Event]:
+def removal(model: SentenceClassifier, tokens: Sample) -> tuple[SentenceClassifier, Removal]:
     """Remove the head of least directional energy from a classifier, and measure before and after."""
     energies = directional_energies(model)
     head = int(np.argmin(energies))
     after = without_head(model, head, 0)
     both = (model, after)
     banks, T = np.asarray(model.layer.prototypes, float), np.asarray(model.layer.clipped, float)
-    event = Event(
+    event = Removal(
         np.array(head),
         energies,
         np.stack([np.asarray(one.layer.growth.active) > 0 for one in both]),
@@ -198,7 +198,7 @@ def _summary(name: str, arrays: Arrays) -> Iterator[str]:
 
 
 PAPER = PruningConfig()
-_SMALL = Variant("encoder", corpus=replace(SST2, limits=(640, 100)))
+_SMALL = TrainingVariant("encoder", corpus=replace(SST2, limits=(640, 100)))
 QUICK = PruningConfig(encoder=TrainingConfig((_SMALL,), epochs=1), encoders=("trained",))
 
 PRUNING = Experiment(

@@ -14,7 +14,7 @@ WORDS = Cleaning(stop_words="none", keep_case=False, shortest=1)
 
 
 @dataclass(frozen=True)
-class Corpus:
+class SentenceCorpus:
     """Two sets of labelled sentences.
 
     Attributes:
@@ -41,7 +41,7 @@ class Sentences(NamedTuple):
     vocabulary: tuple[str, ...] = ()
 
 
-def read_sentences(corpus: Corpus) -> Sentences:
+def read_sentences(corpus: SentenceCorpus) -> Sentences:
     """Read the sentences of a corpus; words outside its training set are left out.
 
     Raises:
@@ -62,8 +62,8 @@ def _first(found: Reviews, limit: int) -> Reviews:
     return Reviews(found.texts[:limit], np.asarray(found.labels[:limit]), found.lines[:limit])
 
 
-SST2 = Corpus(Selection("sst2_train.csv.gz"), Selection("sst2_dev.csv.gz"))
-RT_POLARITY = Corpus(
+SST2 = SentenceCorpus(Selection("sst2_train.csv.gz"), Selection("sst2_dev.csv.gz"))
+RT_POLARITY = SentenceCorpus(
     Selection("rt_polarity.csv.gz", column="split", values=("train",)),
     Selection("rt_polarity.csv.gz", column="split", values=("test",)),
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.experiments import Arrays, Experiment
 from analysis.experiments.growing.instances import Choices, Setting, growing_flow, spectrum
-from analysis.experiments.growing.outcomes import Outcome, bounds, coverages, outcome, rank_correlation, ratios
+from analysis.experiments.growing.outcomes import GrowthOutcome, bounds, coverages, outcome, rank_correlation, ratios
 from dynsim._core.types import Key
 from dynsim._runtime.progress import progress
 from dynsim.integrators import RKC2, Diffrax
@@ -71,22 +71,22 @@ def run_synthetic(config: SyntheticConfig, key: Key, folder: Path) -> Arrays:
                 found.append(_kept(case, jax.random.fold_in(key, seed), folder / str(k), seed))
                 bar.update()
             rows = jax.tree.map(lambda *parts: np.stack(parts), *found)
-            arrays |= {f"{name}: {what}": part for what, part in zip(Outcome._fields, rows, strict=True)}
+            arrays |= {f"{name}: {what}": part for what, part in zip(GrowthOutcome._fields, rows, strict=True)}
             arrays[f"{name}: ts"] = times_of(case)
     return arrays
 
 
-def _kept(case: SyntheticConfig, key: Key, folder: Path, seed: int) -> Outcome:
+def _kept(case: SyntheticConfig, key: Key, folder: Path, seed: int) -> GrowthOutcome:
     """Measure one seed, or read the outcome from `folder` if it is finished."""
     of = json.dumps([asdict(replace(case, seeds=0, changes=())), jax.random.key_data(key).tolist()])
-    empty = Outcome(*(np.zeros(()) for _ in Outcome._fields))
+    empty = GrowthOutcome(*(np.zeros(()) for _ in GrowthOutcome._fields))
     parts = Checkpoints(folder / str(seed), of, jax.tree.structure(empty))
     if not parts.has(0):
         parts.save(0, synthetic_outcome(key, case))
     return jax.tree.map(np.asarray, parts.load(0))
 
 
-def synthetic_outcome(key: Key, case: SyntheticConfig) -> Outcome:
+def synthetic_outcome(key: Key, case: SyntheticConfig) -> GrowthOutcome:
     """Run the growing system of a case for one seed until `case.end`, and measure it."""
     flow = growing_flow(key, case.setting, case.choices)
     start = flow.start(jax.random.fold_in(key, 0))
@@ -94,10 +94,10 @@ def synthetic_outcome(key: Key, case: SyntheticConfig) -> Outcome:
     return outcome(simulate_growing(flow, start, ts, integrator=INTEGRATORS[case.integrator]), ts)
 
 
-def outcomes(arrays: Arrays, name: str) -> list[Outcome]:
+def outcomes(arrays: Arrays, name: str) -> list[GrowthOutcome]:
     """Read the outcomes of a case from a record, one for each seed."""
-    rows = [arrays[f"{name}: {what}"] for what in Outcome._fields]
-    return [Outcome(*(row[k] for row in rows)) for k in range(len(rows[0]))]
+    rows = [arrays[f"{name}: {what}"] for what in GrowthOutcome._fields]
+    return [GrowthOutcome(*(row[k] for row in rows)) for k in range(len(rows[0]))]
 
 
 def summarise_synthetic(arrays: Arrays) -> str:
@@ -110,7 +110,7 @@ def summarise_synthetic(arrays: Arrays) -> str:
     return "\n".join([*lines, *_coverage_lines(arrays)])
 
 
-def _line(name: str, found: list[Outcome]) -> str:
+def _line(name: str, found: list[GrowthOutcome]) -> str:
     heads = [int(np.sum(np.isfinite(one.temperatures))) for one in found]
     decreasing = sum(bool(np.all(np.diff(one.levels[np.isfinite(one.levels)]) < 0)) for one in found)
     arrived = [int(np.sum(np.isfinite(one.arrivals))) for one in found]

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.experiments import Arrays, Experiment
-from analysis.experiments.growing.sentences import RT_POLARITY, SST2, Corpus, Sentences, read_sentences
+from analysis.experiments.growing.sentences import RT_POLARITY, SST2, SentenceCorpus, Sentences, read_sentences
 from analysis.experiments.growing.training_records import READINGS, summarise_training
 from analysis.experiments.growing.word_vectors import given_words
 from analysis.experiments.prototypes.epochs import Batch, ShuffledRows
@@ -33,7 +33,7 @@ MEASURES = ("accuracy", "residuals", "active", "separation", "temperatures", "fo
 
 
 @dataclass(frozen=True)
-class Variant:
+class TrainingVariant:
     """One training, with the choices that the paper leaves open.
 
     Attributes:
@@ -55,7 +55,7 @@ class Variant:
     capacity: int = 12
     weight: float = 0.1
     products: float = 1.0
-    corpus: Corpus = SST2
+    corpus: SentenceCorpus = SST2
     vectors: str = ""
 
 
@@ -84,8 +84,8 @@ class TrainingConfig:
         sampled: training sentences whose tokens measure residuals and forces and place new heads; not in the paper.
     """
 
-    variants: tuple[Variant, ...]
-    choices: tuple[Variant, ...] = ()
+    variants: tuple[TrainingVariant, ...]
+    choices: tuple[TrainingVariant, ...] = ()
     seeds: tuple[int, ...] = (42, 123, 7)
     epochs: int = 10
     batch: int = 32
@@ -129,8 +129,8 @@ def _share(labels: np.ndarray) -> float:
     return float(max(np.mean(labels == 1), np.mean(labels == 0)))
 
 
-class Run(NamedTuple):
-    """One training: `MEASURES` in their order at every check, the losses of its batches, and the trained classifier."""
+class TrainingRun(NamedTuple):
+    """A training: `MEASURES` in their order at every check, the losses of its batches, and the trained classifier."""
 
     measures: tuple[np.ndarray, ...]
     losses: np.ndarray
@@ -138,8 +138,8 @@ class Run(NamedTuple):
 
 
 def train_variant(
-    config: TrainingConfig, variant: Variant, data: Sentences, key: Key, folder: Path, bar: Any = None
-) -> Run:
+    config: TrainingConfig, variant: TrainingVariant, data: Sentences, key: Key, folder: Path, bar: Any = None
+) -> TrainingRun:
     """Train one classifier, resumed from `folder` after its last check."""
     start_key, order, steps_key = jax.random.split(key, 3)
     rules = rules_of(config, variant)
@@ -176,7 +176,7 @@ def train_variant(
     )
     parts = [rows.load(done) for done in check_points(steps, every)]
     measures = tuple(np.stack([np.asarray(value) for value in values]) for values in zip(*parts, strict=True))
-    return Run(measures, found.losses, found.model)
+    return TrainingRun(measures, found.losses, found.model)
 
 
 def check_points(steps: int, every: int) -> list[int]:
@@ -184,7 +184,7 @@ def check_points(steps: int, every: int) -> list[int]:
     return [*range(0, steps, every), steps]
 
 
-def rules_of(config: TrainingConfig, variant: Variant) -> GrowthRules:
+def rules_of(config: TrainingConfig, variant: TrainingVariant) -> GrowthRules:
     """Build the rules of growth of a variant; the only dwell time is the time between two checks."""
     return GrowthRules(
         config.threshold,
@@ -201,7 +201,7 @@ def rules_of(config: TrainingConfig, variant: Variant) -> GrowthRules:
 
 
 def draw_start(
-    config: TrainingConfig, variant: Variant, data: Sentences, rules: GrowthRules, key: Key
+    config: TrainingConfig, variant: TrainingVariant, data: Sentences, rules: GrowthRules, key: Key
 ) -> SentenceClassifier:
     """Build the classifier before training, with one random head as in the Algorithm."""
     ours, theirs, head = jax.random.split(key, 3)
@@ -275,17 +275,17 @@ _force = jax.jit(separation_force)
 
 
 _SECTION_7_5 = (
-    Variant("ordered"),
-    Variant("unordered", ordered=False),
-    Variant("ordered, data", reading="data"),
-    Variant("unordered, data", ordered=False, reading="data"),
+    TrainingVariant("ordered"),
+    TrainingVariant("unordered", ordered=False),
+    TrainingVariant("ordered, data", reading="data"),
+    TrainingVariant("unordered, data", ordered=False, reading="data"),
 )
 _CHOICES = (
-    Variant("ten checks", checks=10, capacity=24),
-    Variant("weight 1", weight=1.0),
-    Variant("small products", products=3**-0.5),
-    Variant("rt-polarity", corpus=RT_POLARITY),
-    Variant("GloVe", vectors="glove_twitter_25d_12k.npz"),
+    TrainingVariant("ten checks", checks=10, capacity=24),
+    TrainingVariant("weight 1", weight=1.0),
+    TrainingVariant("small products", products=3**-0.5),
+    TrainingVariant("rt-polarity", corpus=RT_POLARITY),
+    TrainingVariant("GloVe", vectors="glove_twitter_25d_12k.npz"),
 )
 PAPER = TrainingConfig(_SECTION_7_5, _CHOICES)
 QUICK = replace(

@@ -30,7 +30,7 @@ CURVES = ("training loss", "validation loss", "final validation loss", "gates")
 
 
 @dataclass(frozen=True)
-class Variant:
+class NetworkVariant:
     """One network of a study, with options of its training.
 
     Attributes:
@@ -65,7 +65,7 @@ class StudyConfig:
         validation: data file of the held-out text.
     """
 
-    variants: tuple[Variant, ...]
+    variants: tuple[NetworkVariant, ...]
     seeds: int = 5
     steps: int = 650
     batch: int = 3
@@ -84,8 +84,8 @@ class StudyConfig:
         return [*range(0, self.steps, self.every), self.steps]
 
 
-class Run(NamedTuple):
-    """Results of one training: `CURVES` in their order, and the trained parameters."""
+class StudyRun(NamedTuple):
+    """The results of one training: `CURVES` in their order, and the trained parameters."""
 
     training: np.ndarray
     validation: np.ndarray
@@ -110,7 +110,7 @@ def run_study(config: StudyConfig, key: Key, folder: Path) -> Arrays:
     of steps, which the benchmarks measure.
     """
     data = _training_data(config)
-    runs: dict[str, list[Run]] = {variant.name: [] for variant in config.variants}
+    runs: dict[str, list[StudyRun]] = {variant.name: [] for variant in config.variants}
     with progress(config.seeds * len(config.variants) * config.steps, "training", unit="steps") as bar:
         for seed in range(config.seeds):
             for variant in config.variants:
@@ -136,12 +136,12 @@ def _training_data(config: StudyConfig) -> TrainingData:
     )
 
 
-def _start(variant: Variant, key: Key) -> MultirateNetwork:
+def _start(variant: NetworkVariant, key: Key) -> MultirateNetwork:
     model = draw_multirate(key, variant.network)
     return frozen(model) if variant.held else model
 
 
-def _size(config: StudyConfig, variant: Variant) -> Arrays:
+def _size(config: StudyConfig, variant: NetworkVariant) -> Arrays:
     model = _start(variant, jax.random.key(0))
     return {
         "parameters": np.array(num_parameters(model)),
@@ -150,7 +150,9 @@ def _size(config: StudyConfig, variant: Variant) -> Arrays:
     }
 
 
-def _run(config: StudyConfig, variant: Variant, data: TrainingData, key: Key, folder: Path, bar: Any) -> Run:
+def _run(
+    config: StudyConfig, variant: NetworkVariant, data: TrainingData, key: Key, folder: Path, bar: Any
+) -> StudyRun:
     """Train one network, or read its results from `folder` if it is finished."""
     numbers = (replace(config, variants=(), seeds=0), variant, data.checksums, jax.random.key_data(key).tolist())
     digest = " ".join(str(part) for part in numbers)
@@ -158,7 +160,7 @@ def _run(config: StudyConfig, variant: Variant, data: TrainingData, key: Key, fo
     start = _start(variant, draw)
     weights = jax.tree.leaves(eqx.filter(start, eqx.is_inexact_array))
     z = np.zeros(())
-    done = Checkpoints(folder / "finished", digest, jax.tree.structure(Run(z, z, z, z, tuple(weights))))
+    done = Checkpoints(folder / "finished", digest, jax.tree.structure(StudyRun(z, z, z, z, tuple(weights))))
     if not done.has(0):
         rows = Checkpoints(folder, digest, jax.tree.structure((0, 0)))
         callback = _CheckpointCallback(config, data, rows, bar)
@@ -178,10 +180,10 @@ def _run(config: StudyConfig, variant: Variant, data: TrainingData, key: Key, fo
         seen = [np.stack(part) for part in zip(*(rows.load(step) for step in config.points), strict=True)]
         final = np.array(text_loss(found.model, data.held_out))
         leaves = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(found.model, eqx.is_inexact_array)))
-        done.save(0, Run(found.losses, seen[0], final, seen[1], leaves))
+        done.save(0, StudyRun(found.losses, seen[0], final, seen[1], leaves))
     else:
         bar.update(config.steps)
-    return Run(*jax.tree.map(np.asarray, done.load(0)))
+    return StudyRun(*jax.tree.map(np.asarray, done.load(0)))
 
 
 class _CheckpointCallback:
@@ -215,7 +217,7 @@ def trained_network(record: Arrays, config: Mapping[str, Any], name: str) -> Mul
     if name not in variants:
         raise ArgumentError("name", f"be one of {', '.join(variants)}", f"is `{name}`")
     entry = variants[name]
-    model = _start(Variant(name, MultirateConfig(**entry["network"]), entry["held"]), jax.random.key(0))
+    model = _start(NetworkVariant(name, MultirateConfig(**entry["network"]), entry["held"]), jax.random.key(0))
     moving, still = eqx.partition(model, eqx.is_inexact_array)
     leaves, structure = jax.tree.flatten(moving)
     kept = [jnp.asarray(record[f"{name}: weights {k}"]) for k in range(len(leaves))]
@@ -274,10 +276,10 @@ _NETWORK = MultirateConfig()
 # weights. The dense one of four layers has the depth of the paper's baselines and nearly as many parameters as the
 # coupled network.
 _SECTION_9 = (
-    Variant("coupled"),
-    Variant("frozen", held=True),
-    Variant("dense of equal cost", dense(_NETWORK)),
-    Variant("dense of four layers", dense(_NETWORK, 4)),
+    NetworkVariant("coupled"),
+    NetworkVariant("frozen", held=True),
+    NetworkVariant("dense of equal cost", dense(_NETWORK)),
+    NetworkVariant("dense of four layers", dense(_NETWORK, 4)),
 )
 PAPER = StudyConfig(_SECTION_9)
 QUICK = replace(PAPER, variants=_SECTION_9[:3], seeds=2, steps=40, every=20, evaluated=16, final=64)

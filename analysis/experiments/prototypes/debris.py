@@ -78,7 +78,7 @@ class DebrisConfig:
     changes: tuple[tuple[str, "DebrisConfig"], ...] = field(default=())
 
 
-class Outcome(NamedTuple):
+class DebrisOutcome(NamedTuple):
     """One seed: explained variance, contingency tables of `BASELINES`, and the descent in each of `MODES`."""
 
     explained: np.ndarray
@@ -100,10 +100,10 @@ def run_debris(config: DebrisConfig, key: Key, folder: Path) -> Arrays:
     return arrays
 
 
-def _kept(case: DebrisConfig, key: Key, folder: Path, seed: int) -> Outcome:
+def _kept(case: DebrisConfig, key: Key, folder: Path, seed: int) -> DebrisOutcome:
     """Measure one seed, or read the outcome from `folder` if it is finished."""
     of = json.dumps([asdict(replace(case, seeds=0, changes=())), jax.random.key_data(key).tolist()])
-    empty = Outcome(np.zeros(()), np.zeros(()), (History(*(jnp.zeros(()) for _ in NAMES)),) * len(MODES))
+    empty = DebrisOutcome(np.zeros(()), np.zeros(()), (History(*(jnp.zeros(()) for _ in NAMES)),) * len(MODES))
     parts = Checkpoints(folder / str(seed), of, jax.tree.structure(empty))
     if not parts.has(0):
         objects = draw_objects(jax.random.fold_in(key, 0), case.catalogue)
@@ -111,7 +111,7 @@ def _kept(case: DebrisConfig, key: Key, folder: Path, seed: int) -> Outcome:
     return jax.tree.map(np.asarray, parts.load(0))
 
 
-def debris_outcome(key: Key, objects: Objects, options: Descent) -> Outcome:
+def debris_outcome(key: Key, objects: Objects, options: Descent) -> DebrisOutcome:
     """Run k-means on standardised features and on their principal components, and both descents from the latter."""
     x = standardised(objects.features)
     axes = np.asarray(principal_components(x, options.components).weight)
@@ -127,7 +127,7 @@ def debris_outcome(key: Key, objects: Objects, options: Descent) -> Outcome:
         path = iterate(_descent(z, mode, options), start.centroids, options.epochs)
         descents.append(history(path, objects.labels, len(REGIMES)))
     explained = np.sum(np.var(z, axis=0)) / np.sum(np.var(x, axis=0))
-    return Outcome(np.asarray(explained), np.stack(tables), tuple(descents))
+    return DebrisOutcome(np.asarray(explained), np.stack(tables), tuple(descents))
 
 
 def _descent(z: np.ndarray, mode: GradientMode, options: Descent) -> DescentMap:
@@ -136,7 +136,7 @@ def _descent(z: np.ndarray, mode: GradientMode, options: Descent) -> DescentMap:
     return DescentMap(PrototypeFlow(z, cooling, loss=loss, rate=options.rate), clip_value=options.clip)
 
 
-def _arrays(name: str, outcomes: list[Outcome], key: Key) -> Arrays:
+def _arrays(name: str, outcomes: list[DebrisOutcome], key: Key) -> Arrays:
     rows = jax.tree.map(lambda *found: np.stack(found), *outcomes)
     arrays = {f"{name}: explained variance": rows.explained}
     for k, baseline in enumerate(BASELINES):

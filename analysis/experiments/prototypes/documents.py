@@ -19,7 +19,7 @@ WORDS = Cleaning(stop_words="none", keep_case=False, shortest=1)
 
 
 @dataclass(frozen=True)
-class Corpus:
+class DocumentCorpus:
     """Two sets of labelled documents, in CSV files with the columns `text` and `label`.
 
     Attributes:
@@ -56,7 +56,7 @@ class Documents(NamedTuple):
         return Documents(self.means[:, None], np.ones((len(self.labels), 1), np.float32), self.labels)
 
 
-def read_corpus(corpus: Corpus, vectors: str = "glove_twitter_25d_12k.npz") -> tuple[Documents, Documents]:
+def read_corpus(corpus: DocumentCorpus, vectors: str = "glove_twitter_25d_12k.npz") -> tuple[Documents, Documents]:
     """Read training and test documents in float32.
 
     Words without a vector are left out; a document without any word is one zero vector. Every coordinate has mean zero
@@ -75,7 +75,7 @@ def read_corpus(corpus: Corpus, vectors: str = "glove_twitter_25d_12k.npz") -> t
     return first, second
 
 
-def _read(corpus: Corpus, name: str, split: str, known: dict[str, int]) -> tuple[list[list[int]], list[int]]:
+def _read(corpus: DocumentCorpus, name: str, split: str, known: dict[str, int]) -> tuple[list[list[int]], list[int]]:
     with gzip.open(data_file(name), "rt", encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if not corpus.by_split or row["split"] == split]
     chosen = range(len(rows)) if corpus.limit is None else np.linspace(0, len(rows) - 1, corpus.limit).astype(int)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.experiments import Arrays, Experiment
-from analysis.experiments.prototypes.documents import Corpus, Documents, read_corpus
+from analysis.experiments.prototypes.documents import DocumentCorpus, Documents, read_corpus
 from analysis.experiments.prototypes.epochs import Batch, Epochs, ShuffledRows, train_epochs
 from analysis.experiments.prototypes.kmeans import kmeans
 from analysis.experiments.prototypes.scores import chance_band, scores
@@ -76,7 +76,7 @@ class HierarchyConfig:
     temperature: float = 2.0
     least_temperature: float = 0.3
     time_constant: float = 20.0
-    corpus: Corpus = NEWSGROUPS
+    corpus: DocumentCorpus = NEWSGROUPS
     mapped: int = 1000
 
 

@@ -1,4 +1,4 @@
-"""Run the experiment of PROTOTYPES, Section 7.6: encoder and prototypes on MNIST at five ratios of learning rates."""
+"""The experiment of PROTOTYPES, Section 7.6: encoder and prototypes on MNIST at five ratios of learning rates."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ WINDOW = 50
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingOptions:
     """Options of one training; the loss is a mean over images.
 
     Attributes:
@@ -66,7 +66,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Variant:
+class RateStudy:
     """A training at several ratios of the learning rates, over several seeds.
 
     Attributes:
@@ -79,7 +79,7 @@ class Variant:
     """
 
     name: str
-    training: Training = Training()
+    training: TrainingOptions = TrainingOptions()
     ratios: tuple[float, ...] = RATIOS
     seeds: int = 5
     slow_epochs: float | None = None
@@ -97,7 +97,7 @@ class LearningRatesConfig:
         file: the data file; all of its images are used, also those of its test set.
     """
 
-    variants: tuple[Variant, ...]
+    variants: tuple[RateStudy, ...]
     epochs: int = 300
     every: int = 5
     images: int | None = None
@@ -112,7 +112,7 @@ class Digits(NamedTuple):
 
 
 def read_digits(config: LearningRatesConfig) -> Digits:
-    """Read the images of a configuration from the data folder."""
+    """Return the images of a configuration, read from the data folder."""
     arrays = read_arrays(data_file(config.file))
     images, labels = (np.concatenate([arrays[f"{x}_train"], arrays[f"{x}_test"]])[: config.images] for x in "xy")
     pixels = images.reshape(len(images), -1) / 255
@@ -120,7 +120,7 @@ def read_digits(config: LearningRatesConfig) -> Digits:
 
 
 def run_learning_rates(config: LearningRatesConfig, key: Key, folder: Path) -> Arrays:
-    """Measure every variant by ratio, seed and time; a resumed run is reproduced bit for bit."""
+    """Return the measures of every variant, by ratio, seed and time; a run that is resumed gives the same bits."""
     digits = read_digits(config)
     arrays: dict[str, np.ndarray] = {"variants": np.array([variant.name for variant in config.variants])}
     total = sum(len(variant.ratios) * variant.seeds for variant in config.variants)
@@ -144,7 +144,7 @@ def run_learning_rates(config: LearningRatesConfig, key: Key, folder: Path) -> A
     return arrays
 
 
-def _inputs(digits: Digits, training: Training) -> np.ndarray:
+def _inputs(digits: Digits, training: TrainingOptions) -> np.ndarray:
     if training.inputs is None:
         return digits.pixels
     return digits.pixels @ np.asarray(principal_components(digits.pixels, training.inputs).weight).T
@@ -152,13 +152,13 @@ def _inputs(digits: Digits, training: Training) -> np.ndarray:
 
 def _kept(
     config: LearningRatesConfig,
-    variant: Variant,
+    variant: RateStudy,
     ratio: float,
     data: tuple[np.ndarray, np.ndarray, Coupled],
     key: Key,
     folder: Path,
 ) -> History:
-    """Run one history, or read it from `folder` if it is finished."""
+    """Return the history of one run, read from `folder` if it is finished."""
     numbers = [
         asdict(variant.training),
         ratio,
@@ -183,8 +183,8 @@ def _kept(
     return jax.tree.map(np.asarray, parts.load(0))
 
 
-def descent_map(x: np.ndarray, training: Training, ratio: float, epochs: int, key: Key) -> DescentMap:
-    """Set up the descent of a linear encoder and prototypes on images at a ratio of the rates."""
+def descent_map(x: np.ndarray, training: TrainingOptions, ratio: float, epochs: int, key: Key) -> DescentMap:
+    """Return the descent of a linear encoder and prototypes on images at a ratio of the rates."""
     flow = CoupledFlow(
         x,
         LinearEncoder(x.shape[1], training.outputs),
@@ -198,14 +198,14 @@ def descent_map(x: np.ndarray, training: Training, ratio: float, epochs: int, ke
     return DescentMap(flow, batches=random_batches(key, len(x), training.batch, epochs=epochs))
 
 
-def first_state(x: np.ndarray, training: Training, key: Key) -> Coupled:
-    """Start with the first principal components as the encoder, and centroids of k-means as the prototypes."""
+def first_state(x: np.ndarray, training: TrainingOptions, key: Key) -> Coupled:
+    """Return the first principal components as the encoder, and the centroids of k-means as the prototypes."""
     axes = principal_components(x, training.outputs).weight
     z = jnp.asarray(x) @ axes.T
     return Coupled(axes, kmeans(key, z, training.clusters, restarts=training.restarts).centroids)
 
 
-def _arrays(variant: Variant, rows: list[History]) -> Arrays:
+def _arrays(variant: RateStudy, rows: list[History]) -> Arrays:
     stacked = jax.tree.map(lambda *found: np.stack(found), *rows)
     shaped = jax.tree.map(lambda a: a.reshape(len(variant.ratios), variant.seeds, *a.shape[1:]), stacked)
     arrays = {f"{variant.name}: {what}": part for what, part in zip(NAMES[:-1], shaped[:-1], strict=True)}
@@ -223,14 +223,14 @@ def _arrays(variant: Variant, rows: list[History]) -> Arrays:
 
 
 def separation_ratios(arrays: Arrays, name: str, *, epoch: int = -1) -> np.ndarray:
-    """Compute S after an epoch over S at the start, by ratio of the rates and seed; shorter runs count at their end."""
+    """Return S after an epoch over S at the start, by ratio of the rates and seed; fewer epochs count as the last."""
     S = arrays[f"{name}: S"]
     last = S.shape[2] - 1
     return S[:, :, last if epoch < 0 else min(epoch, last)] / S[:, :, 0]
 
 
 def summarise_learning_rates(arrays: Arrays) -> str:
-    """Format separations, spreads and accuracies by variant and ratio, averaged over seeds."""
+    """Return separations, spreads and accuracies by variant and ratio as text, in means over seeds."""
     return "\n".join(line for name in arrays["variants"] for line in _summary(str(name), arrays))
 
 
@@ -257,14 +257,16 @@ def _summary(name: str, arrays: Arrays) -> Iterator[str]:
 
 # Ratios of the variants that change one option.
 _CHANGED = (0.1, 1.0)
-_FULL, _FROZEN = Training("full"), Training("frozen")
+_FULL, _FROZEN = TrainingOptions("full"), TrainingOptions("frozen")
 _MAIN = (
-    Variant("full", _FULL),
-    Variant("frozen", _FROZEN),
-    Variant("full, batches", replace(_FULL, batch=256)),
-    Variant("frozen, batches", replace(_FROZEN, batch=256)),
+    RateStudy("full", _FULL),
+    RateStudy("frozen", _FROZEN),
+    RateStudy("full, batches", replace(_FULL, batch=256)),
+    RateStudy("frozen, batches", replace(_FROZEN, batch=256)),
     *(
-        Variant(f"{mode}, equal encoder time", Training(mode, batch=256, start=0.3), RATIOS[1:], slow_epochs=2.0)
+        RateStudy(
+            f"{mode}, equal encoder time", TrainingOptions(mode, batch=256, start=0.3), RATIOS[1:], slow_epochs=2.0
+        )
         for mode in ("full", "frozen")
     ),
 )
@@ -278,10 +280,10 @@ _CHANGES = (
     ("all pixels", replace(_FULL, inputs=None)),
     ("one restart of k-means", replace(_FULL, restarts=1)),
 )
-PAPER = LearningRatesConfig((*_MAIN, *(Variant(name, options, _CHANGED, 1) for name, options in _CHANGES)))
+PAPER = LearningRatesConfig((*_MAIN, *(RateStudy(name, options, _CHANGED, 1) for name, options in _CHANGES)))
 QUICK = LearningRatesConfig(
     tuple(
-        Variant(v.name, replace(v.training, inputs=40, batch=v.training.batch and 100), _CHANGED, 1, v.slow_epochs)
+        RateStudy(v.name, replace(v.training, inputs=40, batch=v.training.batch and 100), _CHANGED, 1, v.slow_epochs)
         for v in _MAIN
         if v.name != "full, batches"
     ),

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.experiments import Arrays, Experiment
-from analysis.experiments.prototypes.documents import Corpus, Documents, logistic_accuracy, read_corpus
+from analysis.experiments.prototypes.documents import DocumentCorpus, Documents, logistic_accuracy, read_corpus
 from analysis.experiments.prototypes.epochs import Batch, Epochs, ShuffledRows, train_epochs
 from analysis.experiments.prototypes.kmeans import kmeans, nearest
 from analysis.experiments.prototypes.scores import chance_band, contingency, scores
@@ -49,7 +49,7 @@ class TextTask:
     """
 
     name: str
-    corpus: Corpus
+    corpus: DocumentCorpus
     count: int
     supervised: bool
     reads: Literal["mean", "tokens"] = "mean"
@@ -227,9 +227,9 @@ def _summary(name: str, arrays: Arrays) -> Iterator[str]:
     yield f"  H / ln K from {shares[0]:.3f} to {shares[-1]:.3f}, S from {separations[0]:.3g} to {separations[-1]:.3g}"
 
 
-_SST2 = Corpus("sst2_train.csv.gz", "sst2_dev.csv.gz", length=32)
-_IMDB = Corpus("imdb_train.csv.gz", "imdb_test.csv.gz")
-NEWSGROUPS = Corpus("newsgroups20.csv.gz", "newsgroups20.csv.gz", by_split=True, classes=20)
+_SST2 = DocumentCorpus("sst2_train.csv.gz", "sst2_dev.csv.gz", length=32)
+_IMDB = DocumentCorpus("imdb_train.csv.gz", "imdb_test.csv.gz")
+NEWSGROUPS = DocumentCorpus("newsgroups20.csv.gz", "newsgroups20.csv.gz", by_split=True, classes=20)
 _TABLE_4 = (
     TextTask("SST-2", _SST2, 2, True),
     TextTask("SST-2 tokens", _SST2, 2, True, "tokens"),

@@ -11,22 +11,23 @@ from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.solvers import unsettled
 
 if TYPE_CHECKING:
-    from analysis.dynamics.attractors.basins import Search
     from analysis.dynamics.attractors.fractions import FractionCurves
+    from analysis.dynamics.attractors.options import Search
     from dynsim.cli.building.systems import Found
 
 VALUES = 11  # of a parameter, by default
 
 
-def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], options: "Search") -> int:
+def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], search: "Search") -> int:
     """Print and draw the shares of the basins among random starts against a parameter."""
     from analysis.dynamics.attractors.fractions import continued_fractions
     from dynsim.keys import random_key
-    from dynsim.systems.named import where
+    from dynsim.systems.parameter import Parameter
 
     name, values = parameter_values(o.against, VALUES, made.system, "against")
-    key, leaf = random_key(o.seed, "starts"), where(made.system, name, "against")
-    found = continued_fractions(made.system, leaf, values, sampler, o.sample, key, options=options)
+    parameter = Parameter(made.system, name, float(min(values)), float(max(values)))
+    key = random_key(o.seed, "starts")
+    found = continued_fractions(parameter, values, sampler, o.sample, key, search=search)
     _tell(name, found, o.sample, o.longest)
     if o.out is not None:
         from dynsim.io.npz import write_arrays

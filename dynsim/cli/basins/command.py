@@ -15,8 +15,9 @@ from dynsim.cli.parsing.system import parse_system
 from dynsim.errors import ArgumentError, check_at_least, counted
 
 if TYPE_CHECKING:
-    from analysis.dynamics.attractors.basins import Basins, Search
+    from analysis.dynamics.attractors.basins import Basins
     from analysis.dynamics.attractors.limit_set import LimitSet
+    from analysis.dynamics.attractors.options import Search
     from dynsim.cli.building.systems import Found
     from dynsim.systems.named import Components
     from figures.panels.limit_marks import Mark
@@ -81,7 +82,7 @@ def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
 
 def search_of(o: BasinsOptions, known: "Components") -> "Search":
     """Return the options of the search."""
-    from analysis.dynamics.attractors.basins import Search
+    from analysis.dynamics.attractors.options import Search
     from dynsim.cli.parsing.solvers import of_many
     from dynsim.cli.parsing.tables import number
 
@@ -112,10 +113,10 @@ def on_grid(
     check_at_least(2, shape=min(shape))
     sizes = {"shape": max(shape)}
     check_memory(lambda shape: FLOAT * WINDOW_STATES * len(known.names) * shape ** len(which), **sizes)
-    options = search_of(o, known)
-    found = basins(made.system, ends, shape, start=start, varied=which, options=options)
+    search = search_of(o, known)
+    found = basins(made.system, ends, shape, start=start, varied=which, search=search)
     tell(found)
-    between = edges(made, start, which, found, options) if o.edge else {}
+    between = edges(made, start, which, found, search) if o.edge else {}
     if o.out is not None:
         from dynsim.io.npz import write_arrays
 
@@ -124,7 +125,7 @@ def on_grid(
         write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names), **more})
         say(f"labels {o.out}")
     limits = [edge.limit for edge in between.values()]
-    figure = drawn(found, which, known, start, limits, options.wrapped)
+    figure = drawn(found, which, known, start, limits, search.wrapped)
     write_figure(figure, o.figure, f"basins of attraction of {made.name}")
     say(f"figure {o.figure}")
     return 0
@@ -220,10 +221,10 @@ def sampled(
     def sampler(key: Any) -> Any:
         return restored(base.at[jnp.asarray(which)].set(jax.random.uniform(key, low.shape, minval=low, maxval=high)))
 
-    options = search_of(o, known)
+    search = search_of(o, known)
     if o.against:
-        return along(o, made, sampler, options)
-    found = basin_fractions(made.system, sampler, o.sample, random_key(o.seed, "starts"), options=options)
+        return along(o, made, sampler, search)
+    found = basin_fractions(made.system, sampler, o.sample, random_key(o.seed, "starts"), search=search)
     say(f"{found.total} starts, with {found.confidence:g} intervals of Wilson")
     for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):
         say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")

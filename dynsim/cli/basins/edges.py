@@ -8,13 +8,14 @@ from dynsim.cli.parsing.options import say
 from dynsim.errors import ArgumentError, counted
 
 if TYPE_CHECKING:
-    from analysis.dynamics.attractors.basins import Basins, Search
+    from analysis.dynamics.attractors.basins import Basins
     from analysis.dynamics.attractors.edge_tracking import EdgeState
+    from analysis.dynamics.attractors.options import Search
     from dynsim.cli.building.systems import Found
 
 
 def edges(
-    made: "Found", start: Any, which: list[int], found: "Basins", options: "Search"
+    made: "Found", start: Any, which: list[int], found: "Basins", search: "Search"
 ) -> "dict[tuple[int, int], EdgeState]":
     """Return the edge states between all basins that touch on a grid; print them, and why others are not found."""
     from jax.flatten_util import ravel_pytree
@@ -30,7 +31,7 @@ def edges(
     for pair, (one, other) in touching(found.labels).items():
         words = f"basins {pair[0] + 1} and {pair[1] + 1}"
         try:
-            edge = edge_state(made.system, state(one), state(other), options=options)
+            edge = edge_state(made.system, state(one), state(other), search=search)
         except ArgumentError as error:  # as on an edge with a torus
             say(f"  no edge state between {words}: {error}")
             continue

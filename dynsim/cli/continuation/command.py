@@ -1,10 +1,11 @@
 """`dynsim continue`: equilibria and periodic orbits against a parameter, a diagram file, a figure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dynsim.cli.continuation.ends import say_ends
-from dynsim.cli.continuation.options import Continue, check_numbers
+from dynsim.cli.continuation.options import Continue, check_numbers, steps_of
 from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.cli.parsing.options import check_outputs, say
 from dynsim.cli.parsing.system import parse_system
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from analysis.dynamics.diagrams import Diagram
     from dynsim.cli.building.systems import Found
     from dynsim.systems.named import Components
+    from dynsim.systems.parameter import Parameter
 
 
 SAME = 1e-6  # in units of the map: the distance below which fixed points are one
@@ -34,12 +36,12 @@ def main(words: Sequence[str]) -> int:
     from analysis.dynamics.diagrams import save_diagram
     from dynsim.programs import without_compiling
 
-    made, where, symmetries = _studied(o)
+    made, parameter, symmetries = _studied(o)
     if o.resume is None:
         _drawn_component(o, made, made.begun(len(o.box) // 2 or None))
     second = second_parameter(o, made.system) if o.second else None
     with without_compiling():
-        diagram = _diagram(o, made, where, symmetries)
+        diagram = _diagram(o, made, parameter, symmetries)
     say(str(diagram))
     for one, iterate in zip(diagram.branches, diagram.iterates, strict=True):
         say(f"  cycles of period {iterate}: {one}" if iterate > 1 else f"  {one}")
@@ -48,20 +50,20 @@ def main(words: Sequence[str]) -> int:
     if o.resume is not None and (o.cycles or diagram.orbits):
         say("periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points")
     say_ends(varied.name, diagram)
-    if o.second:
-        diagram = with_plane(o, made.system, (where, second), diagram)
+    if second is not None:
+        diagram = with_plane(o, (parameter, second), diagram)
     if o.out is not None:
         save_diagram(o.out, diagram)
         say(f"diagram file {o.out}")
-    if o.second:
-        draw_plane(o, made.system, (where, second), diagram)
+    if second is not None:
+        draw_plane(o, (parameter, second), diagram)
     elif o.figure is not None or o.movie is not None:
-        _draw(o, made, where, diagram)
+        _draw(o, made, parameter, diagram)
     return 0
 
 
-def _studied(o: Continue) -> tuple["Found", Any, tuple]:
-    """Return the system, the function that finds its parameter, and generators of its symmetries.
+def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
+    """Return the system, its parameter with its range, and generators of its symmetries.
 
     Of tokens with P = beta I the parameter is beta, and rotations are symmetries.
     """
@@ -72,6 +74,7 @@ def _studied(o: Continue) -> tuple["Found", Any, tuple]:
     from dynsim.cli.building.systems import found
     from dynsim.spaces import Sphere
     from dynsim.systems.named import where
+    from dynsim.systems.parameter import Parameter
     from dynsim.systems.schedules import Constant, ScaledIdentity
     from dynsim.systems.tokens.flow import TokenFlow
 
@@ -86,45 +89,41 @@ def _studied(o: Continue) -> tuple["Found", Any, tuple]:
             )  # fmt: skip
             free = isinstance(flow.space, Sphere) and isinstance(flow.value, ScaledIdentity)
             moves = tuple(rotations(P.shape[1])) if free else ()
-            return made._replace(system=scaled), where(scaled, "query_key.factor"), moves
-    return made, where(flow, o.varied.name, "parameter"), ()
+            beta = Parameter(scaled, "query_key.factor", *o.varied.bounds, name="beta")
+            return made._replace(system=scaled), beta, moves
+    shape = np.shape(where(flow, o.varied.name, "parameter")(flow))
+    if np.prod(shape) != 1:
+        raise ArgumentError("parameter", "name one real number", f"`{o.varied.name}` has shape {shape}")
+    return made, Parameter(flow, o.varied.name, *o.varied.bounds), ()
 
 
-def _diagram(o: Continue, made: "Found", where: Any, symmetries: tuple) -> "Diagram":
+def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tuple) -> "Diagram":
     """Return the diagram, from a file and further, or from the equilibria that are found."""
-    import numpy as np
-
     from analysis.dynamics.continuation.equilibria import check_autonomous
-    from analysis.dynamics.diagrams import bifurcation_diagram, extended, load_diagram, with_orbits
+    from analysis.dynamics.continuation.extending import extend
+    from analysis.dynamics.diagrams import bifurcation_diagram, load_diagram, with_orbits
     from dynsim.systems.base import AbstractFlow
-    from dynsim.systems.named import with_parameter
 
-    bounds, flow = o.varied.bounds, made.system
-    options: Any = {"step": o.step, "max_step": o.max_step, "max_points": o.max_points, "symmetries": symmetries}
+    steps = steps_of(o)
     if o.resume is not None:
         diagram = load_diagram(o.resume)
         if diagram.parameter != o.varied.name:
             raise ArgumentError("resume", f"be a diagram in {o.varied.name}", f"is one in {diagram.parameter}")
         _drawn_component(o, made, _first(diagram))
-        return extended(flow, where, diagram, bounds, **options)
-    value = np.asarray(where(flow))
-    if value.size != 1:
-        raise ArgumentError("parameter", "name one real number", f"`{o.varied.name}` has shape {value.shape}")
-    if not o.varied.low <= float(value.item()) <= o.varied.high:
-        flow = with_parameter(where, flow, o.varied.low)
-    starts = _starts(o, made._replace(system=flow), symmetries)
-    if isinstance(flow, AbstractFlow):
-        check_autonomous("system", flow, where, starts[0], bounds)
-    diagram = bifurcation_diagram(flow, where, starts, bounds, parameter=o.varied.name, levels=o.levels, **options)
+        return extend(diagram, parameter, steps=steps, symmetries=symmetries)
+    if not o.varied.low <= parameter.value <= o.varied.high:
+        parameter = parameter.of(parameter.at(o.varied.low))
+    starts = _starts(o, made._replace(system=parameter.system), parameter, symmetries)
+    if isinstance(parameter.system, AbstractFlow):
+        check_autonomous("system", parameter, starts[0])
+    diagram = bifurcation_diagram(parameter, starts, levels=o.levels, steps=steps, symmetries=symmetries)
     if o.cycles:
-        diagram = with_orbits(
-            flow, where, diagram, bounds, segments=o.segments, step=o.step, max_step=o.max_step,
-            max_points=o.max_orbit_points, max_period=o.max_period,
-        )  # fmt: skip
+        of_orbits = replace(steps, points=o.max_orbit_points)
+        diagram = with_orbits(diagram, parameter, segments=o.segments, steps=of_orbits, max_period=o.max_period)
     return diagram
 
 
-def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
+def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tuple) -> list[Any]:
     """Return equilibria, or fixed points, at the system's own parameter; raise `ValueError` if none is found."""
     import jax
     import jax.numpy as jnp
@@ -154,9 +153,9 @@ def _starts(o: Continue, made: "Found", symmetries: tuple) -> list[Any]:
     keys = jax.random.split(key, o.num_starts)
     if box is None:
         shape = np.shape(made.begun())
-        return _fixed_points(o, made, [made.begun(), *(made.system.space.sample(k, shape) for k in keys)])
+        return _fixed_points(parameter, [made.begun(), *(made.system.space.sample(k, shape) for k in keys)])
     low, high = (jnp.asarray(end) for end in box)
-    return _fixed_points(o, made, [low + (high - low) * jax.random.uniform(k, low.shape) for k in keys])
+    return _fixed_points(parameter, [low + (high - low) * jax.random.uniform(k, low.shape) for k in keys])
 
 
 def _box(o: Continue, made: "Found") -> "np.ndarray":
@@ -171,24 +170,21 @@ def _box(o: Continue, made: "Found") -> "np.ndarray":
     return ends.T
 
 
-def _fixed_points(o: Continue, made: "Found", starts: list[Any]) -> list[Any]:
+def _fixed_points(parameter: "Parameter", starts: list[Any]) -> list[Any]:
     """Return the fixed points of a map to which Newton's method leads from some starts, told apart in its own units."""
     import numpy as np
 
-    from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
-    from analysis.dynamics.continuation.scaling import curve_units
-    from dynsim.systems.named import where
+    from analysis.dynamics.continuation.equilibria import equilibrium_curve
 
-    units = curve_units(made.system, (where(made.system, o.varied.name),), starts[0], (o.varied.bounds,))
-    curve = FixedPointCurve(units.system, units.where[0], 1)
+    curve = equilibrium_curve(parameter, starts[0])
     found: list[Any] = []
     for start in starts:
-        point = curve.at(units.rescaled(start), curve.value)
+        point = curve.at(curve.own(start), curve.value)
         if point is not None and all(np.max(np.abs(np.asarray(point.state) - x)) > SAME for x in found):
             found.append(np.asarray(point.state))
     if not found:
         raise ArgumentError("start", "be given near a fixed point", "is not, and none is found")
-    return [units.restored(x) for x in found]
+    return found if curve.units is None else [curve.units.restored(x) for x in found]
 
 
 def _first(diagram: "Diagram") -> Any:
@@ -206,7 +202,7 @@ def _drawn_component(o: Continue, made: "Found", state: Any) -> tuple["Component
     return parts, parts.index(o.component) if o.component else 0
 
 
-def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
+def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram") -> None:
     """Write the figure of one component of the state against the parameter, and the movie, if they are asked for."""
     import numpy as np
 
@@ -222,8 +218,8 @@ def _draw(o: Continue, made: "Found", where: Any, diagram: "Diagram") -> None:
     parts, which = _drawn_component(o, made, _first(diagram))
     every = [(one, False) for one in diagram.branches] + [(one, True) for one in diagram.orbits]
     cycles = zip(diagram.branches, diagram.iterates, strict=True)
-    values = [_phase_values(made.system, where, one, which, k) for one, k in cycles]
-    values += [_extremes(made.system, where, one, which) for one in diagram.orbits]
+    values = [_phase_values(parameter, one, which, k) for one, k in cycles]
+    values += [_extremes(parameter, one, which) for one in diagram.orbits]
     unclear = any("undecided" in one.beside for one, _ in every)
     dashed = "unstable or undecided" if unclear else "unstable"
     limits = _window(o, parts.names[which], [one for one, _ in every], values)
@@ -283,7 +279,7 @@ def _window(o: Continue, name: str, branches: list[Any], values: list[tuple[Any,
     return low, high
 
 
-def _phase_values(flow: Any, where: Any, one: "Branch", which: int, iterate: int) -> tuple["np.ndarray", "np.ndarray"]:
+def _phase_values(parameter: "Parameter", one: "Branch", which: int, iterate: int) -> tuple["np.ndarray", "np.ndarray"]:
     """Return a component of all phases of the states at the points and at the bifurcations of a branch."""
     import jax
     import numpy as np
@@ -292,7 +288,7 @@ def _phase_values(flow: Any, where: Any, one: "Branch", which: int, iterate: int
     from analysis.dynamics.periodic_orbits.maps import phases
 
     columns = lambda states, values: np.stack(
-        [component_of(x, which) for x in phases(flow, where, states, values, iterate)], axis=1
+        [component_of(x, which) for x in phases(parameter, states, values, iterate)], axis=1
     )
     marks = [
         columns(jax.tree.map(lambda a: np.asarray(a)[None], b.state), np.array([b.parameter])) for b in one.bifurcations
@@ -300,7 +296,7 @@ def _phase_values(flow: Any, where: Any, one: "Branch", which: int, iterate: int
     return columns(one.states, one.parameters), np.concatenate([np.empty((0, iterate)), *marks])
 
 
-def _extremes(flow: Any, where: Any, one: "Branch", which: int) -> tuple["np.ndarray", "np.ndarray"]:
+def _extremes(parameter: "Parameter", one: "Branch", which: int) -> tuple["np.ndarray", "np.ndarray"]:
     """Return the extremes of a component of the periodic orbits at the points and at the bifurcations of a branch."""
     import jax
     import numpy as np
@@ -309,9 +305,9 @@ def _extremes(flow: Any, where: Any, one: "Branch", which: int) -> tuple["np.nda
 
     at = [
         orbit_ranges(
-            flow, where, one._replace(states=jax.tree.map(lambda a: np.asarray(a)[None], b.state),
-                                      parameters=np.array([b.parameter])), which,
+            parameter, one._replace(states=jax.tree.map(lambda a: np.asarray(a)[None], b.state),
+                                    parameters=np.array([b.parameter])), which,
         )
         for b in one.bifurcations
     ]  # fmt: skip
-    return orbit_ranges(flow, where, one, which), np.array(at).reshape(-1, 2)
+    return orbit_ranges(parameter, one, which), np.array(at).reshape(-1, 2)

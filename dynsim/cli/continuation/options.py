@@ -3,10 +3,14 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dynsim.cli.parsing.ranges import Range, named_range
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.errors import ArgumentError, check_at_least, check_positive
+
+if TYPE_CHECKING:
+    from analysis.dynamics.continuation.steps import Steps
 
 
 @dataclass(frozen=True)
@@ -85,3 +89,10 @@ def check_numbers(o: Continue) -> None:
         raise ArgumentError("window", "be two finite numbers, the first the less", f"is {said}")
     if o.window and o.second:
         raise ArgumentError("window", "be left out with `--second`", "is given")
+
+
+def steps_of(o: Continue) -> "Steps":
+    """Return the steps along a branch that the options give."""
+    from analysis.dynamics.continuation.steps import Steps
+
+    return Steps(first=o.step, largest=o.max_step, points=o.max_points)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dynsim.cli.continuation.options import Continue
+from dynsim.cli.continuation.options import Continue, steps_of
 from dynsim.cli.parsing.options import say
 from dynsim.errors import ArgumentError
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from analysis.dynamics.codim2.curves import CriticalCurve
     from analysis.dynamics.codim2.planes import StabilityMap
     from analysis.dynamics.diagrams import Diagram
+    from dynsim.systems.parameter import Parameter
 
 MOST = 100  # points of a side of a map
 
@@ -30,10 +31,11 @@ def check_plane(o: Continue) -> None:
         raise ArgumentError("counts", f"be from 2 to {MOST}", f"is {o.counts}")
 
 
-def second_parameter(o: Continue, flow: Any) -> Any:
-    """Return the function that finds the second parameter; raise `ValueError` if it does not fit."""
+def second_parameter(o: Continue, flow: Any) -> "Parameter":
+    """Return the second parameter with its range; raise `ValueError` if it does not fit."""
     from dynsim.systems.base import AbstractFlow
     from dynsim.systems.named import where
+    from dynsim.systems.parameter import Parameter
 
     if o.counts and not isinstance(flow, AbstractFlow):
         raise ArgumentError("counts", "be left out for a map", f"is {o.counts}")
@@ -43,18 +45,14 @@ def second_parameter(o: Continue, flow: Any) -> Any:
     if own.size != 1 or not low <= float(own.item()) <= high:
         must = f"hold the system's own value of `{name}`, one number"
         raise ArgumentError("second", must, f"is `{o.second}`, and the value is {own}")
-    return found
+    return Parameter(flow, name, low, high)
 
 
-def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> "Diagram":
+def with_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> "Diagram":
     """Follow the bifurcations of a diagram in the second parameter, print the curves, return both."""
     from analysis.dynamics.diagrams import with_curves
 
-    bounds = (o.varied.bounds, o.varied_too.bounds)
-    found = with_curves(
-        flow, both, diagram, bounds, second=o.varied_too.name, step=o.step, max_step=o.max_step,
-        max_points=o.max_points, max_period=o.max_period,
-    )  # fmt: skip
+    found = with_curves(diagram, both, steps=steps_of(o), max_period=o.max_period)
     for curve in found.curves:
         say(f"  {curve}")
     if not found.curves:
@@ -62,28 +60,25 @@ def with_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram"
     return found
 
 
-def draw_plane(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> None:
+def draw_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> None:
     """Draw the curves of a diagram in the plane of both parameters, if a figure is asked for."""
     from figures.files import write_figure
 
     if o.figure is not None:
-        counted = _counted(o, flow, both, diagram) if o.counts else None
-        write_figure(
-            drawn(o, diagram.curves, counted), o.figure, f"bifurcations in {o.varied.name} and {o.varied_too.name}"
-        )
+        counted = _counted(o, both, diagram) if o.counts else None
+        words = f"bifurcations in {o.varied.name} and {o.varied_too.name}"
+        write_figure(drawn(o, diagram.curves, counted), o.figure, words)
         say(f"figure {o.figure}")
 
 
-def _counted(o: Continue, flow: Any, both: tuple[Any, Any], diagram: "Diagram") -> "StabilityMap":
+def _counted(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> "StabilityMap":
     """Return the numbers of equilibria on a grid, found from both ends of each branch."""
     import jax
-    import numpy as np
 
     from analysis.dynamics.codim2.planes import stability_map
 
     starts = [jax.tree.map(lambda a, k=k: a[k], branch.states) for branch in diagram.branches for k in (0, -1)]
-    first, second = (np.linspace(low, high, o.counts) for _, low, high in (o.varied, o.varied_too))
-    return stability_map(flow, both, first, second, starts)
+    return stability_map(both, starts, shape=(o.counts, o.counts))
 
 
 def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityMap | None") -> "Figure":

@@ -44,14 +44,14 @@ class SentenceAttention(eqx.Module):
         return jnp.einsum("him,hdm->id", mixed, self.output)
 
 
-class Reading(NamedTuple):
-    """Output of the classifier for a sentence.
+class SentenceReading(NamedTuple):
+    """What the classifier makes of a sentence.
 
     Attributes:
-        logit: the logit of the label 1.
+        logit: of the label 1.
         inputs: the tokens X that attention reads.
         embeddings: the tokens z that the prototypes read.
-        counted: which of them are not padding.
+        counted: which of them are no padding.
     """
 
     logit: Float[Array, ""]
@@ -103,14 +103,14 @@ class SentenceClassifier(eqx.Module):
         x = x + self._dropped(self.attention(inputs, ids > 0), second)
         return inputs, x, self.layer_norm(x)
 
-    def __call__(self, ids: Int[Array, " n"], key: Key | None = None) -> Reading:
+    def __call__(self, ids: Int[Array, " n"], key: Key | None = None) -> SentenceReading:
         """Classify a sentence; with a key, dropout is applied as in training."""
         below, added, read = (None, None, None) if key is None else jax.random.split(key, 3)
         inputs, x, z = self.encode(ids, below)
         x = x + self._dropped(self.layer(z), added)
         counted = ids > 0
         share = counted.astype(x.dtype) / jnp.maximum(jnp.sum(counted), 1).astype(x.dtype)
-        return Reading(self._dropped(share @ x, read) @ self.weight + self.bias, inputs, z, counted)
+        return SentenceReading(self._dropped(share @ x, read) @ self.weight + self.bias, inputs, z, counted)
 
     def _dropped(self, x: Array, key: Key | None) -> Array:
         if key is None or self.dropout == 0:

@@ -18,15 +18,15 @@ Tokens = Float[Array, "documents length d"]
 Shares = Float[Array, "documents length"]
 
 
-class Reading(NamedTuple):
-    """Output of a read-out for documents; losses are means over documents of weighted sums over their tokens.
+class DocumentReading(NamedTuple):
+    """What a read-out makes of documents; losses are means over documents of the weighted sums over their tokens.
 
     Attributes:
         assignments: the weighted mean of the assignments of the tokens of each document.
-        centroids: the weighted mean of their soft centroids.
-        output: the weighted mean of the outputs of the layer.
-        loss: $L_q$ in the gradient mode of the layer, without a barrier.
-        variance: $V$, the variance of the prototypes under the assignments.
+        centroids: that of their soft centroids.
+        output: that of the outputs of the layer.
+        loss: $L_q$ in the mode of the layer, without a barrier.
+        variance: $V$.
         entropy: the mean entropy of the assignments of tokens, in nats.
     """
 
@@ -64,7 +64,7 @@ class ProjectedReadout(eqx.Module):
         """Project tokens: W x + b."""
         return x @ self.matrix.T + self.bias[None]
 
-    def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> Reading:
+    def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> DocumentReading:
         """Read documents, given their tokens and the weight of each token.
 
         Raises:
@@ -79,7 +79,7 @@ class ProjectedReadout(eqx.Module):
         mean = lambda values: jnp.sum(w[:, 0] * values) / count
         variance = q @ jnp.sum((p - jnp.mean(p, axis=0)[None]) ** 2, axis=1)
         variance = variance - jnp.sum((mu - jnp.mean(p, axis=0)[None]) ** 2, axis=1)
-        return Reading(
+        return DocumentReading(
             pooled(q),
             pooled(mu),
             pooled(self.layer(z, temperature)),
@@ -100,7 +100,7 @@ class DocumentClassifier(eqx.Module):
     head_bias: Float[Array, " classes"]
     from_centroids: bool = eqx.field(static=True, default=True)
 
-    def logits(self, reading: Reading) -> Float[Array, "documents classes"]:
+    def logits(self, reading: DocumentReading) -> Float[Array, "documents classes"]:
         """Logits of the classes for a reading."""
         read = reading.centroids if self.from_centroids else reading.output
         return read @ self.head.T + self.head_bias[None]
@@ -118,7 +118,7 @@ class TwoLevelReadout(eqx.Module):
     second: ProjectedReadout
     detached: bool = eqx.field(static=True)
 
-    def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> tuple[Reading, Reading]:
+    def __call__(self, tokens: Tokens, shares: Shares, temperature: Any) -> tuple[DocumentReading, DocumentReading]:
         """Readings of both levels."""
         below = self.first(tokens, shares, temperature)
         read = jax.lax.stop_gradient(below.centroids) if self.detached else below.centroids

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.attractors import classification as limit_sets
-from analysis.dynamics.attractors.classification import Record, _relative_equilibrium, recurrent_set
+from analysis.dynamics.attractors.classification import TrajectoryRecord, _relative_equilibrium, recurrent_set
 from analysis.dynamics.attractors.distances import extent_of, match, set_distance, stays_on, volume_growth
 from analysis.dynamics.attractors.edge_tracking import edge_state
 from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
@@ -23,6 +23,7 @@ from dynsim.systems.base import AbstractFlow, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
 from dynsim.systems.catalogue.populations import Kuramoto
+from tests.support.searches import accurate
 
 
 def spread(count, d, size=2.0):
@@ -32,7 +33,7 @@ def spread(count, d, size=2.0):
 @pytest.mark.slow
 def test_wells_attract_and_the_start_on_the_saddle_does_not():
     flow = Duffing(delta=0.5, gamma=0.0)
-    found = find_attractors(flow, np.concatenate([spread(6, 2), [[0.0, 0.0]]]))
+    found = find_attractors(flow, np.concatenate([spread(6, 2), [[0.0, 0.0]]]), search=accurate())
     assert sorted(float(a.state[0]) for a in found.attractors) == pytest.approx([-1.0, 1.0], abs=1e-12)
     assert found.labels[-1] == NOT_ATTRACTING
     assert (found.others[found.other_reached[-1]].stability, found.others[0].kind) == ("saddle", "equilibrium")
@@ -43,13 +44,13 @@ def test_wells_attract_and_the_start_on_the_saddle_does_not():
 @pytest.mark.slow
 def test_a_start_on_the_stable_set_of_a_saddle_is_not_given_an_attractor():
     flow = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, -2 * x[1]]))
-    found = find_attractors(flow, [[0.0, 1.7], [1e-3, 1.7], [-1e-3, -1.0]])
+    found = find_attractors(flow, [[0.0, 1.7], [1e-3, 1.7], [-1e-3, -1.0]], search=accurate())
     assert found.labels.tolist() == [NOT_ATTRACTING, 0, 1]
 
 
 @pytest.mark.slow
 def test_the_cycle_of_van_der_pol_has_its_period():
-    found = find_attractors(VanDerPol(), np.concatenate([spread(4, 2), [[0.0, 0.0]]]))
+    found = find_attractors(VanDerPol(), np.concatenate([spread(4, 2), [[0.0, 0.0]]]), search=accurate())
     assert len(found.attractors) == 1
     assert found.attractors[0].period == pytest.approx(6.6632868593231, abs=1e-7)
     assert found.labels.tolist() == [0, 0, 0, 0, NOT_ATTRACTING]
@@ -59,7 +60,7 @@ def test_the_cycle_of_van_der_pol_has_its_period():
 def test_a_driven_pendulum_rests_or_rotates():
     """With x'' = 0.6 - x' / 4 - sin x; multipliers have the product exp(-T / 4), by the theorem of Liouville."""
     flow = FunctionFlow(lambda t, x: jnp.stack([x[1], 0.6 - 0.25 * x[1] - jnp.sin(x[0])]))
-    found = find_attractors(flow, [[0.5, 0.0], [0.0, 4.0]], wrapped={0: 2 * np.pi})
+    found = find_attractors(flow, [[0.5, 0.0], [0.0, 4.0]], search=accurate(wrapped={0: 2 * np.pi}))
     rest, turn = (found.attractors[k] for k in found.labels)
     assert float(np.sin(rest.state[0])) == pytest.approx(0.6, abs=1e-9)
     assert (turn.kind, turn.stability) == ("periodic orbit", "stable")
@@ -72,7 +73,7 @@ def test_a_driven_pendulum_rests_or_rotates():
 @pytest.mark.slow
 def test_a_slow_passage_is_not_an_attractor_and_its_rate_is_measured():
     ghost = FunctionFlow(lambda t, x: 1e-7 + x**2 + 0 * x)  # just after a fold: the passage takes pi / sqrt(1e-7)
-    found = find_attractors(ghost, [[-1.0]], interval=0.5, longest=1024)
+    found = find_attractors(ghost, [[-1.0]], search=accurate(interval=0.5, longest=1024))
     assert found.labels.tolist() == [NOT_SETTLED]
     x = -np.sqrt(1e-7) / np.tan(np.sqrt(1e-7) * (512 + 1))  # the solution from about -1 after the time 512
     assert found.rates[0] == pytest.approx(1e-7 + x**2, rel=1e-3)
@@ -81,20 +82,20 @@ def test_a_slow_passage_is_not_an_attractor_and_its_rate_is_measured():
 
 @pytest.mark.slow  # another flow is compiled
 def test_algebraic_decay_to_a_degenerate_equilibrium_is_not_settled():
-    found = find_attractors(FunctionFlow(lambda t, x: -(x**3)), [[0.5], [-0.8]], longest=1024)
+    found = find_attractors(FunctionFlow(lambda t, x: -(x**3)), [[0.5], [-0.8]], search=accurate(longest=1024))
     assert found.labels.tolist() == [NOT_SETTLED, NOT_SETTLED]
 
 
 def test_maps_have_fixed_points_cycles_and_chaos():
-    resting = find_attractors(Logistic(r=2.8), [[0.3], [0.71], [0.0], [1.5]])
+    resting = find_attractors(Logistic(r=2.8), [[0.3], [0.71], [0.0], [1.5]], search=accurate())
     assert (resting.attractors[0].kind, resting.attractors[0].period) == ("fixed point", 1)
-    doubled = find_attractors(Logistic(r=3.5), [[0.3], [0.71], [0.0], [1.5]])
+    doubled = find_attractors(Logistic(r=3.5), [[0.3], [0.71], [0.0], [1.5]], search=accurate())
     assert (doubled.attractors[0].kind, doubled.attractors[0].period) == ("periodic orbit", 4)
     assert np.prod([3.5 * (1 - 2 * x) for x in np.ravel(doubled.attractors[0].states)]) == pytest.approx(
         doubled.attractors[0].values[0].real, abs=1e-9
     )
     assert doubled.labels.tolist() == [0, 0, NOT_ATTRACTING, ESCAPED]
-    henon = find_attractors(Henon(), [[0.0, 0.0], [0.1, 0.2], [0.5, -0.1], [3.0, 3.0]], exponents=True)
+    henon = find_attractors(Henon(), [[0.0, 0.0], [0.1, 0.2], [0.5, -0.1], [3.0, 3.0]], search=accurate(exponents=True))
     assert henon.labels.tolist() == [0, 0, 0, ESCAPED]
     assert henon.attractors[0].kind == "recurrent set"
     assert henon.attractors[0].exponent == pytest.approx(0.419, abs=0.03)
@@ -119,7 +120,9 @@ def test_attractors_do_not_depend_on_the_units():
         u, v = x[0] / size, x[1] / size
         return rate * size * jnp.stack([u - u**3 + 0.1, -2 * v])
 
-    found = find_attractors(FunctionFlow(tilted), size * np.array([[-1.5, 1.0], [1.0, -0.5], [0.3, 1.0], [-0.5, 0.2]]))
+    found = find_attractors(
+        FunctionFlow(tilted), size * np.array([[-1.5, 1.0], [1.0, -0.5], [0.3, 1.0], [-0.5, 0.2]]), search=accurate()
+    )
     roots = np.sort(np.roots([-1, 0, 1, 0.1]).real)
     states = sorted((float(a.state[0]) / size, float(a.values[0].real) / rate) for a in found.attractors)
     assert [x for x, _ in states] == pytest.approx([roots[0], roots[2]], rel=1e-9)
@@ -132,7 +135,7 @@ def test_attractors_do_not_depend_on_the_units():
 def test_cycles_of_maps_do_not_depend_on_the_units():
     size = 1e-12
     logistic = FunctionMap(lambda k, x: 3.2 * x * (1 - x / size))
-    (cycle,) = find_attractors(logistic, size * np.array([[0.3], [0.71]])).attractors
+    (cycle,) = find_attractors(logistic, size * np.array([[0.3], [0.71]]), search=accurate()).attractors
     time_map = TimeMap(logistic, jnp.zeros(1), state_itself, 1, 1e-9, 1e9, jnp.full(1, 2.0**-40))
     points, _ = periodic_points(time_map, np.array([0.52 * size]), 2)
     np.testing.assert_allclose(np.sort(points[:2, 0]), np.sort(np.ravel(cycle.states)), rtol=1e-13)
@@ -144,7 +147,7 @@ def test_cycles_of_maps_do_not_depend_on_the_units():
 @pytest.mark.slow
 def test_conservative_maps_have_no_attractor():
     starts = [[np.pi, 0.3], [3.0, 1.0], [1.0, 2.0], [0.5, 3.0]]
-    found = find_attractors(Standard(), starts, wrapped={0: 2 * np.pi, 1: 2 * np.pi}, longest=2048)
+    found = find_attractors(Standard(), starts, search=accurate(wrapped={0: 2 * np.pi, 1: 2 * np.pi}, longest=2048))
     assert not found.attractors
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, NOT_SETTLED}
 
@@ -154,7 +157,7 @@ def test_conservative_maps_have_no_attractor():
 def test_volumes_are_kept_by_conservative_maps_only(system, kept):
     time_map = TimeMap(system, jnp.zeros(2), state_itself, 1, 1e-8, 1e4)
     states = time_map.window(np.array([[0.1, 0.2]]), 0)[:, 0]
-    record = Record(time_map, states, states, np.ones(2), False, 64, ())
+    record = TrajectoryRecord(time_map, states, states, np.ones(2), False, 64, ())
     assert volume_growth(record, 256).is_none is kept
 
 
@@ -165,7 +168,7 @@ def test_locked_phases_are_one_attractor_modulo_the_common_phase():
     def differences(x):
         return jnp.concatenate([jnp.cos(x[1:] - x[0]), jnp.sin(x[1:] - x[0])])
 
-    found = find_attractors(flow, spread(5, 3, 3.0), features=differences)
+    found = find_attractors(flow, spread(5, 3, 3.0), search=accurate(features=differences))
     assert found.labels.tolist() == [0] * 5
     assert found.attractors[0].kind == "relative equilibrium"
     drift = np.mean([-0.3, 0.1, 0.3])
@@ -176,21 +179,21 @@ def test_locked_phases_are_one_attractor_modulo_the_common_phase():
 @pytest.mark.slow
 def test_on_a_sphere():
     flow = FunctionFlow(lambda t, x: jnp.asarray([0.0, 0.0, 1.0]), Sphere())
-    found = find_attractors(flow, [[1.0, 0.0, 0.0], [0.6, 0.0, -0.8], [0.0, 0.0, -1.0]])
+    found = find_attractors(flow, [[1.0, 0.0, 0.0], [0.6, 0.0, -0.8], [0.0, 0.0, -1.0]], search=accurate())
     assert found.labels.tolist() == [0, 0, NOT_ATTRACTING]
     assert np.allclose(found.attractors[0].state, [0, 0, 1], atol=1e-9)
 
 
 @pytest.mark.slow
 def test_what_leaves_the_domain_has_failed():
-    found = find_attractors(FunctionFlow(lambda t, x: -jnp.sqrt(x) - 1), [[1.0]], interval=0.1)
+    found = find_attractors(FunctionFlow(lambda t, x: -jnp.sqrt(x) - 1), [[1.0]], search=accurate(interval=0.1))
     assert found.labels.tolist() == [FAILED]
 
 
 @pytest.mark.slow
 def test_attractors_are_matched_by_the_distance_of_sets():
-    one = find_attractors(DoubleWell(h=0.0), [[-1.0], [1.0]])
-    other = find_attractors(DoubleWell(h=0.1), [[1.0], [-1.0]])
+    one = find_attractors(DoubleWell(h=0.0), [[-1.0], [1.0]], search=accurate())
+    other = find_attractors(DoubleWell(h=0.1), [[1.0], [-1.0]], search=accurate())
     assert match(one.attractors, other.attractors, np.asarray([2.0])) == [1, 0]
     assert match(one.attractors, other.attractors, np.asarray([2.0]), furthest=1e-3) == [-1, -1]
 
@@ -227,7 +230,7 @@ def test_late_samples_stay_on_an_attractor_or_not():
 
 def record_of(states, features, extent):
     time_map = TimeMap(Henon(), jnp.zeros(states.shape[1]), state_itself, 1, 1e-8, 1e4)
-    return Record(time_map, states, features, np.asarray(extent), False, 64, ())
+    return TrajectoryRecord(time_map, states, features, np.asarray(extent), False, 64, ())
 
 
 def test_what_moves_while_its_features_stay_is_a_relative_equilibrium():
@@ -371,7 +374,9 @@ def test_what_passes_the_bound_has_escaped_only_far_beyond_it_or_where_the_solve
 
 @pytest.mark.slow
 def test_a_population_that_grows_a_million_times_has_not_escaped():
-    grown = find_attractors(FunctionMap(lambda k, x: 2 * x / (1 + 1e-6 * x)), [[1.0], [0.5]], longest=256)
+    grown = find_attractors(
+        FunctionMap(lambda k, x: 2 * x / (1 + 1e-6 * x)), [[1.0], [0.5]], search=accurate(longest=256)
+    )
     assert float(grown.attractors[0].state[0]) == pytest.approx(1e6)
     assert grown.labels.tolist() == [0, 0]
 
@@ -412,7 +417,7 @@ def test_chaotic_bursts_of_two_time_scales_attract():
         return jnp.stack([v - u**3 + 3 * u**2 - w + 3.25, 1 - 5 * u**2 - v, 0.006 * (4 * (u + 1.6) - w)])
 
     starts = np.random.default_rng(1).uniform([-1.5, -8, 1], [1.5, 1, 4], (6, 3))
-    found = find_attractors(FunctionFlow(bursting), starts)
+    found = find_attractors(FunctionFlow(bursting), starts, search=accurate())
     assert found.labels.tolist() == [0] * 6
     assert (found.attractors[0].kind, found.others) == ("recurrent set", ())
 
@@ -459,9 +464,11 @@ def test_angles_of_limits_are_principal_ones():
     values, at = np.zeros(0, complex), np.array([[3.1, 1.0, turn]])
     limit = LimitSet("fixed point", "stable", at, time_map.features_of(at), 1.0, values)
     np.testing.assert_allclose(with_principal_angles(time_map, limit).state, [0.1, 1.0, 0.0], atol=1e-12)
-    found = find_attractors(FunctionMap(lambda k, x: 0.5 * x + np.pi), [[7 * np.pi]], wrapped={0: turn}, longest=256)
+    found = find_attractors(
+        FunctionMap(lambda k, x: 0.5 * x + np.pi), [[7 * np.pi]], search=accurate(wrapped={0: turn}, longest=256)
+    )
     np.testing.assert_allclose(found.attractors[0].state, [0.0], atol=1e-9)
-    turning = Record(
+    turning = TrajectoryRecord(
         time_map, 9.0 + np.arange(30.0)[:, None] % 2 + np.zeros((30, 3)), np.ones((30, 4)), np.ones(4), False, 1, ()
     )
     cloud = recurrent_set(turning)
@@ -488,15 +495,15 @@ def test_a_forcing_that_a_few_starts_feel_is_refused():
     flow = FunctionFlow(lambda t, x: -x + jnp.where(x > 3, jnp.cos(t), 0.0))
     starts = jnp.linspace(-1.0, 3.02, 400)[:, None]
     with pytest.raises(ValueError, match="Argument `period` must be given for a flow that depends on time"):
-        find_attractors(flow, starts)
+        find_attractors(flow, starts, search=accurate())
 
 
 @pytest.mark.slow  # a forced flow is compiled
 def test_the_edge_of_a_forced_flow_is_a_periodic_saddle():
-    from analysis.dynamics.attractors.basins import Search
+    from analysis.dynamics.attractors.options import Search
 
     flow, forced = Duffing(delta=0.2, gamma=0.02), Search(period=2 * np.pi)
-    found = edge_state(flow, jnp.asarray([-1.0, 0.3]), jnp.asarray([1.2, 0.1]), options=forced)
+    found = edge_state(flow, jnp.asarray([-1.0, 0.3]), jnp.asarray([1.2, 0.1]), search=forced)
     assert found.limit.period == pytest.approx(2 * np.pi)
     assert np.prod(found.limit.values).real == pytest.approx(np.exp(-0.2 * 2 * np.pi), rel=1e-5)  # the friction
     assert found.unstable_dimension == 1
@@ -506,14 +513,14 @@ def test_the_edge_of_a_forced_flow_is_a_periodic_saddle():
 @pytest.mark.slow
 def test_bad_input_is_one_sentence():
     with pytest.raises(ValueError, match="Argument `period` must be given for a flow that depends on time"):
-        find_attractors(Duffing(), [[0.0, 0.0]])
+        find_attractors(Duffing(), [[0.0, 0.0]], search=accurate())
     with pytest.raises(ValueError, match="Argument `starts` must be finite"):
-        find_attractors(DoubleWell(), [[np.nan]])
+        find_attractors(DoubleWell(), [[np.nan]], search=accurate())
     with pytest.raises(ValueError, match="Argument `system` must be a flow or a map"):
-        find_attractors(len, [[0.0]])
+        find_attractors(len, [[0.0]], search=accurate())
     with pytest.raises(ValueError, match="Argument `wrapped` must have indices of the 2 entries"):
-        find_attractors(VanDerPol(), [[0.0, 1.0]], wrapped={2: 1.0})
+        find_attractors(VanDerPol(), [[0.0, 1.0]], search=accurate(wrapped={2: 1.0}))
     with pytest.raises(ValueError, match="Argument `longest` must be at least 256"):
-        find_attractors(VanDerPol(), [[0.0, 1.0]], longest=10)
+        find_attractors(VanDerPol(), [[0.0, 1.0]], search=accurate(longest=10))
     with pytest.raises(ValueError, match="Argument `period` must be left out for a map"):
-        find_attractors(Henon(), [[0.0, 1.0]], period=1.0)
+        find_attractors(Henon(), [[0.0, 1.0]], search=accurate(period=1.0))

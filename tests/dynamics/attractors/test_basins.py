@@ -5,11 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attractors.basins import Basins, Search, _Run, basins, labels_of, set_up, touching
+from analysis.dynamics.attractors.basins import Basins, _GridRun, basins, labels_of, touching
 from analysis.dynamics.attractors.distances import Followed
 from analysis.dynamics.attractors.edge_tracking import bisect_outcome, divide_outcomes, edge_state
 from analysis.dynamics.attractors.fractions import basin_fractions, continued_fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.options import Search, set_up
 from analysis.dynamics.attractors.search import ESCAPED, NOT_ATTRACTING, NOT_SETTLED, Attractors, find_attractors
 from dynsim.cli.portrait import as_before
 from dynsim.spaces import Euclidean
@@ -17,6 +18,8 @@ from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, Pendulum
 from dynsim.systems.catalogue.parameters import parameter
+from dynsim.systems.parameter import Parameter
+from tests.support.searches import accurate
 
 
 def newton(k, x):
@@ -47,16 +50,16 @@ def test_the_boundary_of_the_double_well_is_its_saddle(wells):
 
 @pytest.mark.slow
 def test_intervals_of_a_grid_become_longer_where_nothing_moves(wells):
-    time_map, flat, told = set_up(DoubleWell(h=0.1), wells.axes[0][:, None], Search())
+    time_map, flat = set_up(DoubleWell(h=0.1), wells.axes[0][:, None], Search())
     none = Attractors((), (), np.zeros(81, int), np.zeros(81, int), np.zeros(81), 1.0, 1, 1, time_map, np.ones(1))
     interval, times = float(time_map.interval), []
     for begun, settings, still in (
-        (32, told, 0.0),
-        (40, told, 0.0),
-        (32, told, 1.0),
-        (32, told._replace(forced=True), 0.0),
+        (32, Search(), 0.0),
+        (40, Search(), 0.0),
+        (32, Search(), 1.0),
+        (32, Search(period=1.0), 0.0),
     ):
-        run = _Run(time_map, flat, none)
+        run = _GridRun(time_map, flat, none)
         run.begun, run.late = begun, np.repeat(flat[None, 30:50], 9, axis=0) + still * np.arange(9)[:, None, None]
         run.adapt(settings)
         times.append(float(run.time_map.interval) / interval)
@@ -69,9 +72,9 @@ def test_wells_are_found_in_a_box_a_hundred_thousand_times_as_large():
     found = basins(DoubleWell(h=0.1), [[-1e5, 1e5]], [10])
     ends = [float(found.attractors[k].state[0]) for k in found.labels]
     np.testing.assert_allclose(ends, np.sort(np.roots([-1, 0, 1, 0.1]).real)[[0] * 5 + [2] * 5], rtol=1e-9)
-    told = set_up(DoubleWell(h=0.1), found.axes[0][:, None], Search())
-    known = find_attractors(DoubleWell(h=0.1), found.axes[0][:, None], rtol=1e-6)
-    ends = [float(known.attractors[k].state[0]) for k in labels_of(*told[:2], known, told[2])]
+    own = set_up(DoubleWell(h=0.1), found.axes[0][:, None], Search())
+    known = find_attractors(DoubleWell(h=0.1), found.axes[0][:, None], search=accurate(rtol=1e-6))
+    ends = [float(known.attractors[k].state[0]) for k in labels_of(*own, known, Search())]
     assert (np.array(ends) > 0).tolist() == [False] * 5 + [True] * 5
 
 
@@ -134,17 +137,17 @@ def test_every_start_may_escape():
 
 @pytest.mark.slow
 def test_rotations_of_a_pendulum_are_one_attractor():
-    found = basins(Pendulum(friction=0.5), [[-9, 9], [-1, 1]], [12, 6], options=Search(wrapped={0: 2 * np.pi}))
+    found = basins(Pendulum(friction=0.5), [[-9, 9], [-1, 1]], [12, 6], search=Search(wrapped={0: 2 * np.pi}))
     assert found.shares == {0: 1.0}
 
 
 @pytest.mark.slow  # a forced flow is compiled
 def test_forced_basins_are_those_of_the_map_over_a_period():
     flow = Duffing(delta=0.2, gamma=0.1)
-    found = basins(flow, [[-2, 2], [-2, 2]], [12, 12], options=Search(period=2 * np.pi))
+    found = basins(flow, [[-2, 2], [-2, 2]], [12, 12], search=Search(period=2 * np.pi))
     assert len(found.attractors) == 2
     shifted = FunctionFlow(lambda t, x: -flow.velocity(t + np.pi, -x), fastest_period=2 * np.pi)
-    other = basins(shifted, [[-2, 2], [-2, 2]], [12, 12], options=Search(period=2 * np.pi))
+    other = basins(shifted, [[-2, 2], [-2, 2]], [12, 12], search=Search(period=2 * np.pi))
     assert sorted(other.shares.values()) == pytest.approx(sorted(found.shares.values()), abs=0.1)
 
 
@@ -156,7 +159,7 @@ def driven(t, x):
 def test_the_basins_of_a_forced_flow_meet_at_its_unstable_orbit():
     """To first order this is x = (sin t - cos t) / 10, which is -1/10 at t = 0, between the grid's points."""
     flow, forced = FunctionFlow(driven, fastest_period=2 * np.pi), Search(period=2 * np.pi, longest=256, rtol=1e-5)
-    found = basins(flow, [[-1.5, 1.5]], [20], options=forced)
+    found = basins(flow, [[-1.5, 1.5]], [20], search=forced)
     assert [(a.kind, a.stability) for a in found.attractors] == [("periodic orbit", "stable")] * 2
     assert [a.period for a in found.attractors] == pytest.approx([2 * np.pi] * 2)
     assert np.array_equal(found.labels == found.labels[-1], found.axes[0] > -0.1)
@@ -192,7 +195,7 @@ def test_basins_that_touch_are_paired_once():
 def test_labels_follow_their_attractors_along_a_parameter(matching):
     values = np.array([-0.5, -0.2, 0.2, 0.5])
     found = continued_fractions(
-        DoubleWell(), lambda f: f.h, values, at, 60, jax.random.key(0), matching=matching, furthest=0.4
+        Parameter(DoubleWell(), "h", -0.5, 0.5), values, at, 60, jax.random.key(0), matching=matching, furthest=0.4
     )
     assert found.labels.tolist() == [0, 1]
     sides = [{label: np.sign(float(a.state[0])) for label, a in row.items()} for row in found.attractors]
@@ -219,7 +222,13 @@ class Pitch(AbstractMap):
 @pytest.mark.parametrize("matching", ["distance", "enclosure"])
 def test_labels_of_a_map_follow_their_attractors_along_a_parameter(matching):
     found = continued_fractions(
-        Pitch(), lambda m: m.h, [-0.3, -0.1, 0.1, 0.3], at, 16, jax.random.key(0), matching=matching, furthest=0.4
+        Parameter(Pitch(), "h", -0.3, 0.3),
+        [-0.3, -0.1, 0.1, 0.3],
+        at,
+        16,
+        jax.random.key(0),
+        matching=matching,
+        furthest=0.4,
     )
     assert found.labels.tolist() == [0, 1]
     sides = [{label: np.sign(float(a.state[0])) for label, a in row.items()} for row in found.attractors]
@@ -254,11 +263,12 @@ def test_the_saddle_of_a_map_is_in_no_basin():
 
 @pytest.mark.slow
 def test_what_passes_an_attractor_is_not_in_its_basin():
-    known = find_attractors(Pitch(), [[0.9], [-0.9]])
+    known = find_attractors(Pitch(), [[0.9], [-0.9]], search=accurate())
     assert [float(a.state[0]) for a in known.attractors] == pytest.approx([1.0, -1.0])
     passing = FunctionMap(lambda k, x: x + 0.125)  # at 1 after the eighth step
-    time_map, flat, told = set_up(passing, jnp.asarray([[0.0], [0.5]]), Search(longest=256))
-    assert labels_of(time_map, flat, known, told).tolist() == [NOT_SETTLED, NOT_SETTLED]
+    brief = Search(longest=256)
+    time_map, flat = set_up(passing, jnp.asarray([[0.0], [0.5]]), brief)
+    assert labels_of(time_map, flat, known, brief).tolist() == [NOT_SETTLED, NOT_SETTLED]
 
 
 @pytest.mark.slow
@@ -313,8 +323,12 @@ def test_bad_input_is_one_sentence():
     with pytest.raises(ValueError, match="Argument `varied` must have 1 different indices of the 1 components"):
         basins(DoubleWell(), [[-2, 2]], [9], varied=[3])
     with pytest.raises(ValueError, match="Argument `box` must hold states at which the system is defined"):
-        basins(FunctionFlow(lambda t, x: jnp.log(x)), [[-2, -1]], [9], options=Search(interval=0.1))
+        basins(FunctionFlow(lambda t, x: jnp.log(x)), [[-2, -1]], [9], search=Search(interval=0.1))
     with pytest.raises(ValueError, match="Argument `matching` must be one of distance, enclosure"):
-        continued_fractions(DoubleWell(), lambda f: f.h, [0.0], at, 8, jax.random.key(0), matching="near")
+        continued_fractions(Parameter(DoubleWell(), "h", -1, 1), [0.0], at, 8, jax.random.key(0), matching="near")
+    with pytest.raises(
+        ValueError, match="Argument `values` must lie in the range of the parameter, -1 to 1, but go fr"
+    ):
+        continued_fractions(Parameter(DoubleWell(), "h", -1, 1), [0.0, 2.0], at, 8, jax.random.key(0))
     with pytest.raises(ValueError, match="Argument `confidence` must lie between 0 and 1"):
         basin_fractions(DoubleWell(), at, 8, jax.random.key(3), confidence=2.0)

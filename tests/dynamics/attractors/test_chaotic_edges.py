@@ -12,7 +12,8 @@ from analysis.dynamics.attractors.edge_tracking import (
     edge_state,
     exponents_along,
 )
-from analysis.dynamics.attractors.search import NOT_SETTLED, Settings
+from analysis.dynamics.attractors.options import Search
+from analysis.dynamics.attractors.search import NOT_SETTLED
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from figures.panels.basins import basin_image
@@ -20,7 +21,7 @@ from figures.panels.limit_marks import Mark
 from figures.style import canvas
 
 GROWTH, PUSH = 1.5, 0.1
-TOLD = Settings(False, 256, 1, (), False)
+TOLD = Search(interval=1.0, longest=256, longest_period=1)
 STARTS = jnp.asarray([0.3, -0.8]), jnp.asarray([0.4, 0.9])
 
 

@@ -7,10 +7,11 @@ from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors import perturbation as returns
 from analysis.dynamics.attractors import search as attractor_search
-from analysis.dynamics.attractors.basins import Search, basins
-from analysis.dynamics.attractors.classification import Record, recurrent_set
-from analysis.dynamics.attractors.distances import APART, ARRIVED, Growth, reach, same_set
+from analysis.dynamics.attractors.basins import basins
+from analysis.dynamics.attractors.classification import TrajectoryRecord, recurrent_set
+from analysis.dynamics.attractors.distances import APART, ARRIVED, VolumeGrowth, reach, same_set
 from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.attractors.perturbation import RADII, Attraction, Line, half_way, radius_of, stay_away
 from analysis.dynamics.attractors.search import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED, find_attractors
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
@@ -18,6 +19,7 @@ from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Roessler
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from figures.panels.basins import NAMED, WORDS
+from tests.support.searches import accurate
 
 
 def limit(points, period=float("nan"), **others):
@@ -27,7 +29,7 @@ def limit(points, period=float("nan"), **others):
 
 def record_of(states):
     time_map = TimeMap(Henon(), jnp.zeros(states.shape[1]), state_itself, 1, 1e-8, 1e4)
-    return Record(time_map, states, states, np.ptp(states, axis=0), False, 64, ())
+    return TrajectoryRecord(time_map, states, states, np.ptp(states, axis=0), False, 64, ())
 
 
 def tinkerbell(k, x):
@@ -37,7 +39,7 @@ def tinkerbell(k, x):
 @pytest.mark.slow
 def test_a_chaotic_attractor_close_to_the_boundary_of_its_basin_is_one():
     starts = np.array([-0.72, -0.64]) + np.random.default_rng(1).uniform(-0.03, 0.03, (4, 2))
-    found = find_attractors(FunctionMap(tinkerbell), starts)
+    found = find_attractors(FunctionMap(tinkerbell), starts, search=accurate())
     assert found.labels.tolist() == [0, 0, 0, 0]
     assert (len(found.attractors), found.others) == (1, ())
     assert 1e-3 <= found.attractors[0].radius < 0.1  # some perturbations by a tenth escape
@@ -49,7 +51,7 @@ def test_an_invariant_circle_attracts():
     delayed = FunctionMap(lambda k, x: jnp.stack([2.15 * x[0] * (1 - x[1]), x[0]]))
     for seed in (0, 1):
         starts = np.random.default_rng(seed).uniform(0.4, 0.6, (4, 2))
-        found = find_attractors(delayed, starts)
+        found = find_attractors(delayed, starts, search=accurate())
         assert found.labels.tolist() == [0, 0, 0, 0]
         assert (found.attractors[0].kind, found.others) == ("recurrent set", ())
 
@@ -59,7 +61,7 @@ def test_neutral_circles_in_a_plane_that_attracts_are_no_attractors():
     """A rotation by an irrational angle in one plane, and a contraction to it: every circle is neutral inside."""
     c, s = np.cos(2.399963), np.sin(2.399963)
     turned = FunctionMap(lambda k, x: jnp.stack([c * x[0] - s * x[1], s * x[0] + c * x[1], 0.5 * x[2]]))
-    found = find_attractors(turned, [[1.0, 0.0, 0.3], [0.6, 0.2, -0.4]], longest=4096)
+    found = find_attractors(turned, [[1.0, 0.0, 0.3], [0.6, 0.2, -0.4]], search=accurate(longest=4096))
     assert found.attractors == ()
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, UNDECIDED}  # the third component dilutes perturbations
 
@@ -67,7 +69,7 @@ def test_neutral_circles_in_a_plane_that_attracts_are_no_attractors():
 @pytest.mark.slow
 def test_a_chaotic_transient_is_no_attractor():
     """The logistic map beyond r = 4 leaves the interval through a gap of the width (r - 4)^(1/2) / 2."""
-    found = find_attractors(Logistic(r=4 + 1e-7), np.random.default_rng(0).uniform(0.1, 0.9, (4, 1)))
+    found = find_attractors(Logistic(r=4 + 1e-7), np.random.default_rng(0).uniform(0.1, 0.9, (4, 1)), search=accurate())
     assert found.attractors == ()
     assert np.all(found.labels < 0)
 
@@ -75,7 +77,7 @@ def test_a_chaotic_transient_is_no_attractor():
 def test_a_stable_spectrum_decides_whatever_perturbations_did(monkeypatch):
     monkeypatch.setattr(attractor_search, "attraction_of_orbit", lambda *args: Attraction(False, 0.0))
     for r, period in ((2.8, 1), (3.5, 4)):
-        found = find_attractors(Logistic(r=r), [[0.3], [0.71]])
+        found = find_attractors(Logistic(r=r), [[0.3], [0.71]], search=accurate())
         assert found.labels.tolist() == [0, 0]
         (one,) = found.attractors
         assert (one.period, one.stability, one.radius) == (period, "stable", 0.0)
@@ -83,14 +85,14 @@ def test_a_stable_spectrum_decides_whatever_perturbations_did(monkeypatch):
 
 def test_at_a_degenerate_fixed_point_attraction_is_undecided():
     cubic = FunctionMap(lambda k, x: x - x**3)
-    found = find_attractors(cubic, [[0.0]], longest=256)
+    found = find_attractors(cubic, [[0.0]], search=accurate(longest=256))
     assert found.labels.tolist() == [UNDECIDED]
     assert found.other_reached.tolist() == [0]
     assert "at a limit whose attraction is undecided 1" in str(found)
-    grid = basins(cubic, [[-0.5, 0.5]], [3], options=Search(longest=256))
+    grid = basins(cubic, [[-0.5, 0.5]], [3], search=Search(longest=256))
     assert grid.labels.tolist() == [NOT_SETTLED, UNDECIDED, NOT_SETTLED]
     centre = FunctionMap(lambda k, x: jnp.stack([0.6 * x[0] - 0.8 * x[1], 0.8 * x[0] + 0.6 * x[1]]))
-    assert find_attractors(centre, [[0.0, 0.0]], longest=256).labels.tolist() == [NOT_ATTRACTING]
+    assert find_attractors(centre, [[0.0, 0.0]], search=accurate(longest=256)).labels.tolist() == [NOT_ATTRACTING]
 
 
 def test_a_figure_has_a_colour_and_a_word_for_every_fate():
@@ -120,7 +122,7 @@ def test_neutral_circles_in_five_components_are_no_attractors():
     c, s = np.cos(2.399963), np.sin(2.399963)
     rotated = lambda x: jnp.stack([c * x[0] - s * x[1], s * x[0] + c * x[1]])
     turned = FunctionMap(lambda k, x: jnp.concatenate([rotated(x), 0.5 * x[2:]]))
-    found = find_attractors(turned, np.random.default_rng(1).uniform(-1, 1, (2, 5)), longest=4096)
+    found = find_attractors(turned, np.random.default_rng(1).uniform(-1, 1, (2, 5)), search=accurate(longest=4096))
     assert found.attractors == ()
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, UNDECIDED}
 
@@ -153,18 +155,18 @@ def test_perturbations_half_way_back_show_no_attraction():
 
 
 def test_what_stays_away_while_volumes_shrink_by_little_is_open(monkeypatch):
-    growth = Growth(-0.5, 0.0, 2e6)
+    growth = VolumeGrowth(-0.5, 0.0, 2e6)
     assert not growth.is_none
-    assert Growth(-0.5, 0.0, 1e11).is_none
+    assert VolumeGrowth(-0.5, 0.0, 1e11).is_none
     assert [growth.is_brief(t) for t in (5.9, 6.1)] == [True, False]
-    assert not Growth(0.5, 0.0, 1.0).is_brief(1.0)
+    assert not VolumeGrowth(0.5, 0.0, 1.0).is_brief(1.0)
     points = np.random.default_rng(0).normal(size=(64, 2))
     record, time_map = record_of(points), TimeMap(Henon(), jnp.zeros(2), state_itself, 1, 1e-8, 1e4)
     monkeypatch.setattr(attractor_search, "attraction_of", lambda record, limit: (limit, Attraction(False, 0.0)))
     answers = []
     for mean in (-0.5, -5e-3, 5e-3):  # per step, in 64 windows of 8 steps
-        monkeypatch.setattr(attractor_search, "volume_growth", lambda record, mean=mean: Growth(mean, 0.0, 1.0))
-        search = attractor_search.Search(time_map, points, attractor_search.Settings(False, 256, 1, (), False))
+        monkeypatch.setattr(attractor_search, "volume_growth", lambda record, mean=mean: VolumeGrowth(mean, 0.0, 1.0))
+        search = attractor_search.AttractorSearch(time_map, points, Search(interval=1.0, longest=256, longest_period=1))
         answers.append(search._attraction(limit(points), record)[1].attracts)
     assert answers == [False, None, False]
 
@@ -227,7 +229,7 @@ def test_sets_are_the_same_if_each_covers_the_other():
 
 
 def test_a_mean_growth_of_volumes_within_its_error_is_not_clear():
-    assert [Growth(*g, 1.0).is_clear for g in ((-0.1, 0.01), (0.1, 0.01), (-0.1, 0.05), (1e-9, 0.0))] == [
+    assert [VolumeGrowth(*g, 1.0).is_clear for g in ((-0.1, 0.01), (0.1, 0.01), (-0.1, 0.05), (1e-9, 0.0))] == [
         True, True, False, False
     ]  # fmt: skip
 
@@ -261,7 +263,7 @@ def test_trajectories_of_a_set_begin_in_its_gaps_too():
 
 @pytest.mark.slow
 def test_a_torus_of_a_flow_attracts():
-    found = find_attractors(FunctionFlow(torus), np.random.default_rng(0).uniform(-1.5, 1.5, (4, 4)))
+    found = find_attractors(FunctionFlow(torus), np.random.default_rng(0).uniform(-1.5, 1.5, (4, 4)), search=accurate())
     assert found.labels.tolist() == [0, 0, 0, 0]
     assert (found.attractors[0].kind, len(found.others)) == ("recurrent set", 0)
 
@@ -269,4 +271,4 @@ def test_a_torus_of_a_flow_attracts():
 @pytest.mark.slow
 def test_the_attractor_of_roessler_is_one():
     starts = np.random.default_rng(0).uniform([-5, -5, 0], [5, 5, 1], (4, 3))
-    assert find_attractors(Roessler(), starts).labels.tolist() == [0, 0, 0, 0]
+    assert find_attractors(Roessler(), starts, search=accurate()).labels.tolist() == [0, 0, 0, 0]

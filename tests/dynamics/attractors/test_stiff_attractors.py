@@ -8,19 +8,17 @@ from scipy.integrate import solve_ivp
 
 from analysis.dynamics.attractors import search as attractor_search
 from analysis.dynamics.attractors.basins import Basins
-from analysis.dynamics.attractors.classification import Record
+from analysis.dynamics.attractors.classification import TrajectoryRecord
 from analysis.dynamics.attractors.fractions import FractionCurves, Fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.options import SHARE, Search, _slow_interval, set_up
 from analysis.dynamics.attractors.perturbation import RADII, Line, _are_decided
 from analysis.dynamics.attractors.sampling import LONGER, adapted, hold_back, relieved
 from analysis.dynamics.attractors.search import (
     ESCAPED,
     NOT_SETTLED,
-    SHARE,
     Attractors,
-    _slow_interval,
     find_attractors,
-    prepared,
 )
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -34,6 +32,7 @@ from dynsim.integrators import Diffrax, stiff
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Henon
 from dynsim.systems.named import Components
+from tests.support.searches import accurate
 
 IMPLICIT = Diffrax(dfx.Kvaerno4(), rtol=1e-6)
 FAST = FunctionFlow(lambda t, x: jnp.asarray([-1000.0, -0.1, 0.0]) * x)
@@ -47,7 +46,8 @@ def oregonator(t, x):
 
 
 def map_of(flow=FAST, integrator=IMPLICIT, interval=None):
-    return prepared(flow, jnp.ones((2, 3)), None, interval, None, None, None, 1e-8, integrator)[0]
+    search = Search(interval=interval, rtol=1e-8, integrator=integrator)
+    return set_up(flow, jnp.ones((2, 3)), search)[0]
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_the_solver_and_the_tolerance_are_those_of_the_integrator():
     ):
         map_of(integrator=stiff())
     with pytest.raises(ValueError, match="Argument `integrator` must be left out for a map, but is Diffrax"):
-        find_attractors(Henon(), jnp.zeros((2, 2)), integrator=IMPLICIT)
+        find_attractors(Henon(), jnp.zeros((2, 2)), search=accurate(integrator=IMPLICIT))
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_perturbations_are_decided_once_they_are_back_or_have_escaped():
 def test_without_an_implicit_solver_the_answer_says_what_held_it_back(capsys):
     empty, time_map = np.empty(0), map_of(interval=0.1)
     found = Attractors((), (), np.array([NOT_SETTLED]), empty, empty, 0.1, 256, 64, time_map, np.ones(3), True)
-    assert str(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
+    assert str(found).endswith("take one for stiff flows, such as `Search(integrator=Diffrax(Kvaerno4()))`")
     assert "stiff" not in str(found._replace(is_stiff=False))
     assert "stiff" not in str(found._replace(labels=np.array([ESCAPED])))
     labels = np.array([NOT_SETTLED, NOT_SETTLED])
@@ -144,7 +144,7 @@ def test_the_option_of_the_command_is_an_implicit_solver():
 def test_the_limit_cycle_of_the_oregonator_is_found():
     """Its period is 302.9 (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II)."""
     starts = jnp.asarray([[1.0, 2.0, 3.0], [4.0, 1.1, 4.0]])
-    found = find_attractors(FunctionFlow(oregonator), starts, integrator=IMPLICIT)
+    found = find_attractors(FunctionFlow(oregonator), starts, search=accurate(integrator=IMPLICIT))
     assert found.labels.tolist() == [0, 0]
     assert found.attractors[0].stability == "stable"
     up = lambda t, x: x[0] - 1000.0
@@ -189,7 +189,7 @@ def test_the_exponent_of_a_set_is_by_the_solver_of_its_search(monkeypatch):
 
     monkeypatch.setattr(attractor_search, "lyapunov_spectrum", spectrum)
     for time_map in (map_of(), map_of(integrator=None)):
-        record = Record(time_map, np.ones((1, 3)), np.ones((1, 3)), np.ones(3), False, 1, ())
+        record = TrajectoryRecord(time_map, np.ones((1, 3)), np.ones((1, 3)), np.ones(3), False, 1, ())
         attractor_search._largest_exponent(record)
     assert isinstance(taken[0].solver, dfx.Kvaerno4)
     assert float(taken[0].rtol) == 1e-6
@@ -237,7 +237,7 @@ def test_a_section_of_a_stiff_flow_is_that_of_the_other_integrator(tmp_path, cap
 def test_shares_of_a_stiff_flow_say_which_option_helps(capsys):
     labels, one = np.array([NOT_SETTLED]), np.ones(1)
     found = Fractions(labels, np.array([3]), 3, one, one, 0.95, {}, True)
-    assert str(found).endswith("take one for stiff flows, such as `integrator=Diffrax(Kvaerno4())`")
+    assert str(found).endswith("take one for stiff flows, such as `Search(integrator=Diffrax(Kvaerno4()))`")
     assert "stiff" not in str(found._replace(is_stiff=False))
     curves = FractionCurves(np.zeros(1), labels, np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), ({},), True)
     basins_against._tell("k", curves, 3, 256)

@@ -4,10 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, extended_curve
+from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, plane_of
 from analysis.dynamics.codim2.planes import _covers, _passes, critical_curves, stability_map
 from analysis.dynamics.continuation.branches import Bifurcation
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.extending import extend
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
 from analysis.dynamics.normal_forms.flows import crossing_pair, cusp_coefficient, fold_hopf_coefficients, turns
 from dynsim.spaces import Euclidean
@@ -15,6 +17,7 @@ from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.catalogue.populations import Brusselator
+from dynsim.systems.parameter import Parameter
 from figures.panels.bifurcations import critical_lines, number_image
 from figures.style import canvas, settings
 from tests.support.commands import refused, run
@@ -48,11 +51,15 @@ class Disc(AbstractFlow):
 
 @pytest.fixture(scope="module")
 def fold():
-    return continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0)).bifurcations[0]
+    return continue_equilibria(Parameter(DoubleWell(h=-1.0), WELL[0], -1.0, 1.0), jnp.asarray([-1.4])).bifurcations[0]
 
 
 def test_the_folds_of_the_double_well_meet_in_a_cusp(fold):
-    found = critical_curve(DoubleWell(), WELL, fold, ((-2.0, 2.0), (-1.0, 1.5)), step=0.1)
+    found = critical_curve(
+        (Parameter(DoubleWell(), WELL[0], -2.0, 2.0), Parameter(DoubleWell(), WELL[1], -1.0, 1.5)),
+        fold,
+        steps=Steps(first=0.1),
+    )
     assert np.allclose(found.first**2, 4 * (found.second / 3) ** 3, atol=1e-9)
     ((kind, h, a),) = [(d.kind, d.first, d.second) for d in found.degeneracies]
     assert found.degeneracies[0].coefficients == pytest.approx((-1.0,))
@@ -67,7 +74,9 @@ def test_the_folds_of_the_double_well_meet_in_a_cusp(fold):
 @pytest.mark.slow
 def test_a_curve_that_comes_back_is_closed_and_gone_around_once():
     fold = _at("fold", 0.8, 0.0)
-    found = critical_curve(Disc(), (lambda f: f.p, lambda f: f.q), fold, ((-2, 2), (-2, 2)), step=0.2)
+    found = critical_curve(
+        (Parameter(Disc(), lambda f: f.p, -2, 2), Parameter(Disc(), lambda f: f.q, -2, 2)), fold, steps=Steps(first=0.2)
+    )
     assert found.ends == ("closed", "closed")
     assert np.allclose(found.first**2 + found.second**2, 1.0, atol=1e-9)
     turns = np.sum(np.abs(np.diff(np.unwrap(np.arctan2(found.second, found.first))))) / (2 * np.pi)
@@ -83,7 +92,11 @@ def test_two_cusps_in_one_step_are_both_found():
     p = 6 * g**2 * x**2 - r * x - x**4
     flow = FunctionFlow(lambda t, x, p, r: p + r * x - 6 * g**2 * x**2 + x**4, parameters={"p": p, "r": r})
     takes = (lambda f: f.parameters["p"], lambda f: f.parameters["r"])
-    found = critical_curve(flow, takes, _at("fold", p, x), ((-3.0, 1.0), (-1.0, 1.0)), step=0.3)
+    found = critical_curve(
+        (Parameter(flow, takes[0], -3.0, 1.0), Parameter(flow, takes[1], -1.0, 1.0)),
+        _at("fold", p, x),
+        steps=Steps(first=0.3),
+    )
     assert np.min(np.abs(found.states)) > g
     assert [d.kind for d in found.degeneracies] == ["cusp"] * 2
     places = [float(d.state[0]) for d in found.degeneracies]
@@ -117,8 +130,10 @@ def test_a_curve_covers_another_one_if_it_passes_both_ends():
 @pytest.mark.slow
 def test_hopf_points_of_the_brusselator_are_at_one_plus_the_square():
     flow = Brusselator(a=1.0, b=1.0)
-    at = continue_equilibria(flow, lambda f: f.b, jnp.ones(2), (0.5, 5.0)).bifurcations[0]
-    found = critical_curve(flow, (lambda f: f.b, lambda f: f.a), at, ((1.0, 2.5), (0.8, 1.5)), step=0.1)
+    at = continue_equilibria(Parameter(flow, lambda f: f.b, 0.5, 5.0), jnp.ones(2)).bifurcations[0]
+    found = critical_curve(
+        (Parameter(flow, lambda f: f.b, 1.0, 2.5), Parameter(flow, lambda f: f.a, 0.8, 1.5)), at, steps=Steps(first=0.1)
+    )
     assert sorted(found.ends) == ["bounds", "outside"]
     assert np.max(found.first) == 2.5
     assert "a bound of the second parameter" in str(found)
@@ -146,7 +161,7 @@ def test_a_pole_of_the_lyapunov_coefficient_is_no_bautin_point():
     state = jnp.asarray([1.00390638, -6.0563e-05, 0.062256743])
     at = _at("Hopf point", 1.01941, *state)._replace(frequency=4.0)
     where = (lambda f: f.F, lambda f: f.G)
-    found = critical_curve(Lorenz84(), where, at, ((0.0, 3.0), (0.0, 2.0)))
+    found = critical_curve((Parameter(Lorenz84(), where[0], 0.0, 3.0), Parameter(Lorenz84(), where[1], 0.0, 2.0)), at)
     assert found.ends == ("bounds", "bounds")
     ((kind, *place, theta),) = [(d.kind, d.first, d.second, d.coefficients[1]) for d in found.degeneracies]
     assert kind == "fold-Hopf point"
@@ -174,7 +189,14 @@ def test_the_extended_lorenz_84_model_has_the_degenerate_points_that_bifurcation
     where, bounds = (lambda f: f.F, lambda f: f.T), ((-1.0, 4.0), (-0.1, 0.1))
     fold = _at("fold", 1.54665, 1.31178553, -0.042875, 0.18038939, -0.15702758)
     hopf = _at("Hopf point", 2.859875, 1.1185081, -0.02341864, 0.22103077, -0.62531759)._replace(frequency=1.17)
-    folds, hopfs = (critical_curve(ExtendedLorenz84(), where, at, bounds, step=0.02) for at in (fold, hopf))
+    folds, hopfs = (
+        critical_curve(
+            (Parameter(ExtendedLorenz84(), where[0], *bounds[0]), Parameter(ExtendedLorenz84(), where[1], *bounds[1])),
+            at,
+            steps=Steps(first=0.02),
+        )
+        for at in (fold, hopf)
+    )
     kinds = ["Bogdanov-Takens point", "fold-Hopf point", "cusp", "fold-Hopf point", "Bogdanov-Takens point"]
     assert [d.kind for d in folds.degeneracies] == kinds
     assert folds.degeneracies[0].coefficients == pytest.approx((0.2144233509273467, 0.6065145518280868), rel=1e-9)
@@ -226,7 +248,11 @@ class Arch(AbstractFlow):
 @pytest.mark.slow
 def test_a_curve_of_hopf_points_may_have_bogdanov_takens_points_at_both_ends():
     at = _at("Hopf point", -1.0, -1.0, 0.0)._replace(frequency=np.sqrt(2))
-    found = critical_curve(Arch(), (lambda f: f.p, lambda f: f.q), at, ((-2.0, 1.0), (-1.5, 1.5)), step=0.1)
+    found = critical_curve(
+        (Parameter(Arch(), lambda f: f.p, -2.0, 1.0), Parameter(Arch(), lambda f: f.q, -1.5, 1.5)),
+        at,
+        steps=Steps(first=0.1),
+    )
     assert found.ends == ("Bogdanov-Takens point", "Bogdanov-Takens point")
     assert [d.kind for d in found.degeneracies] == list(found.ends)
     assert [d.second for d in found.degeneracies] == pytest.approx(np.sign(found.second[[0, -1]]), abs=1e-9)
@@ -247,10 +273,17 @@ def test_pairs_of_eigenvalues_cross_where_their_sum_is_zero():
 @pytest.mark.slow
 def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
     where, bounds = (lambda f: f.p, lambda f: f.q), ((-2.0, 1.0), (-0.5, 1.0))
-    line = continue_equilibria(BogdanovTakens(), where[0], jnp.asarray([-1.0, 0.0]), (-2.0, 1.0))
+    line = continue_equilibria(Parameter(BogdanovTakens(), where[0], -2.0, 1.0), jnp.asarray([-1.0, 0.0]))
     at = {b.kind: b for b in line.bifurcations}
     assert at["Hopf point"].parameter == pytest.approx(-0.25, abs=1e-8)
-    folds, hopfs = (critical_curve(BogdanovTakens(), where, at[k], bounds, step=0.1) for k in ("fold", "Hopf point"))
+    folds, hopfs = (
+        critical_curve(
+            (Parameter(BogdanovTakens(), where[0], *bounds[0]), Parameter(BogdanovTakens(), where[1], *bounds[1])),
+            at[k],
+            steps=Steps(first=0.1),
+        )
+        for k in ("fold", "Hopf point")
+    )
     assert np.allclose(folds.first, 0.0, atol=1e-9)
     assert np.allclose(hopfs.first, -(hopfs.second**2), atol=1e-9)
     assert np.all(hopfs.second > 0)
@@ -263,55 +296,98 @@ def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
 
 def test_both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_off():
     """The curve is h^2 = 4 (a / 3)^3."""
-    folds = continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0)).bifurcations
+    folds = continue_equilibria(Parameter(DoubleWell(h=-1.0), WELL[0], -1.0, 1.0), jnp.asarray([-1.4])).bifurcations
     assert [at.kind for at in folds] == ["fold", "fold"]
     counts = {
-        low: [curve.kind for curve in critical_curves(DoubleWell(), WELL, folds, ((-2.0, 2.0), (low, 1.5)), step=0.2)]
+        low: [
+            curve.kind
+            for curve in critical_curves(
+                (Parameter(DoubleWell(), WELL[0], -2.0, 2.0), Parameter(DoubleWell(), WELL[1], low, 1.5)),
+                folds,
+                steps=Steps(first=0.2),
+            )
+        ]
         for low in (-1.0, 0.5)
     }
     assert counts == {-1.0: ["fold"], 0.5: ["fold", "fold"]}
     others = [at._replace(kind="branch point") for at in folds]
-    assert critical_curves(DoubleWell(), WELL, others, ((-2.0, 2.0), (-1.0, 1.5))) == ()
-    with pytest.raises(ValueError, match="Argument `bounds` must hold the flow's own second parameter, 1, but are 2"):
-        critical_curves(DoubleWell(), WELL, folds, ((-2.0, 2.0), (2.0, 3.0)))
+    assert (
+        critical_curves(
+            (Parameter(DoubleWell(), WELL[0], -2.0, 2.0), Parameter(DoubleWell(), WELL[1], -1.0, 1.5)), others
+        )
+        == ()
+    )
+    with pytest.raises(
+        ValueError, match="Argument `parameters` must have the system's own value of the second one, 1, in"
+    ):
+        critical_curves(
+            (Parameter(DoubleWell(), WELL[0], -2.0, 2.0), Parameter(DoubleWell(), WELL[1], 2.0, 3.0)), folds
+        )
 
 
 @pytest.mark.slow
 def test_curves_are_saved_with_their_diagram_and_go_on(tmp_path):
-    branch = continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0))
+    branch = continue_equilibria(Parameter(DoubleWell(h=-1.0), WELL[0], -1.0, 1.0), jnp.asarray([-1.4]))
     within = lambda low: ((-2.0, 2.0), (low, 1.5))
-    options = {"second": "a", "step": 0.2}
-    first = with_curves(DoubleWell(), WELL, Diagram("h", (branch,), (1,)), within(0.5), **options)
+    options = {"steps": Steps(first=0.2)}
+    first = with_curves(
+        Diagram("h", (branch,), (1,)),
+        (Parameter(DoubleWell(), WELL[0], *within(0.5)[0]), Parameter(DoubleWell(), WELL[1], *within(0.5)[1])),
+        **options,
+    )
     assert [curve.ends for curve in first.curves] == [("bounds", "bounds")] * 2
     save_diagram(tmp_path / "wells.npz", first)
     again = load_diagram(tmp_path / "wells.npz")
     assert str(again) == str(first) == "1 branch in h: 2 folds; 2 curves in h and a"
-    same = with_curves(DoubleWell(), WELL, again, within(0.6), **options)
+    same = with_curves(
+        again,
+        (Parameter(DoubleWell(), WELL[0], *within(0.6)[0]), Parameter(DoubleWell(), WELL[1], *within(0.6)[1])),
+        **options,
+    )
     for one, other, third in zip(again.curves, first.curves, same.curves, strict=True):
         for field in ("first", "second", "states"):
             assert np.array_equal(getattr(one, field), getattr(other, field))
             assert np.array_equal(getattr(one, field), getattr(third, field))
-    (whole,) = with_curves(DoubleWell(), WELL, again, within(-1.0), **options).curves
+    (whole,) = with_curves(
+        again,
+        (Parameter(DoubleWell(), WELL[0], *within(-1.0)[0]), Parameter(DoubleWell(), WELL[1], *within(-1.0)[1])),
+        **options,
+    ).curves
     assert np.allclose(whole.first**2, 4 * (whole.second / 3) ** 3, atol=1e-9)
     assert [d.kind for d in whole.degeneracies] == ["cusp"]
     assert (np.min(whole.first) < -0.2, np.max(whole.first) > 0.2, whole.ends) == (True, True, ("bounds", "bounds"))
     assert np.all(np.abs(np.diff(np.sign(np.diff(whole.first)))) == 0)  # from one end to the other
     one = again.curves[0]
     reverse = one._replace(**{name: getattr(one, name)[::-1] for name in ("first", "second", "states", "frequencies")})
-    other = extended_curve(DoubleWell(), WELL, reverse, within(-1.0), step=0.2)
+    other = extend(
+        reverse,
+        (Parameter(DoubleWell(), WELL[0], *within(-1.0)[0]), Parameter(DoubleWell(), WELL[1], *within(-1.0)[1])),
+        steps=Steps(first=0.2),
+    )
     assert np.allclose(other.first, whole.first[::-1], atol=1e-9)
     assert [d.kind for d in other.degeneracies] == ["cusp"]
-    with pytest.raises(ValueError, match="Argument `second` must be that of the curves of the diagram, `a`, but is"):
-        with_curves(DoubleWell(), WELL, again, within(0.5), second="b")
+    with pytest.raises(
+        ValueError, match="Argument `parameters` must have the second one of the curves of the diagram, `a`, but"
+    ):
+        with_curves(
+            again,
+            (
+                Parameter(DoubleWell(), WELL[0], *within(0.5)[0]),
+                Parameter(DoubleWell(), WELL[1], *within(0.5)[1], name="b"),
+            ),
+        )
     with pytest.raises(ValueError, match="Argument `known` must be a curve of folds of this flow"):
-        extended_curve(
-            DoubleWell(), (WELL[0], WELL[1]), again.curves[0]._replace(first=first.curves[0].first + 1), within(-1)
+        extend(
+            again.curves[0]._replace(first=first.curves[0].first + 1),
+            (Parameter(DoubleWell(), WELL[0], *within(-1)[0]), Parameter(DoubleWell(), WELL[1], *within(-1)[1])),
         )
 
 
 def test_a_stability_map_counts_equilibria_on_both_sides_of_the_folds():
     starts = [jnp.asarray([v]) for v in (-1.0, 0.1, 1.0)]
-    found = stability_map(DoubleWell(), WELL, [-0.5, 0.0, 0.1], [-1.0, 0.9], starts)
+    found = stability_map(
+        (Parameter(DoubleWell(), "h", -0.5, 0.1), Parameter(DoubleWell(), "a", -1.0, 0.9)), starts, shape=(3, 2)
+    )
     assert found.found.tolist() == [[1, 1, 1], [1, 3, 3]]
     assert found.stable.tolist() == [[1, 1, 1], [1, 2, 2]]
 
@@ -319,9 +395,19 @@ def test_a_stability_map_counts_equilibria_on_both_sides_of_the_folds():
 def test_bad_input_is_one_sentence(fold):
     bounds = ((-1.0, 1.0), (-1.0, 1.5))
     with pytest.raises(ValueError, match="Argument `at` must be a fold or a Hopf point, but is a branch point"):
-        critical_curve(DoubleWell(), WELL, fold._replace(kind="branch point"), bounds)
+        critical_curve(
+            (Parameter(DoubleWell(), WELL[0], *bounds[0]), Parameter(DoubleWell(), WELL[1], *bounds[1])),
+            fold._replace(kind="branch point"),
+        )
     with pytest.raises(ValueError, match="DoubleWell has no `b`"):
-        critical_curve(DoubleWell(), (WELL[0], lambda f: f.b), fold, bounds)
+        critical_curve(
+            (Parameter(DoubleWell(), WELL[0], *bounds[0]), Parameter(DoubleWell(), lambda f: f.b, *bounds[1])), fold
+        )
+    h = Parameter(DoubleWell(), WELL[0], -1.0, 1.0)
+    with pytest.raises(ValueError, match="Argument `parameters` must be two of `Parameter`, but is Parameter h of Dou"):
+        plane_of(h)
+    with pytest.raises(ValueError, match="Argument `parameters` must be those of one system, but are of two"):
+        critical_curve((h, Parameter(DoubleWell(a=2.0), WELL[1], -1.0, 1.5)), fold)
 
 
 def test_the_plane_of_two_parameters_is_drawn():
@@ -376,8 +462,12 @@ def test_the_command_refuses_other_second_parameters(capsys, words, sentence):
 @pytest.mark.slow
 def test_chords_of_a_curve_are_not_seen_beside_it():
     """The folds of the double well are at h^2 = 4 (a / 3)^3; middles of chords are, up to 0.1% of the bounds."""
-    folds = continue_equilibria(DoubleWell(h=-1.0), WELL[0], jnp.asarray([-1.4]), (-1.0, 1.0)).bifurcations
-    found = critical_curve(DoubleWell(), WELL, folds[0], ((-1.0, 1.0), (-1.0, 1.5)), step=0.4, max_step=1.0)
+    folds = continue_equilibria(Parameter(DoubleWell(h=-1.0), WELL[0], -1.0, 1.0), jnp.asarray([-1.4])).bifurcations
+    found = critical_curve(
+        (Parameter(DoubleWell(), WELL[0], -1.0, 1.0), Parameter(DoubleWell(), WELL[1], -1.0, 1.5)),
+        folds[0],
+        steps=Steps(first=0.4, largest=1.0),
+    )
     first, second = ((values[1:] + values[:-1]) / 2 for values in (found.first, found.second))
     away = np.abs(np.abs(first) - 2 * np.maximum(second / 3, 0.0) ** 1.5) / 2.0
     assert np.max(away) < 1.5e-3  # 0.1% across the curve

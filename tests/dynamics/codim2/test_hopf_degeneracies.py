@@ -7,11 +7,13 @@ import pytest
 from analysis.dynamics.codim2.curves import _degeneracy, critical_curve
 from analysis.dynamics.codim2.equilibria import HopfCurve
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.dynamics.normal_forms.flows import double_hopf_coefficients
 from analysis.dynamics.scaling.units import made_units
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.named import where
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import RescaledFlow
 from tests.dynamics.codim2.test_equilibria import ExtendedLorenz84, _at
 from tests.dynamics.normal_forms.test_flows import SECOND, SHIFT, Bent
@@ -60,9 +62,9 @@ def test_coefficients_of_hopf_degeneracies_are_those_of_the_given_flow(kind, flo
     start = jnp.zeros(4 if flow is PAIRS else 2)
     flow = RescaledFlow(flow, state=[1 / 3] * len(start), time=5.0)
     scale = np.array([4.0, 0.5, 1.0, 2.0])[: len(start)]
-    units = made_units(flow, [where(flow, "p"), where(flow, "q")], scale, 1 / 16, (1.0, 1.0))
-    curve = HopfCurve(units.system, (units.where[0], units.where[1]), start, (-1.0, 1.0))
-    curve.units = units
+    both = [Parameter(flow, name, -1.0, 1.0) for name in ("p", "q")]
+    units = made_units(flow, both, scale, 1 / 16, (1.0, 1.0))
+    curve = HopfCurve((units.varied[0], units.varied[1]), start, units)
     place = curve.at(curve.begin(start, 0.0, 5 * frequency / 16), curve.value)
     assert place is not None
     assert _degeneracy(curve, kind, place).coefficients == pytest.approx(expected, rel=1e-6)
@@ -84,8 +86,12 @@ def test_bautin_points_have_the_published_coefficients():
 
     flow = FunctionFlow(oxidation, parameters={"q2": 0.6, "k": 0.4})
     takes = (where(flow, "q2"), where(flow, "k"))
-    at = continue_equilibria(flow, takes[0], [0.07, 0.2, 0.05], (0.5, 1.9), step=0.02).bifurcations[0]
-    found = critical_curve(flow, takes, at, ((0.5, 1.9), (0.1, 0.5)), step=0.02)
+    at = continue_equilibria(
+        Parameter(flow, takes[0], 0.5, 1.9), [0.07, 0.2, 0.05], steps=Steps(first=0.02)
+    ).bifurcations[0]
+    found = critical_curve(
+        (Parameter(flow, takes[0], 0.5, 1.9), Parameter(flow, takes[1], 0.1, 0.5)), at, steps=Steps(first=0.02)
+    )
     first, second = found.degeneracies
     assert (first.kind, second.kind) == ("Bautin point", "Bautin point")
     assert (second.second, second.first) == pytest.approx((0.305879, 0.924255), abs=1e-6)
@@ -95,7 +101,11 @@ def test_bautin_points_have_the_published_coefficients():
 
     hopf = _at("Hopf point", 2.46722, 1.12896, -0.02497, 0.21859, -0.53845)._replace(frequency=0.7232)
     takes = (lambda f: f.F, lambda f: f.T)
-    found = critical_curve(ExtendedLorenz84(), takes, hopf, ((1.0, 3.0), (0.02, 0.06)), step=0.05)
+    found = critical_curve(
+        (Parameter(ExtendedLorenz84(), takes[0], 1.0, 3.0), Parameter(ExtendedLorenz84(), takes[1], 0.02, 0.06)),
+        hopf,
+        steps=Steps(first=0.05),
+    )
     point = found.degeneracies[1]
     assert (found.degeneracies[0].kind, point.kind) == ("double Hopf point", "Bautin point")
     assert point.coefficients[0] * 0.6903636672622595 == pytest.approx(0.15555332623343107, abs=1e-3)

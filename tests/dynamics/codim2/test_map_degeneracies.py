@@ -25,6 +25,7 @@ from analysis.dynamics.normal_forms.maps import (
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.parameter import Parameter
 
 TURN = 2 * np.pi
 BOTH = (lambda m: m.parameters["alpha"], lambda m: m.parameters["beta"])
@@ -46,7 +47,13 @@ def curve_from(kind, x, trace, R, S, size=1.0, angle=0.0, bounds=((-9.0, 30.0), 
     alpha = (1 + beta) * x - (R - 1) * x**2 - S * x**3
     given = {"alpha": alpha, "beta": beta, "R": R, "S": S, "size": size}
     at = Bifurcation(kind, size * jnp.full(2, x), alpha, np.empty(0, complex), angle, 0.0, np.array([0.0, 0.0, 1.0]))
-    return critical_curve(FunctionMap(henon, parameters=given), BOTH, at, bounds)
+    return critical_curve(
+        (
+            Parameter(FunctionMap(henon, parameters=given), BOTH[0], *bounds[0]),
+            Parameter(FunctionMap(henon, parameters=given), BOTH[1], *bounds[1]),
+        ),
+        at,
+    )
 
 
 def place(x, beta, R, S):
@@ -294,9 +301,9 @@ def test_bifurcations_of_orbits_change_their_criticality_where_the_cubic_term_va
     flow = FunctionFlow(field, parameters={"p": -0.1, "q": -0.23})
     takes = (lambda f: f.parameters["p"], lambda f: f.parameters["q"])
     circle = periodic_orbit(flow, jnp.asarray([1.0, 0.0, 0.0, 0.0]), TURN, segments=2)
-    (point,) = continue_orbits(flow, takes[0], circle, (-0.2, 0.2)).bifurcations
+    (point,) = continue_orbits(Parameter(flow, takes[0], -0.2, 0.2), circle).bifurcations
     assert point.criticality == "supercritical"
-    found = critical_curve(flow, takes, point, ((-1.0, 1.0), (-0.5, 0.5)))
+    found = critical_curve((Parameter(flow, takes[0], -1.0, 1.0), Parameter(flow, takes[1], -0.5, 0.5)), point)
     assert np.allclose(found.first, 0.0, atol=1e-8)
     assert [d.kind for d in found.degeneracies] == [degenerate]
     assert found.degeneracies[0].second == pytest.approx(0.0, abs=1e-7)
@@ -317,7 +324,7 @@ def test_a_cusp_of_orbits_has_the_coefficient_of_the_return_map():
     nodes = np.sqrt(1 + s) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     at = Bifurcation("fold", Cycle(nodes, np.asarray(TURN)), 2 * 0.1**1.5, np.empty(0, complex), 0.0, 0.0, np.zeros(8))
     takes = (lambda f: f.parameters["p"], lambda f: f.parameters["q"])
-    found = critical_curve(flow, takes, at, ((-1.0, 1.0), (-0.1, 0.4)))
+    found = critical_curve((Parameter(flow, takes[0], -1.0, 1.0), Parameter(flow, takes[1], -0.1, 0.4)), at)
     ((kind, p, q, coefficients),) = [(d.kind, d.first, d.second, d.coefficients) for d in found.degeneracies]
     assert (kind, p, q) == ("cusp", pytest.approx(0.0, abs=1e-7), pytest.approx(0.0, abs=1e-6))
     assert coefficients == pytest.approx((-8 * TURN,), rel=1e-4)

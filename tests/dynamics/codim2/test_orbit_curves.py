@@ -10,8 +10,10 @@ from analysis.dynamics.continuation.branches import Bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
 from analysis.dynamics.continuation.orbit_curve import Cycle, beside, is_confirmed, unconfirmed
 from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.systems.base import FunctionFlow
+from dynsim.systems.parameter import Parameter
 from tests.support.commands import run
 
 TURN = 2 * np.pi
@@ -61,7 +63,9 @@ def test_a_closed_branch_of_orbits_is_followed_once_whatever_its_phase():
     tip = np.array([np.sin(1.0), 0.0, np.cos(1.0)])
     start = jnp.asarray([*np.cross(tip, [0.0, 1.0, 0.0]), 0.1])
     orbit = periodic_orbit(flow, start, TURN / 2, segments=3)
-    found = continue_orbits(flow, lambda f: f.parameters["p"], orbit, (0.0, 1.0), step=0.1, max_points=120)
+    found = continue_orbits(
+        Parameter(flow, lambda f: f.parameters["p"], 0.0, 1.0), orbit, steps=Steps(first=0.1, points=120)
+    )
     assert found.ends == ("closed", "closed")
     assert np.allclose(found.states.nodes[:, 0, 3] ** 2 + (found.parameters - 0.5) ** 2, 0.01, atol=1e-6)
     folds = [b.parameter for b in found.bifurcations if b.kind == "fold"]
@@ -104,7 +108,7 @@ def test_a_curve_of_bifurcations_ends_where_a_stricter_solver_does_not_confirm_i
     nodes = np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
     at = Bifurcation("fold", Cycle(nodes, np.asarray(TURN)), 0.0, np.empty(0, complex), 0.0, 0.0, np.zeros(11))
     takes = (lambda f: f.parameters["p"], lambda f: f.parameters["q"])
-    found = critical_curve(flow, takes, at, ((-1.0, 1.0), (-0.1, 0.5)))
+    found = critical_curve((Parameter(flow, takes[0], -1.0, 1.0), Parameter(flow, takes[1], -0.1, 0.5)), at)
     assert sorted(found.ends) == ["accuracy", "bounds"]
     assert np.max(found.second) < 0.2
     assert np.allclose(found.first, -found.second, atol=1e-7)

@@ -4,14 +4,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.codim2.curves import Returning, critical_curve, equations_of, extended_curve
+from analysis.dynamics.codim2.curves import Returning, critical_curve, equations_of
 from analysis.dynamics.codim2.equilibria import Critical
 from analysis.dynamics.codim2.orbits import doubled, passed
 from analysis.dynamics.codim2.planes import critical_curves
 from analysis.dynamics.continuation.branches import Bifurcation
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from analysis.dynamics.scaling.units import made_units
@@ -21,6 +23,7 @@ from dynsim.systems.catalogue.maps import Henon
 from dynsim.systems.catalogue.oscillators import Duffing
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.named import where
+from dynsim.systems.parameter import Parameter
 
 TURN = 2 * np.pi
 
@@ -44,9 +47,11 @@ def test_neimark_sacker_points_of_the_delayed_logistic_map_pass_its_strong_reson
     """They are at a = 1 + 1 / (1 - s), where the multipliers have the product 1 and the sum 1 - s / (1 - s)."""
     flow = FunctionMap(delayed, parameters={"a": 1.8, "s": 0.0})
     takes = both("a", "s")
-    (point,) = continue_equilibria(flow, takes[0], jnp.full(2, 1 - 1 / 1.8), (1.5, 2.5)).bifurcations
+    (point,) = continue_equilibria(Parameter(flow, takes[0], 1.5, 2.5), jnp.full(2, 1 - 1 / 1.8)).bifurcations
     assert (point.kind, point.parameter) == ("Neimark-Sacker point", pytest.approx(2.0, abs=1e-9))
-    found = critical_curve(flow, takes, point, ((1.0, 6.0), (-0.2, 0.9)), step=0.1)
+    found = critical_curve(
+        (Parameter(flow, takes[0], 1.0, 6.0), Parameter(flow, takes[1], -0.2, 0.9)), point, steps=Steps(first=0.1)
+    )
     assert np.allclose(found.first, 1 + 1 / (1 - found.second), atol=1e-8)
     assert np.allclose(2 * np.cos(found.frequencies), 1 - found.second / (1 - found.second), atol=1e-8)
     assert found.ends == ("bounds", "1:2 resonance")
@@ -60,7 +65,9 @@ def test_folds_of_a_map_have_a_cusp_and_points_that_are_flips_too():
     step = lambda k, x, p, q: jnp.stack([x[0] + p + q * x[0] - x[0] ** 3, -(0.9 + q) * x[1]])
     flow = FunctionMap(step, parameters={"p": 2 * 0.1**1.5, "q": 0.3})
     found = critical_curve(
-        flow, both("p", "q"), at("fold", 2 * 0.1**1.5, [-np.sqrt(0.1), 0.0]), ((-1.0, 1.0), (-0.5, 0.3)), step=0.1
+        (Parameter(flow, both("p", "q")[0], -1.0, 1.0), Parameter(flow, both("p", "q")[1], -0.5, 0.3)),
+        at("fold", 2 * 0.1**1.5, [-np.sqrt(0.1), 0.0]),
+        steps=Steps(first=0.1),
     )
     assert np.allclose(27 * found.first**2, 4 * found.second**3, atol=1e-9)
     kinds = [d.kind for d in found.degeneracies]
@@ -75,7 +82,11 @@ def test_folds_of_a_map_have_a_cusp_and_points_that_are_flips_too():
 def henon():
     takes = where(Henon(), "a"), where(Henon(), "b")
     flow = Henon(a=0.1, b=0.3)
-    return flow, takes, continue_equilibria(flow, takes[0], jnp.asarray([0.8, 0.24]), (-0.5, 0.5), max_points=30)
+    return (
+        flow,
+        takes,
+        continue_equilibria(Parameter(flow, takes[0], -0.5, 0.5), jnp.asarray([0.8, 0.24]), steps=Steps(points=30)),
+    )
 
 
 @pytest.mark.slow
@@ -84,14 +95,22 @@ def test_folds_and_flips_of_the_henon_map_are_at_their_closed_forms_and_go_on(he
     flow, takes, branch = henon
     assert [b.kind for b in branch.bifurcations] == ["fold", "period doubling"]
     within = lambda low: ((-1.5, 2.9), (low, 0.4))
-    first = with_curves(flow, takes, Diagram("a", (branch,), (1,)), within(-0.5), second="b", step=0.1)
+    first = with_curves(
+        Diagram("a", (branch,), (1,)),
+        (Parameter(flow, takes[0], *within(-0.5)[0]), Parameter(flow, takes[1], *within(-0.5)[1], name="b")),
+        steps=Steps(first=0.1),
+    )
     folds, flips = first.curves
     assert np.allclose(folds.first, -((1 - folds.second) ** 2) / 4, atol=1e-9)
     assert np.allclose(flips.first, 3 * (1 - flips.second) ** 2 / 4, atol=1e-9)
     assert first.curves[0].degeneracies == first.curves[1].degeneracies == ()
     save_diagram(tmp_path / "henon.npz", first)
     again = load_diagram(tmp_path / "henon.npz")
-    folds, flips = with_curves(flow, takes, again, within(-1.1), second="b", step=0.1).curves
+    folds, flips = with_curves(
+        again,
+        (Parameter(flow, takes[0], *within(-1.1)[0]), Parameter(flow, takes[1], *within(-1.1)[1], name="b")),
+        steps=Steps(first=0.1),
+    ).curves
     assert np.allclose(folds.first, -((1 - folds.second) ** 2) / 4, atol=1e-9)
     assert [(d.kind, d.second) for d in folds.degeneracies] == [("1:1 resonance", pytest.approx(-1.0, abs=1e-6))]
     assert (np.min(folds.second), np.max(folds.second)) == (pytest.approx(-1.1), pytest.approx(0.4))
@@ -105,7 +124,12 @@ def test_an_orbit_of_a_map_gives_one_curve_whichever_of_its_points_is_followed(h
     b, a = 0.3, 0.7**2 + 1.3**2 / 4
     low, high = (((1 - b) + sign * np.sqrt(4 * a - 3 * (1 - b) ** 2)) / (2 * a) for sign in (-1, 1))
     points = [at("period doubling", a, [x, b * y]) for x, y in ((low, high), (high, low))]
-    (found,) = critical_curves(flow, takes, points, ((0.0, 2.0), (0.0, 0.5)), iterates=[2, 2], step=0.1)
+    (found,) = critical_curves(
+        (Parameter(flow, takes[0], 0.0, 2.0), Parameter(flow, takes[1], 0.0, 0.5)),
+        points,
+        steps=Steps(first=0.1),
+        iterates=[2, 2],
+    )
     assert np.allclose(found.first, (1 - found.second) ** 2 + (1 + found.second) ** 2 / 4, atol=1e-9)
     assert found.iterate == 2
     assert "curve of period doublings of iterate 2, " in str(found)
@@ -136,10 +160,8 @@ class Turned(AbstractMap):
 @pytest.mark.slow
 def test_flips_on_a_sphere_are_at_their_closed_form():
     """At the pole x is multiplied by 2 + p + q^2."""
-    found = critical_curve(
-        Turned(), (lambda f: f.p, lambda f: f.q), at("period doubling", -3.0, [0.0, 0.0, 1.0]),
-        ((-4.0, -2.5), (-0.5, 0.5)), step=0.1,
-    )  # fmt: skip
+    both = Parameter(Turned(), "p", -4.0, -2.5), Parameter(Turned(), "q", -0.5, 0.5)
+    found = critical_curve(both, at("period doubling", -3.0, [0.0, 0.0, 1.0]), steps=Steps(first=0.1))
     assert np.allclose(found.first, -3 - found.second**2, atol=1e-9)
     assert found.ends == ("bounds", "bounds")
 
@@ -157,8 +179,8 @@ def test_derivatives_of_the_equations_of_a_neimark_sacker_point_are_those_of_dif
     flow = FunctionFlow(torus, parameters={"p": 0.02, "q": 0.1})
     nodes = np.array([[1.02, 0.03, 0.1, -0.1], [-0.99, 0.01, 0.05, 0.12]])
     state, random = Cycle(nodes, np.asarray(6.2)), np.random.default_rng(0)
-    units = made_units(flow, both("p", "q"), parameters=(1.0, 1.0))
-    curve = equations_of(units, "Neimark-Sacker point", state, (-1.0, 1.0), Returning())
+    units = made_units(flow, [Parameter(flow, name, -1.0, 1.0) for name in ("p", "q")], parameters=(1.0, 1.0))
+    curve = equations_of(units, "Neimark-Sacker point", state, Returning())
     real, imaginary = (np.append(v, 0.0) for v in random.normal(size=(2, 8)))
     curve.reference = np.stack([imaginary, real])
     given = Critical(state, real, imaginary, np.asarray(2.0), np.asarray(0.02))
@@ -175,8 +197,8 @@ def test_derivatives_of_the_equations_of_a_neimark_sacker_point_are_those_of_dif
 def test_neimark_sacker_points_of_orbits_end_at_their_resonances():
     flow, takes = FunctionFlow(torus, parameters={"p": -0.1, "q": 0.1}), both("p", "q")
     circle = periodic_orbit(flow, jnp.asarray([1.0, 0.0, 0.0, 0.0]), TURN)
-    (point,) = continue_orbits(flow, takes[0], circle, (-0.2, 0.2)).bifurcations
-    found = critical_curve(flow, takes, point, ((-1.0, 1.0), (-0.5, 0.5)))
+    (point,) = continue_orbits(Parameter(flow, takes[0], -0.2, 0.2), circle).bifurcations
+    found = critical_curve((Parameter(flow, takes[0], -1.0, 1.0), Parameter(flow, takes[1], -0.5, 0.5)), point)
     assert np.allclose(found.first, found.second**2, atol=1e-7)
     assert np.allclose(found.frequencies, TURN * (0.3 + found.second), atol=1e-7)
     assert found.ends == ("1:1 resonance", "1:2 resonance")
@@ -200,8 +222,8 @@ def ribbon(t, x, p, q):
 def test_period_doublings_of_orbits_are_at_their_closed_form():
     flow, takes = FunctionFlow(ribbon, parameters={"p": -0.1, "q": 0.2}), both("p", "q")
     circle = periodic_orbit(flow, jnp.asarray([1.0, 0.0, 0.0, 0.0]), TURN, segments=2)
-    (point,) = continue_orbits(flow, takes[0], circle, (-0.2, 0.2)).bifurcations
-    found = critical_curve(flow, takes, point, ((-1.0, 1.0), (0.1, 0.5)))
+    (point,) = continue_orbits(Parameter(flow, takes[0], -0.2, 0.2), circle).bifurcations
+    found = critical_curve((Parameter(flow, takes[0], -1.0, 1.0), Parameter(flow, takes[1], 0.1, 0.5)), point)
     assert np.allclose(found.first, found.second**2, atol=1e-7)
     assert found.ends == ("bounds", "bounds")
 
@@ -220,10 +242,14 @@ def test_folds_of_orbits_are_at_their_closed_form_and_end_at_the_equilibrium():
     cycle = Cycle(np.stack([np.cos(angles), np.sin(angles)], axis=1), np.asarray(TURN / 2))
     point = at("fold", -1.0, [0.0])._replace(state=cycle)
     bounds = ((-2.0, 0.5), (0.5, 2.5))
-    found = critical_curve(flow, takes, point, bounds, step=0.1)
+    found = critical_curve(
+        (Parameter(flow, takes[0], *bounds[0]), Parameter(flow, takes[1], *bounds[1])), point, steps=Steps(first=0.1)
+    )
     assert np.allclose(found.first, -(found.second**2) / 4, atol=1e-7)
     assert found.ends == ("bounds", "bounds")
-    whole = extended_curve(flow, takes, found, (bounds[0], (-1.0, 2.5)), step=0.1)
+    whole = extend(
+        found, (Parameter(flow, takes[0], *bounds[0]), Parameter(flow, takes[1], -1.0, 2.5)), steps=Steps(first=0.1)
+    )
     assert np.allclose(whole.first, -(whole.second**2) / 4, atol=1e-7)
     assert np.allclose(np.sum(whole.states.nodes[:, 0] ** 2, axis=1), whole.second / 2, atol=1e-6)
     assert np.allclose(whole.states.period, TURN / (1 + whole.second / 2), atol=1e-6)
@@ -238,9 +264,11 @@ def test_period_doublings_of_a_forced_oscillator_have_the_period_of_its_forcing(
     flow, period = Duffing(gamma=0.1, omega=1.0), lambda flow: TURN / flow.omega
     takes = where(flow, "gamma"), where(flow, "omega")
     first = periodic_orbit(flow, jnp.asarray([1.1, 0.0]), TURN, forced=True)
-    branch = continue_orbits(flow, takes[0], first, (0.05, 0.5), forcing=period)
+    branch = continue_orbits(Parameter(flow, takes[0], 0.05, 0.5), first, forcing=period)
     (point,) = [b for b in branch.bifurcations if b.kind == "period doubling"]
-    found = critical_curve(flow, takes, point, ((0.0, 0.6), (0.8, 1.2)), forcing=period)
+    found = critical_curve(
+        (Parameter(flow, takes[0], 0.0, 0.6), Parameter(flow, takes[1], 0.8, 1.2)), point, forcing=period
+    )
     assert found.ends == ("bounds", "bounds")
     for k in (0, -1):
         omega = float(found.second[k])
@@ -248,7 +276,7 @@ def test_period_doublings_of_a_forced_oscillator_have_the_period_of_its_forcing(
         alone = periodic_orbit(moved, node, TURN / omega, forced=True)
         assert np.min(np.abs(alone.multipliers + 1)) < 1e-6
     with pytest.raises(ValueError, match="Argument `forcing` must be the period, for a flow that depends on time"):
-        critical_curve(flow, takes, point, ((0.0, 0.6), (0.8, 1.2)))
+        critical_curve((Parameter(flow, takes[0], 0.0, 0.6), Parameter(flow, takes[1], 0.8, 1.2)), point)
 
 
 @pytest.mark.slow
@@ -257,8 +285,22 @@ def test_what_does_not_fit_the_system_is_one_sentence(henon):
     bounds, fold = ((-1.0, 1.0), (0.0, 1.0)), branch.bifurcations[0]
     must = "be a fold, a period doubling or a Neimark-Sacker point, but is a branch point"
     with pytest.raises(ValueError, match=f"Argument `at` must {must}"):
-        critical_curve(flow, takes, fold._replace(kind="branch point"), bounds)
+        critical_curve(
+            (Parameter(flow, takes[0], *bounds[0]), Parameter(flow, takes[1], *bounds[1])),
+            fold._replace(kind="branch point"),
+        )
     with pytest.raises(ValueError, match="Argument `forcing` must be left out but for periodic orbits"):
-        critical_curve(flow, takes, fold, bounds, forcing=lambda flow: 1.0)
+        critical_curve(
+            (Parameter(flow, takes[0], *bounds[0]), Parameter(flow, takes[1], *bounds[1])),
+            fold,
+            forcing=lambda flow: 1.0,
+        )
     with pytest.raises(ValueError, match="Argument `iterate` must be 1 for a flow, but is 2"):
-        critical_curve(FunctionFlow(torus, parameters={"p": 0.0, "q": 0.0}), both("p", "q"), fold, bounds, iterate=2)
+        critical_curve(
+            (
+                Parameter(FunctionFlow(torus, parameters={"p": 0.0, "q": 0.0}), both("p", "q")[0], *bounds[0]),
+                Parameter(FunctionFlow(torus, parameters={"p": 0.0, "q": 0.0}), both("p", "q")[1], *bounds[1]),
+            ),
+            fold,
+            iterate=2,
+        )

@@ -4,12 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.codim2.curves import _degeneracy, critical_curve, extended_curve
+from analysis.dynamics.codim2.curves import _degeneracy, critical_curve
 from analysis.dynamics.codim2.equilibria import FoldCurve
 from analysis.dynamics.codim2.planes import critical_curves, stability_map
-from analysis.dynamics.continuation.branches import Bifurcation, bifurcation_in_own
-from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
+from analysis.dynamics.continuation.branches import Bifurcation, moved_bifurcation
+from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
+from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.scaling import curve_units
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import bifurcation_diagram
 from analysis.dynamics.normal_forms.flows import bogdanov_takens_coefficients, cusp_coefficient
 from analysis.dynamics.scaling.units import made_units, unit_of
@@ -19,6 +21,7 @@ from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo
 from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.fast_slow.flow import FastSlow
 from dynsim.systems.named import where
+from dynsim.systems.parameter import Parameter
 
 CONCENTRATION, RATE, FAST = 1e-9, 1e-9, 1e6  # units of a state in mol/l, of a parameter in mol/l/s, of rates in 1/s
 
@@ -39,51 +42,51 @@ def test_sizes_are_found_at_zero_and_beside_it(start):
     """At the origin the second component moves no eigenvalue: it multiplies the first one, which is zero."""
     sizes = np.array([1e-9, 1e6, 1.0])
     flow = in_units(Lorenz(rho=1.0), sizes, "rho", rate=FAST, parameter=RATE)
-    found = curve_units(flow, (where(flow, "rho"),), jnp.asarray(start) * sizes, ((0.0, 3e-8),))
+    found = curve_units((Parameter(flow, "rho", 0.0, 3e-8),), jnp.asarray(start) * sizes)
     assert found.scale.tolist() == [2.0**-30, 2.0**20, 1.0]
     assert (found.time, found.parameters) == (2.0**-20, (2.0**-30,))
     own = Lorenz(rho=1.0)
-    assert curve_units(own, (where(own, "rho"),), jnp.asarray(start), ((0.0, 30.0),)).are_given
+    assert curve_units((Parameter(own, "rho", 0.0, 30.0),), jnp.asarray(start)).are_given
 
 
 @pytest.mark.parametrize(("rate", "unit"), [(64.0, 1.0), (256.0, 2.0**-10)])
 def test_a_component_has_a_smaller_unit_only_if_its_size_is_nearer_to_four_of_that(rate, unit):
     """The eigenvalue -1 - rate x of zero is larger by half where x is a half over the rate."""
     flow = FunctionFlow(lambda t, x, p: p - x - rate * x**2 / 2, parameters={"p": 0.0})
-    found = curve_units(flow, (where(flow, "p"),), jnp.zeros(1), ((-1e-3, 1e-3),))
+    found = curve_units((Parameter(flow, "p", -1e-3, 1e-3),), jnp.zeros(1))
     assert found.scale.tolist() == [unit]
 
 
 def test_components_without_an_influence_on_eigenvalues_are_as_large_as_the_others_make_them():
     """The second component of FitzHugh and Nagumo is linear; one that nothing moves is as large as it is."""
     nerve = in_units(FitzHughNagumo(current=0.3), [1e-9, 1e6], "current", parameter=RATE)
-    found = curve_units(nerve, (where(nerve, "current"),), jnp.asarray([-1.2e-9, -6e5]), ((0.0, 2e-9),))
+    found = curve_units((Parameter(nerve, "current", 0.0, 2e-9),), jnp.asarray([-1.2e-9, -6e5]))
     assert found.scale.tolist() == [2.0**-30, 2.0**20]
     chain = FunctionFlow(lambda t, x, p: jnp.stack([p - x[0], 1e9 * x[0] - x[1], -x[2], -x[3] + 0 * x[2], x[1] - x[4]]),
                          parameters={"p": 0.0})  # fmt: skip
-    found = curve_units(chain, (where(chain, "p"),), jnp.asarray([0.0, 0.0, 1e9, 0.0, 1e-7]), ((0.0, 1e-9),))
+    found = curve_units((Parameter(chain, "p", 0.0, 1e-9),), jnp.asarray([0.0, 0.0, 1e9, 0.0, 1e-7]))
     assert found.scale.tolist() == [2.0**-30, 1.0, 2.0**30, 1.0, 1.0]
     acting = FunctionFlow(lambda t, x, p: jnp.stack([p * x[0] - x[0] ** 3 + 1e9 * x[1], -x[1]]), parameters={"p": 1.0})
-    found = curve_units(acting, (where(acting, "p"),), jnp.zeros(2), ((-1.0, 1.0),))
+    found = curve_units((Parameter(acting, "p", -1.0, 1.0),), jnp.zeros(2))
     assert found.scale.tolist() == [1.0, 2.0**-30]
 
 
 def test_matrices_have_one_unit_curved_spaces_and_noise_none():
     flow = FunctionFlow(lambda t, x, p: x * (p - x**2 / 1e12), parameters={"p": 1.0})
-    find = lambda flow, x: curve_units(flow, (lambda f: f.parameters["p"],), x, ((-1.0, 1.0),))
+    find = lambda flow, x: curve_units((Parameter(flow, lambda f: f.parameters["p"], -1.0, 1.0),), x)
     found = find(flow, jnp.zeros((2, 2)))
     assert found.scale.shape == ()
     assert found.scale == 2.0**20
     cubic = FunctionFlow(lambda t, x, p: p * x - x**3, parameters={"p": 1.0})
-    take = (where(cubic, "p"),)
-    assert curve_units(cubic, take, jnp.zeros(1), (None,), at=(1e12,)).scale.tolist() == [2.0**20]
-    assert curve_units(cubic, take, jnp.zeros(1), (None,)).are_given
+    p = Parameter(cubic, "p", 0.0, 1.0)
+    assert curve_units((p,), jnp.zeros(1), at=(1e12,)).scale.tolist() == [2.0**20]
+    assert curve_units((p,), jnp.zeros(1)).are_given
     assert found.restored(jnp.ones((2, 2))).tolist() == [[2.0**20] * 2] * 2
     ball = FunctionFlow(lambda t, x, p: 1e9 * p * jnp.roll(x, 1), Sphere(), parameters={"p": 1.0})
     found = find(ball, jnp.asarray([0.6, 0.8, 0.0]))
     assert (found.has_given_states, found.time) == (True, 2.0**-30)
     noisy = NoisyFlow(flow, 1.0, calculus="ito")
-    assert curve_units(noisy, (lambda f: f.flow.parameters["p"],), jnp.zeros(2), ((-1e9, 1e9),)).has_given_states
+    assert curve_units((Parameter(noisy, lambda f: f.flow.parameters["p"], -1e9, 1e9),), jnp.zeros(2)).has_given_states
     singular = FunctionFlow(lambda t, x, p: p / x, parameters={"p": 1.0})
     assert find(singular, jnp.zeros(1)).has_given_states
 
@@ -92,18 +95,18 @@ def test_a_pitchfork_is_found_and_left_at_its_place():
     """X' = a x - x^3 in nanomol per litre, with a in 1e-9 per microsecond."""
     flow = in_units(DoubleWell(a=-1.0), [CONCENTRATION], "a", rate=FAST, parameter=RATE)
     take, bounds = where(flow, "a"), (-1e-9, 1e-9)
-    first = continue_equilibria(flow, take, [1e-10], bounds)
+    first = continue_equilibria(Parameter(flow, take, *bounds), [1e-10])
     (point,) = first.bifurcations
     assert (point.kind, point.parameter) == ("branch point", pytest.approx(0, abs=1e-17))
     assert first.arclengths[-1] == pytest.approx(2e-9, rel=1e-6)
     assert first.eigenvalues[:, 0] == pytest.approx(FAST * first.parameters / RATE, rel=1e-9)
     assert (first.kinds[0], first.kinds[-1], first.vertical) == ("stable", "unstable", False)
-    found = switch(flow, take, point, bounds)
+    found = switch(Parameter(flow, take, *bounds), point)
     assert sorted(float(branch.states[-1, 0]) for branch in found) == pytest.approx([-1e-9, 1e-9], rel=1e-9, abs=0)
     for branch in found:
         assert branch.states[:, 0] ** 2 == pytest.approx(1e-9 * branch.parameters, rel=1e-6, abs=1e-25)
         assert set(branch.kinds[1:]) == {"stable"}
-    longer = extend(flow, take, found[0], (-1e-9, 4e-9))
+    longer = extend(found[0], Parameter(flow, take, -1e-9, 4e-9))
     assert float(abs(longer.states[-1, 0])) == pytest.approx(2e-9, rel=1e-9)
     assert np.all(np.diff(longer.arclengths) > 0)
 
@@ -111,7 +114,7 @@ def test_a_pitchfork_is_found_and_left_at_its_place():
 def test_folds_have_their_coefficient():
     """Beside the fold at x = 0 the parameter is -x^2 s, the state being larger by s, or s^2 / p with that of p."""
     flow = FunctionFlow(lambda t, x, mu: mu + x**2 * 1e3, parameters={"mu": -1e-9})
-    found = continue_equilibria(flow, where(flow, "mu"), [-1e-6], (-1e-9, 5e-10))
+    found = continue_equilibria(Parameter(flow, where(flow, "mu"), -1e-9, 5e-10), [-1e-6])
     (fold,) = found.bifurcations
     assert (fold.kind, fold.parameter, float(fold.state[0])) == (
         "fold", pytest.approx(0, abs=1e-18), pytest.approx(0, abs=1e-12),
@@ -126,7 +129,7 @@ def test_a_hopf_point_has_its_frequency_and_its_coefficient():
     """Of the Brusselator with A at B = 1 + A^2, where l_1 is known for the vector with the entries A, 1 + A^2."""
     A, sizes = 1.5, np.array([1e-6, 1e3])
     flow = in_units(Brusselator(a=A, b=1.0), sizes, "b", rate=FAST, parameter=1e6)
-    found = continue_equilibria(flow, where(flow, "b"), np.array([A, 1 / A]) * sizes, (0.5e6, 5e6))
+    found = continue_equilibria(Parameter(flow, where(flow, "b"), 0.5e6, 5e6), np.array([A, 1 / A]) * sizes)
     (hopf,) = found.bifurcations
     assert hopf.parameter == pytest.approx(1e6 * (1 + A**2), rel=1e-12)
     assert hopf.frequency == pytest.approx(FAST * A, rel=1e-9)
@@ -144,12 +147,12 @@ def test_maps_have_their_points_and_coefficients_in_other_units():
     logistic = FunctionMap(
         lambda k, x, r: r * x * (1 - 1e6 * x) * jnp.asarray([1.0, 0.0]) + beside * x, parameters={"r": 2.5}
     )
-    found = continue_equilibria(logistic, where(logistic, "r"), [0.6e-6, 0.0], (2.0, 3.2))
+    found = continue_equilibria(Parameter(logistic, where(logistic, "r"), 2.0, 3.2), [0.6e-6, 0.0])
     (flip,) = found.bifurcations
     assert (flip.kind, flip.parameter) == ("period doubling", pytest.approx(3.0, abs=1e-9))
     assert flip.coefficient == pytest.approx(9e12, rel=1e-6)
     assert flip.criticality == "supercritical"
-    (doubled, *_) = switch(logistic, where(logistic, "r"), flip, (2.0, 3.3))
+    (doubled, *_) = switch(Parameter(logistic, where(logistic, "r"), 2.0, 3.3), flip)
     r = doubled.parameters[-1]
     expected = (r + 1 + np.array([-1, 1]) * np.sqrt((r - 3) * (r + 1))) / (2 * r)
     assert np.min(np.abs(doubled.states[-1, 0] / 1e-6 - expected)) < 1e-9
@@ -163,15 +166,21 @@ def test_folds_meet_in_a_cusp_in_two_parameters():
     at = Bifurcation(
         "fold", jnp.asarray([3**-0.5 * 1e-9]), -2e-9 / 27**0.5, np.zeros(1, complex), 0.0, 0.0, np.zeros(2)
     )
-    found = critical_curve(flow, take, at, ends, step=0.1)
+    found = critical_curve(
+        (Parameter(flow, take[0], *ends[0]), Parameter(flow, take[1], *ends[1])), at, steps=Steps(first=0.1)
+    )
     assert found.ends == ("bounds", "bounds")
     assert (found.first * 1e9) ** 2 == pytest.approx(4 * ((found.second * 1e9 - 1) / 3) ** 3, abs=1e-9)
     ((kind, h, a),) = [(d.kind, d.first, d.second) for d in found.degeneracies]
     assert (kind, h, a) == ("cusp", pytest.approx(0.0, abs=1e-18), pytest.approx(1e-9, rel=1e-9, abs=0))
     other = at._replace(state=-at.state, parameter=-at.parameter)
-    (both,) = critical_curves(flow, take, [at, other], ends, step=0.1)
+    (both,) = critical_curves(
+        (Parameter(flow, take[0], *ends[0]), Parameter(flow, take[1], *ends[1])), [at, other], steps=Steps(first=0.1)
+    )
     assert len(both.first) == len(found.first)
-    longer = extended_curve(flow, take, found, ((-4e-9, 4e-9), (0.0, 3e-9)), step=0.1)
+    longer = extend(
+        found, (Parameter(flow, take[0], -4e-9, 4e-9), Parameter(flow, take[1], 0.0, 3e-9)), steps=Steps(first=0.1)
+    )
     assert (longer.second[0], longer.second[-1]) == (pytest.approx(3e-9, rel=1e-6, abs=0),) * 2
 
 
@@ -179,18 +188,20 @@ def test_equilibria_of_small_states_are_told_apart():
     """X' = a x - x^3: three branches that do not meet for a > 0, and three equilibria in the plane of a and h."""
     flow = in_units(DoubleWell(a=1.0), [CONCENTRATION], "a", "h")
     starts = [jnp.asarray([x]) for x in (0.0, 1e-9, -1e-9)]
-    found = bifurcation_diagram(flow, where(flow, "a"), starts, (0.5, 1.5))
+    found = bifurcation_diagram(Parameter(flow, where(flow, "a"), 0.5, 1.5), starts)
     assert len(found.branches) == 3
-    counts = stability_map(flow, (where(flow, "a"), where(flow, "h")), [-1.0, 1.0], [0.0], starts)
+    counts = stability_map((Parameter(flow, "a", -1.0, 1.0), Parameter(flow, "h", 0.0, 1.0)), starts, shape=(2, 1))
     assert (counts.found.tolist(), counts.stable.tolist()) == ([[1, 3]], [[1, 2]])
 
 
 def test_branches_are_the_same_in_units_and_back():
     flow, state = DoubleWell(a=-1.0), FastSlow(np.array([[1.0, 3.0]]), np.array([[2.0]]))
-    units = made_units(flow, (where(flow, "a"),), FastSlow(np.array([4.0, 0.5]), np.asarray(2.0)), 8.0, (16.0,))
+    units = made_units(
+        flow, (Parameter(flow, "a", -1.0, 1.0),), FastSlow(np.array([4.0, 0.5]), np.asarray(2.0)), 8.0, (16.0,)
+    )
     assert units.flat(FastSlow(np.ones(2), np.ones(1))).tolist() == [4.0, 0.5, 2.0]
     point = Bifurcation("Hopf point", state, 3.0, np.array([1j]), 1.0, 5.0, np.array([0.0, 0.6, 0.0, 0.8]))
-    own = bifurcation_in_own(units, point)
+    own = moved_bifurcation(units, point)
     assert (own.parameter, own.frequency, own.eigenvalues.tolist(), own.arclength) == (3 / 16, 8.0, [8j], 5 / 16)
     assert own.direction == pytest.approx(np.array([0.0, 1.2, 0.0, 0.05]) / np.hypot(1.2, 0.05))
     assert [part.tolist() for part in own.state] == [[[0.25, 6.0]], [[1.0]]]
@@ -206,8 +217,8 @@ def test_coefficients_of_degenerate_points_are_those_of_the_given_flow(kind):
     }
     known = {"cusp": cusp_coefficient, "Bogdanov-Takens point": bogdanov_takens_coefficients}
     flow = in_units(FunctionFlow(fields[kind], parameters={"p": 0.0, "q": 0.0}), [3.0, 1.0], rate=5.0)
-    units = made_units(flow, [where(flow, "p"), where(flow, "q")], np.array([4.0, 1 / 8]), 1 / 16, (1.0, 1.0))
-    curve = FoldCurve(units.system, units.where, jnp.zeros(2), (-1.0, 1.0))
-    curve.units = units
+    both = [Parameter(flow, name, -1.0, 1.0) for name in ("p", "q")]
+    units = made_units(flow, both, np.array([4.0, 1 / 8]), 1 / 16, (1.0, 1.0))
+    curve = FoldCurve((units.varied[0], units.varied[1]), jnp.zeros(2), units)
     place = curve.at(curve.begin(jnp.zeros(2), 0.0, 0.0), 0.0)
     assert _degeneracy(curve, kind, place).coefficients == pytest.approx(known[kind](flow, jnp.zeros(2)), rel=1e-9)

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim._core.printing import printed, size_of
@@ -16,6 +18,7 @@ from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.parameters import parameter
+from dynsim.systems.parameter import Parameter
 
 P = lambda flow: flow.p
 RHO = lambda flow: flow.rho
@@ -36,7 +39,7 @@ class Pendulum(AbstractFlow):
 @pytest.mark.slow
 def test_a_family_of_orbits_at_one_value_is_vertical_and_has_no_folds(capsys):
     orbit = periodic_orbit(Pendulum(), jnp.asarray([1.0, 0.0]), 6.7, segments=4)
-    found = continue_orbits(Pendulum(), P, orbit, (-1.0, 1.0), max_points=20, step=0.2, max_step=0.2)
+    found = continue_orbits(Parameter(Pendulum(), P, -1.0, 1.0), orbit, steps=Steps(points=20, first=0.2, largest=0.2))
     assert found.vertical
     assert found.bifurcations == ()
     assert np.ptp(found.states.period) > 1
@@ -59,7 +62,7 @@ class Stretch(AbstractFlow):
 
 @pytest.mark.slow
 def test_a_family_of_equilibria_is_vertical_and_crossed_by_a_branch():
-    found = continue_equilibria(Stretch(), P, jnp.asarray([1.0]), (-1.0, 1.0), max_points=200)
+    found = continue_equilibria(Parameter(Stretch(), P, -1.0, 1.0), jnp.asarray([1.0]), steps=Steps(points=200))
     assert found.vertical
     assert [str(b) for b in found.bifurcations] == ["branch point at 0"]
 
@@ -68,7 +71,7 @@ def test_a_family_of_equilibria_is_vertical_and_crossed_by_a_branch():
 def lorenz():
     flow = Lorenz(rho=14.5)
     orbit = periodic_orbit(flow, jnp.asarray([0.22732822, 0.38027463, 1.40181344]), 1.79456698, segments=4)
-    return orbit, continue_orbits(flow, RHO, orbit, (0.0, 14.6), step=0.5, rtol=1e-8)
+    return orbit, continue_orbits(Parameter(flow, RHO, 0.0, 14.6), orbit, steps=Steps(first=0.5), rtol=1e-8)
 
 
 @pytest.mark.slow
@@ -89,7 +92,8 @@ def test_every_orbit_of_a_branch_is_confirmed_by_a_stricter_solver(lorenz):
     _, found = lorenz
     last = 0 if found.ends[0] == "homoclinic" else -1
     cycle = Cycle(found.states.nodes[last], found.states.period[last])
-    strict = OrbitCurve(Lorenz(rho=found.parameters[last]), RHO, jnp.asarray(cycle.nodes[0]), 4, None, 1e3, 1e-9)
+    rho = Parameter(Lorenz(rho=found.parameters[last]), RHO, 0.0, 14.6)
+    strict = OrbitCurve(rho, jnp.asarray(cycle.nodes[0]), 4, None, 1e3, 1e-9)
     at = float(found.parameters[last])
     again = strict.corrected(cycle, at, strict.measured(cycle, at).tangent)
     assert again is not None
@@ -108,7 +112,10 @@ def test_a_number_that_is_zero_within_its_error_is_printed_as_zero():
 
 def test_a_coefficient_that_is_not_computed_has_its_reason():
     state, values = Cycle(np.zeros((4, 3)), np.asarray(1.0)), np.array([2e7, -1.0], complex)
-    doubling = Bifurcation("period doubling", state, 2.0, values, 0.0, 1.0, np.zeros(13))
+    curve = OrbitCurve(Parameter(Lorenz(), RHO, 0.0, 14.6), jnp.ones(3), 4, None, 1e3, 1e-9)
+    point = CurvePoint(state, 2.0, *[np.empty(0)] * 4, values, np.empty(0))
+    why = curve.unknown("period doubling", point)
+    doubling = Bifurcation("period doubling", state, 2.0, values, 0.0, 1.0, np.zeros(13), unknown=why)
     assert str(doubling) == "period doubling at 2 (coefficient unknown: a multiplier of 2e+07 exceeds 1e+06)"
-    assert str(doubling._replace(eigenvalues=values / 1e3)) == "period doubling at 2"
-    assert str(doubling._replace(kind="branch point")) == "branch point at 2"
+    assert curve.unknown("period doubling", point._replace(values=values / 1e3)) == ""
+    assert curve.unknown("branch point", point) == ""

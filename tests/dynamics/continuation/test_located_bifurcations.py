@@ -13,15 +13,18 @@ from analysis.dynamics.continuation import branches
 from analysis.dynamics.continuation import locating as between
 from analysis.dynamics.continuation.branches import Bifurcation, Branch
 from analysis.dynamics.continuation.curve import CurvePoint
-from analysis.dynamics.continuation.equilibria import continue_equilibria, extend, switch
+from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import orbits_from_hopf, switch_orbits
+from analysis.dynamics.continuation.steps import Steps
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.populations import Brusselator
+from dynsim.systems.parameter import Parameter
 
 CRITICAL = 0.37
 STEPS = (pytest.param(0.01, marks=pytest.mark.slow), 0.05, 0.3, 1.0, 5.0)
@@ -68,7 +71,9 @@ def coupled(x, p):
 def followed(function, start, step, at=-1.0):
     """Return the branch from -2 to 4 with steps up to a largest one."""
     return continue_equilibria(
-        Field(at, function), lambda f: f.p, jnp.asarray(start), (-2.0, 4.0), step=step, max_step=step, max_points=2000
+        Parameter(Field(at, function), lambda f: f.p, -2.0, 4.0),
+        jnp.asarray(start),
+        steps=Steps(first=step, largest=step, points=2000),
     )
 
 
@@ -102,7 +107,7 @@ def test_a_point_is_predicted_from_its_nearest_neighbours(monkeypatch):
 
     monkeypatch.setattr(between, "_predicted", predicted)
     monkeypatch.setattr(between, "turned", lambda *_: (point, 1.0))
-    curve = EquilibriumCurve(Field(0.0, transcritical), lambda flow: flow.p)
+    curve = EquilibriumCurve(Parameter(Field(0.0, transcritical), lambda flow: flow.p, -1.0, 1.0))
     monkeypatch.setattr(EquilibriumCurve, "polished", lambda self, found, across: found)
     chord = between._Chord(curve, point, point._replace(parameter=1.0))
     for share in (0.5, 0.25, 0.75, 0.375):
@@ -133,19 +138,23 @@ def test_folds_are_exact_whatever_the_step(step):
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [pytest.param(0.1, marks=pytest.mark.slow), 1.0, 5.0])
 def test_hopf_points_are_exact_whatever_the_step(step):
-    options = {"step": step, "max_step": step, "max_points": 2000}
+    options = {"steps": Steps(first=step, largest=step, points=2000)}
     (found,) = continue_equilibria(
-        Lorenz(rho=20.0), lambda f: f.rho, jnp.full(3, 8.0), (10.0, 30.0), **options
+        Parameter(Lorenz(rho=20.0), lambda f: f.rho, 10.0, 30.0), jnp.full(3, 8.0), **options
     ).bifurcations
     assert (found.kind, found.parameter) == ("Hopf point", pytest.approx(470 / 19, abs=1e-9))
     start = jnp.asarray([1.5, 0.7])
-    (found,) = continue_equilibria(Brusselator(a=1.5, b=1.0), lambda f: f.b, start, (0.5, 15.0), **options).bifurcations
+    (found,) = continue_equilibria(
+        Parameter(Brusselator(a=1.5, b=1.0), lambda f: f.b, 0.5, 15.0), start, **options
+    ).bifurcations
     assert (found.kind, found.parameter) == ("Hopf point", pytest.approx(1 + 1.5**2, abs=1e-9))
 
 
 def test_a_flow_that_depends_on_time_has_no_equilibria():
     with pytest.raises(ValueError, match="Argument `flow` must not depend on time to have equilibria, but does"):
-        continue_equilibria(Duffing(gamma=jnp.zeros(())), lambda f: f.gamma, jnp.asarray([1.0, 0.0]), (0.0, 0.5))
+        continue_equilibria(
+            Parameter(Duffing(gamma=jnp.zeros(())), lambda f: f.gamma, 0.0, 0.5), jnp.asarray([1.0, 0.0])
+        )
 
 
 def test_branches_of_a_flow_that_depends_on_time_are_not_continued():
@@ -154,16 +163,16 @@ def test_branches_of_a_flow_that_depends_on_time_are_not_continued():
     at = lambda kind, state=x: Bifurcation(kind, state, 0.1, values, 1.0, 0.0, np.empty(0))
     known = Branch(x[None], np.full(1, 0.1), np.zeros(1), np.zeros((1, 2)), ("stable",), (), ("bounds", "bounds"))
     for follow in (
-        lambda: switch(flow, takes[0], at("branch point"), bounds),
-        lambda: extend(flow, takes[0], known, bounds),
-        lambda: orbits_from_hopf(flow, takes[0], at("Hopf point"), bounds),
-        lambda: critical_curve(flow, takes, at("fold"), (bounds, bounds)),
+        lambda: switch(Parameter(flow, takes[0], *bounds), at("branch point")),
+        lambda: extend(known, Parameter(flow, takes[0], *bounds)),
+        lambda: orbits_from_hopf(Parameter(flow, takes[0], *bounds), at("Hopf point")),
+        lambda: critical_curve((Parameter(flow, takes[0], *bounds), Parameter(flow, takes[1], *bounds)), at("fold")),
     ):
         with pytest.raises(ValueError, match="Argument `flow` must not depend on time to have equilibria, but does"):
             follow()
     doubling = at("period doubling", Cycle(x[None], np.asarray(6.28)))
     with pytest.raises(ValueError, match="Argument `forcing` must be the period, for a flow that depends on time"):
-        switch_orbits(flow, takes[0], doubling, bounds)
+        switch_orbits(Parameter(flow, takes[0], *bounds), doubling)
 
 
 def test_a_small_closed_branch_is_followed_once():
@@ -193,7 +202,7 @@ def test_a_slow_pair_of_eigenvalues_is_a_hopf_point():
 def test_a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding():
     """The branch p = 3 x (1 - x) / (1 - e^(-5 x)) goes to minus infinity, where its slope is below rounding."""
     flow = Field(0.0, lambda x, p: 3 * x * (1 - x) - p * (1 - jnp.exp(-5 * x)))
-    found = continue_equilibria(flow, lambda f: f.p, [1.0], (-0.5, 1.5), max_step=0.8, max_points=45)
+    found = continue_equilibria(Parameter(flow, lambda f: f.p, -0.5, 1.5), [1.0], steps=Steps(largest=0.8, points=45))
     assert [b.kind for b in found.bifurcations] == ["fold", "branch point"]
     assert found.bifurcations[1].parameter == pytest.approx(0.6, abs=1e-11)
     far = found.states[:, 0] < -15
@@ -203,7 +212,7 @@ def test_a_branch_whose_parameter_vanishes_has_no_bifurcations_of_rounding():
 
 def wave(height, rate):
     """Return the curve p = height sin(rate x), and its points at x = 0, 1, 2, 3."""
-    curve = EquilibriumCurve(Field(0.0, lambda x, p: p - height * jnp.sin(rate * x)), lambda flow: flow.p)
+    curve = EquilibriumCurve(Parameter(Field(0.0, lambda x, p: p - height * jnp.sin(rate * x)), "p", -1.0, 1.0))
     one, xs = np.ones(1), np.arange(4.0)
     return curve, [
         CurvePoint(np.array([x]), height * np.sin(rate * x), np.eye(1), np.array([[-slope]]), one,
@@ -227,7 +236,9 @@ def test_a_branch_that_is_vertical_on_the_whole_has_no_folds():
 def test_a_branch_point_where_an_eigenvalue_touches_zero_is_exact():
     """The branch x = sin 2 p, on which the eigenvalue is (p + 0.1)^2."""
     flow = Field(-0.97, lambda x, p: (p + 0.1) ** 2 * (x - jnp.sin(2 * p)) - (x - jnp.sin(2 * p)) ** 3)
-    found = continue_equilibria(flow, lambda f: f.p, [np.sin(-1.94)], (-1.0, 0.5), step=0.1, max_step=0.1)
+    found = continue_equilibria(
+        Parameter(flow, lambda f: f.p, -1.0, 0.5), [np.sin(-1.94)], steps=Steps(first=0.1, largest=0.1)
+    )
     ((kind, parameter, state),) = [(b.kind, b.parameter, float(b.state[0])) for b in found.bifurcations]
     assert (kind, parameter, state) == ("branch point", pytest.approx(-0.1, abs=1e-11), pytest.approx(np.sin(-0.2)))
 
@@ -236,7 +247,9 @@ def test_a_branch_point_where_an_eigenvalue_touches_zero_is_exact():
 def test_an_imperfect_pitchfork_is_no_branch_point_whatever_the_step(step):
     """Of p x - x^3 + e the branch from p = -1 leads to x near 1, and passes -e / p beside it."""
     flow = Field(-1.0, imperfect)
-    found = continue_equilibria(flow, lambda f: f.p, [1e-10], (-1.0, 1.0), step=step, max_step=step)
+    found = continue_equilibria(
+        Parameter(flow, lambda f: f.p, -1.0, 1.0), [1e-10], steps=Steps(first=step, largest=step)
+    )
     assert found.states[-1, 0] == pytest.approx(1.0, abs=1e-9)
     assert set(found.kinds) == {"stable"}
     assert not found.bifurcations
@@ -252,17 +265,19 @@ def test_a_start_on_a_bound_is_in_bounds():
     for start in ([-1.0, -0.5], [-1.1, -0.6], [-1.2, -0.6], [-1.3, -0.7]):
         for bounds in ((0.0, 0.1), (-0.1, 0.0)):
             flow = FitzHughNagumo(current=0.0)
-            found = continue_equilibria(flow, lambda f: f.current, start, bounds, max_points=2)
+            found = continue_equilibria(Parameter(flow, lambda f: f.current, *bounds), start, steps=Steps(points=2))
             assert 0.0 in found.parameters
 
 
 def test_steps_below_the_error_of_points_are_refused():
-    for name, steps in (("step", (1e-300, None)), ("max_step", (0.05, 1e-300))):
+    for name, steps in (("first", (1e-300, None)), ("largest", (0.05, 1e-300))):
         with pytest.raises(
             ValueError, match=f"Argument `{name}` must exceed 1e-09, the error of the points of the cur"
         ):
             continue_equilibria(
-                Field(0.0, transcritical), lambda f: f.p, [0.3], (-1.0, 1.0), step=steps[0], max_step=steps[1]
+                Parameter(Field(0.0, transcritical), lambda f: f.p, -1.0, 1.0),
+                [0.3],
+                steps=Steps(first=steps[0], largest=steps[1]),
             )
 
 

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.orbits import continue_orbits, orbit_ranges, orbits_from_hopf, switch_orbits
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.systems.named import where
+from dynsim.systems.parameter import Parameter
 from tests.dynamics.continuation.test_curve_units import in_units
 from tests.dynamics.continuation.test_orbits import Bautin
 from tests.dynamics.normal_forms.test_orbits import Driven, Torus
@@ -21,8 +23,8 @@ def test_cycles_from_a_hopf_point_have_their_fold_and_its_coefficient():
 
     flow = in_units(Bautin(p=-0.5), SIZES, "p", rate=1e6, parameter=1e-9)
     take, bounds = where(flow, "p"), (-1.5e-9, 0.5e-9)
-    (hopf,) = continue_equilibria(flow, take, jnp.zeros(2), bounds).bifurcations
-    found = orbits_from_hopf(flow, take, hopf, bounds, segments=3, max_step=0.3)
+    (hopf,) = continue_equilibria(Parameter(flow, take, *bounds), jnp.zeros(2)).bifurcations
+    found = orbits_from_hopf(Parameter(flow, take, *bounds), hopf, steps=Steps(largest=0.3), segments=3)
     (fold,) = found.bifurcations
     assert (fold.kind, fold.parameter) == ("fold", pytest.approx(-1e-9, rel=1e-6, abs=0))
     assert fold.coefficient == pytest.approx(4e-9 / (1.5 * np.sum(SIZES**2)), rel=1e-4)
@@ -32,7 +34,7 @@ def test_cycles_from_a_hopf_point_have_their_fold_and_its_coefficient():
     states = found.states._replace(nodes=found.states.nodes[-1:], period=found.states.period[-1:])
     last = found._replace(parameters=found.parameters[-1:], states=states)
     for component in (0, 1):
-        assert orbit_ranges(flow, take, last, component)[0] == pytest.approx(
+        assert orbit_ranges(Parameter(flow, take, *bounds), last, component)[0] == pytest.approx(
             SIZES[component] * radii * np.array([-1, 1]), rel=1e-5
         )
 
@@ -45,7 +47,7 @@ def test_a_doubling_has_the_coefficient_of_the_section_across_the_velocity():
     at, take = np.array([np.cos(2.0), np.sin(2.0), 0.0]), where(flow, "p")
     own = periodic_orbit(Torus(), at, 2 * np.pi, segments=2)
     first = own._replace(state=own.state * sizes, nodes=own.nodes * sizes, period=1e-6 * own.period)
-    found = continue_orbits(flow, take, first, (-0.05, 0.05))
+    found = continue_orbits(Parameter(flow, take, -0.05, 0.05), first)
     (point,) = found.bifurcations
     assert (point.kind, point.parameter) == ("period doubling", pytest.approx(0.0, abs=1e-7))
     x, y, _ = point.state.nodes[0] / sizes
@@ -55,7 +57,7 @@ def test_a_doubling_has_the_coefficient_of_the_section_across_the_velocity():
     v = v - along * (along @ v) / (along @ along)
     assert point.coefficient == pytest.approx(2 * np.pi * 0.3 / (v @ v), rel=1e-4)
     assert point.criticality == "supercritical"
-    (doubled,) = switch_orbits(flow, take, point, (-0.05, 0.05), max_points=3)
+    (doubled,) = switch_orbits(Parameter(flow, take, -0.05, 0.05), point, steps=Steps(points=3))
     assert doubled.states.period[-1] == pytest.approx(4e-6 * np.pi, rel=0.1)
 
 
@@ -63,7 +65,7 @@ def test_a_doubling_has_the_coefficient_of_the_section_across_the_velocity():
 def test_forced_orbits_have_the_period_of_the_forcing_in_its_unit():
     flow = in_units(Driven(), [1e-9, 1e-9], "p", rate=1e6)
     first = periodic_orbit(flow, [1e-9, 0.0], 2e-6 * np.pi, segments=2, forced=True)
-    found = continue_orbits(flow, where(flow, "p"), first, (-0.05, 0.05), forcing=lambda flow: 2e-6 * np.pi)
+    found = continue_orbits(Parameter(flow, where(flow, "p"), -0.05, 0.05), first, forcing=lambda flow: 2e-6 * np.pi)
     (point,) = found.bifurcations
     assert (point.kind, point.parameter) == ("period doubling", pytest.approx(0.0, abs=1e-7))
     assert found.states.period == pytest.approx(np.full(len(found.kinds), 2e-6 * np.pi), rel=1e-9)

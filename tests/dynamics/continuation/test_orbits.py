@@ -15,12 +15,14 @@ from analysis.dynamics.continuation.orbits import (
     orbits_from_hopf,
     switch_orbits,
 )
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz, Roessler
 from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.parameters import parameter
+from dynsim.systems.parameter import Parameter
 
 P = lambda flow: flow.p  # one function: one program for all
 
@@ -41,8 +43,10 @@ class Bautin(AbstractFlow):
 @pytest.fixture(scope="module")
 def bautin():
     where = P
-    rest = continue_equilibria(Bautin(p=-0.5), where, jnp.zeros(2), (-1.5, 0.5))
-    return rest, orbits_from_hopf(Bautin(), where, rest.bifurcations[0], (-1.5, 0.5), segments=3, max_step=0.3)
+    rest = continue_equilibria(Parameter(Bautin(p=-0.5), where, -1.5, 0.5), jnp.zeros(2))
+    return rest, orbits_from_hopf(
+        Parameter(Bautin(), where, -1.5, 0.5), rest.bifurcations[0], steps=Steps(largest=0.3), segments=3
+    )
 
 
 @pytest.mark.slow
@@ -63,20 +67,18 @@ def test_cycles_leave_a_hopf_point_and_turn_at_their_fold(bautin):
 
 @pytest.mark.slow
 def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
-    cycle = orbit_of(Bautin(), P, bautin[1], -1)
+    cycle = orbit_of(Parameter(Bautin(), P, -1.5, 0.5), bautin[1], -1)
     assert cycle.stability == "stable"
     assert float(jnp.sum(cycle.state**2)) == pytest.approx(1 + np.sqrt(1.5))
-    back = continue_orbits(
-        Bautin(p=0.5), P, periodic_orbit(Bautin(p=0.5), cycle.state, 6.3, segments=3), (-1.5, 0.6),
-        step=0.2, max_step=0.5,
-    )  # fmt: skip
+    orbit = periodic_orbit(Bautin(p=0.5), cycle.state, 6.3, segments=3)
+    back = continue_orbits(Parameter(Bautin(p=0.5), P, -1.5, 0.6), orbit, steps=Steps(first=0.2, largest=0.5))
     assert "equilibrium" in back.ends
     assert [b.kind for b in back.bifurcations] == ["fold"]
 
 
 @pytest.mark.slow
 def test_orbits_of_a_branch_have_the_range_of_a_turning_point(bautin):
-    ranges = orbit_ranges(Bautin(), P, bautin[1], 1, samples=4)
+    ranges = orbit_ranges(Parameter(Bautin(), P, -1.5, 0.5), bautin[1], 1, samples=4)
     first = bautin[1].states.nodes[:, 0]
     radii = np.linalg.norm(first, axis=1)  # of circles, on which cubics between nine points are 6e-4 off
     assert np.allclose(ranges, np.stack([-radii, radii], axis=1), rtol=2e-3)
@@ -96,12 +98,13 @@ class Driven(AbstractFlow):
 def test_segments_of_a_forced_orbit_have_their_own_times(bautin):
     nodes = 0.5 * np.sin(2 * np.pi * np.arange(3) / 3)[None, :, None]
     states = Cycle(nodes, np.array([2 * np.pi]))
-    (found,) = orbit_ranges(Driven(), P, bautin[1]._replace(states=states, parameters=np.array([0.5])), 0, samples=4)
+    driven = bautin[1]._replace(states=states, parameters=np.array([0.5]))
+    (found,) = orbit_ranges(Parameter(Driven(), P, 0.0, 1.0), driven, 0, samples=4)
     assert np.allclose(found, [-0.5, 0.5], rtol=2e-3)  # cubics between nine points are 6e-4 off
 
 
 def orbit_curve(segments, forcing=None):
-    return OrbitCurve(Bautin(), P, jnp.ones(2), segments, forcing, 10.0, 1e-9)
+    return OrbitCurve(Parameter(Bautin(), P, -1.5, 0.5), jnp.ones(2), segments, forcing, 10.0, 1e-9)
 
 
 @pytest.mark.parametrize("forcing", [None, lambda flow: 6.0 + 2 * flow.p])
@@ -126,7 +129,10 @@ def test_derivatives_of_the_gaps_are_those_of_differences(forcing):
 
 def test_a_period_that_depends_on_the_parameter_moves_the_times_of_all_segments():
     """Of x' = p cos t the gap is p (sin t_{k+1} - sin t_k) less the distance of the nodes, with t_k = k T / 3."""
-    curve, p = OrbitCurve(Driven(), P, jnp.zeros(1), 3, lambda flow: 6.0 + 2 * flow.p, 10.0, 1e-9), 0.4
+    curve, p = (
+        OrbitCurve(Parameter(Driven(), P, 0.0, 1.0), jnp.zeros(1), 3, lambda flow: 6.0 + 2 * flow.p, 10.0, 1e-9),
+        0.4,
+    )
     cycle = Cycle(np.zeros((3, 1)), np.asarray(1.0))
     found = curve.equations(cycle, p, curve.basis(cycle))
     t = np.arange(4) / 3 * (6.0 + 2 * p)
@@ -166,11 +172,13 @@ def test_orbits_end_where_they_are_too_long_or_have_shrunk_to_an_equilibrium(mon
 def test_roessler_doubles_its_period_at_the_published_parameter():
     flow, where = Roessler(a=0.2, b=0.2, c=2.7), (lambda flow: flow.c)
     first = periodic_orbit(flow, jnp.asarray([-2.0, -3.0, 0.1]), 5.8, segments=2, rtol=1e-9)
-    single = continue_orbits(flow, where, first, (2.6, 2.9), step=0.2, max_step=0.4, rtol=1e-9)
+    single = continue_orbits(Parameter(flow, where, 2.6, 2.9), first, steps=Steps(first=0.2, largest=0.4), rtol=1e-9)
     (point,) = single.bifurcations
     assert (point.kind, point.parameter) == ("period doubling", pytest.approx(2.8324, abs=1e-3))
     assert np.min(np.abs(point.eigenvalues + 1)) < 1e-6
-    (double,) = switch_orbits(flow, where, point, (2.6, 2.9), step=0.2, max_step=0.4, max_points=3, rtol=1e-9)
+    (double,) = switch_orbits(
+        Parameter(flow, where, 2.6, 2.9), point, steps=Steps(first=0.2, largest=0.4, points=3), rtol=1e-9
+    )
     assert double.states.period[0] == pytest.approx(2 * float(point.state.period))
     assert double.states.nodes.shape[1] == 4
     assert set(double.kinds[1:]) == {"stable"}
@@ -181,10 +189,14 @@ def test_roessler_doubles_its_period_at_the_published_parameter():
 @pytest.mark.slow
 def test_the_cycle_of_lorenz_ends_at_the_homoclinic_orbit():
     where = lambda flow: flow.rho
-    rest = continue_equilibria(Lorenz(rho=20.0), where, jnp.asarray([7.1, 7.1, 19.0]), (14.0, 30.0), step=0.5)
+    rest = continue_equilibria(
+        Parameter(Lorenz(rho=20.0), where, 14.0, 30.0), jnp.asarray([7.1, 7.1, 19.0]), steps=Steps(first=0.5)
+    )
     hopf = rest.bifurcations[0]
     assert hopf.parameter == pytest.approx(24.736842, abs=1e-5)
-    cycles = orbits_from_hopf(Lorenz(), where, hopf, (10.0, 30.0), step=0.5, max_step=4.0, max_period=5.0, rtol=1e-9)
+    cycles = orbits_from_hopf(
+        Parameter(Lorenz(), where, 10.0, 30.0), hopf, steps=Steps(first=0.5, largest=4.0), max_period=5.0, rtol=1e-9
+    )
     assert cycles.ends == ("Hopf point", "period")
     assert cycles.parameters[-1] == pytest.approx(13.9266, abs=2e-3)  # Sparrow, 1982
     assert set(cycles.kinds[1:]) == {"saddle"}
@@ -193,9 +205,12 @@ def test_the_cycle_of_lorenz_ends_at_the_homoclinic_orbit():
 @pytest.mark.slow
 def test_the_canard_explosion_of_a_nerve_passes_its_fold():
     where = lambda flow: flow.current
-    rest = continue_equilibria(FitzHughNagumo(current=0.0), where, jnp.asarray([-1.2, -0.6]), (0.0, 1.0))
+    rest = continue_equilibria(Parameter(FitzHughNagumo(current=0.0), where, 0.0, 1.0), jnp.asarray([-1.2, -0.6]))
     cycles = orbits_from_hopf(
-        FitzHughNagumo(), where, rest.bifurcations[0], (0.0, 0.4), segments=10, max_step=3.0, max_points=100
+        Parameter(FitzHughNagumo(), where, 0.0, 0.4),
+        rest.bifurcations[0],
+        steps=Steps(largest=3.0, points=100),
+        segments=10,
     )
     (fold,) = [b.parameter for b in cycles.bifurcations if b.kind == "fold"]
     assert fold == pytest.approx(0.324178523, abs=1e-7)  # below the Hopf point at .331281, which is subcritical
@@ -206,7 +221,9 @@ def test_the_canard_explosion_of_a_nerve_passes_its_fold():
 def test_a_forced_orbit_keeps_the_period_of_its_forcing():
     flow, forcing = Duffing(gamma=0.05, omega=1.0), (lambda flow: 2 * jnp.pi / flow.omega)
     first = periodic_orbit(flow, jnp.asarray([1.1, 0.0]), 2 * np.pi, forced=True)
-    found = continue_orbits(flow, lambda f: f.omega, first, (0.9, 1.1), forcing=forcing, max_step=0.2, rtol=1e-9)
+    found = continue_orbits(
+        Parameter(flow, lambda f: f.omega, 0.9, 1.1), first, steps=Steps(largest=0.2), forcing=forcing, rtol=1e-9
+    )
     assert found.ends == ("bounds", "bounds")
     periods = 2 * np.pi / found.parameters
     assert np.allclose(np.prod(found.eigenvalues, axis=1).real, np.exp(-0.25 * periods), rtol=1e-6)  # the friction
@@ -224,9 +241,9 @@ def test_all_branches_leave_a_cycle_at_which_two_multipliers_cross():
 
     flow, where = FunctionFlow(field, parameters={"p": -0.3}), lambda f: f.parameters["p"]
     circle = periodic_orbit(flow, jnp.asarray([1.0, 0.0, 0.0, 0.0]), 2 * np.pi)
-    (point,) = continue_orbits(flow, where, circle, (-0.3, 0.3), step=0.1).bifurcations
+    (point,) = continue_orbits(Parameter(flow, where, -0.3, 0.3), circle, steps=Steps(first=0.1)).bifurcations
     assert (point.kind, point.multiplicity) == ("branch point", 2)
-    found = switch_orbits(flow, where, point, (-0.3, 0.3), step=0.1)
+    found = switch_orbits(Parameter(flow, where, -0.3, 0.3), point, steps=Steps(first=0.1))
     ends = sorted(tuple(np.round(np.asarray(one.states.nodes)[-1, 0, 2:], 6) + 0.0) for one in found)
     a, b = np.round([0.3**0.5, 0.15**0.5], 6)
     assert ends == sorted([(0, a), (0, -a), (a, 0), (-a, 0), (a, b), (a, -b), (-a, b), (-a, -b)])
@@ -236,11 +253,11 @@ def test_all_branches_leave_a_cycle_at_which_two_multipliers_cross():
 def test_bad_input_is_one_sentence(bautin):
     where, fold = P, bautin[1].bifurcations[0]
     with pytest.raises(ValueError, match="Argument `at` must be a Hopf point, but is a fold"):
-        orbits_from_hopf(Bautin(), where, fold, (-1.5, 0.5))
+        orbits_from_hopf(Parameter(Bautin(), where, -1.5, 0.5), fold)
     with pytest.raises(ValueError, match="Argument `at` must be a branch point or a period doubling, but is a fold"):
-        switch_orbits(Bautin(), where, fold, (-1.5, 0.5))
+        switch_orbits(Parameter(Bautin(), where, -1.5, 0.5), fold)
     with pytest.raises(ValueError, match="Argument `segments` must be at least 3"):
-        orbits_from_hopf(Bautin(), where, bautin[0].bifurcations[0], (-1.5, 0.5), segments=2)
+        orbits_from_hopf(Parameter(Bautin(), where, -1.5, 0.5), bautin[0].bifurcations[0], segments=2)
 
 
 @pytest.mark.slow
@@ -253,7 +270,7 @@ def test_the_tangent_at_an_orbit_with_a_large_multiplier_is_that_of_its_branch()
         return jnp.stack([rest * x[0] - x[1], x[0] + rest * x[1], 3 * (x[2] - p)])
 
     flow = FunctionFlow(field, parameters={"p": 0.0})
-    curve = OrbitCurve(flow, lambda f: f.parameters["p"], jnp.zeros(3), 1, None, 10.0, 1e-10)
+    curve = OrbitCurve(Parameter(flow, "p", -1.0, 1.0), jnp.zeros(3), 1, None, 10.0, 1e-10)
     point = curve.at(Cycle(np.array([[1.0, 0.0, 0.0]]), np.asarray(2 * np.pi)), 0.0)
     assert point is not None
     assert np.allclose(np.append(point.basis @ point.tangent[:-1], point.tangent[-1]), [0, 0, 0.5**0.5, 0, 0.5**0.5])
@@ -265,7 +282,9 @@ def test_orbits_of_one_node_end_at_the_equilibrium_to_which_they_shrink():
     """X' = (mu - |x|^2) x, turning: circles of radius sqrt(mu), which long steps pass on the way to no radius."""
     turning = lambda t, x, mu: jnp.stack([-2 * x[1], 2 * x[0]]) + x * (mu - jnp.sum(x**2))
     flow, where = FunctionFlow(turning, parameters={"mu": 0.25}), lambda flow: flow.parameters["mu"]
-    branch = continue_orbits(flow, where, periodic_orbit(flow, [0.5, 0.0], 3.1), (-1.0, 1.0), max_step=0.2)
+    branch = continue_orbits(
+        Parameter(flow, where, -1.0, 1.0), periodic_orbit(flow, [0.5, 0.0], 3.1), steps=Steps(largest=0.2)
+    )
     assert sorted(branch.ends) == ["bounds", "equilibrium"]
     assert branch.bifurcations == ()
     assert 0 < np.min(branch.parameters) < 0.05

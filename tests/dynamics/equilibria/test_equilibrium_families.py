@@ -16,6 +16,7 @@ from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.portraits.plane import phase_plane
 from dynsim import FunctionFlow, Sphere, random_key
+from tests.support.searches import accurate
 
 
 def epidemic(t, x, beta=0.5, gamma=0.2):
@@ -133,7 +134,7 @@ def test_a_family_that_enters_the_box_is_not_outside():
 def test_an_attracting_curve_of_equilibria_is_one_attractor():
     starts = np.random.default_rng(0).uniform(size=(12, 2))
     starts[:2] = [[0.7, 0.0], [0.8, 0.0]]  # at rest where the curve repels
-    found = find_attractors(FunctionFlow(epidemic), starts)
+    found = find_attractors(FunctionFlow(epidemic), starts, search=accurate())
     (curve,) = found.attractors
     assert (curve.kind, curve.stability) == ("curve of equilibria", "stable")
     assert list(found.labels) == [-3] * 2 + [0] * 10
@@ -146,7 +147,7 @@ def test_an_attracting_curve_of_equilibria_is_one_attractor():
 def test_perturbations_return_to_a_ring_of_equilibria():
     angles = np.linspace(0.3, 6.0, 8)
     starts = np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.linspace(0.2, 1.8, 8)[:, None]
-    found = find_attractors(FunctionFlow(lambda t, x: x * (1 - x @ x)), starts)
+    found = find_attractors(FunctionFlow(lambda t, x: x * (1 - x @ x)), starts, search=accurate())
     (ring,) = found.attractors
     assert (ring.kind, ring.radius, set(found.labels)) == ("curve of equilibria", 0.1, {0})
 
@@ -193,7 +194,7 @@ def test_each_attracting_surface_of_equilibria_is_one_attractor():
     starts = np.random.default_rng(0).uniform(-1, 1, (12, 3))
     starts[0] = [0.5, 0.0, 0.25]  # on the unstable one
     starts[1] = [-0.5, 0.3, 0.25]
-    found = find_attractors(SHEETS, starts, longest=512)
+    found = find_attractors(SHEETS, starts, search=accurate(longest=512))
     assert [a.kind for a in found.attractors] == [SURFACE, SURFACE]
     assert [(one.kind, one.stability) for one in found.others] == [(SURFACE, "unstable")]
     assert found.labels[:2].tolist() == [NOT_ATTRACTING, NOT_ATTRACTING]

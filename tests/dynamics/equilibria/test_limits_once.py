@@ -5,13 +5,15 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.attractors import search as attractor_search
-from analysis.dynamics.attractors.basins import Basins, Search, _Run, basins
+from analysis.dynamics.attractors.basins import Basins, _GridRun, basins
 from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.attractors.perturbation import Attraction
 from analysis.dynamics.attractors.search import find_attractors
 from dynsim.cli.basins.command import drawn, tell
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.named import Components
+from tests.support.searches import accurate
 
 
 @pytest.fixture
@@ -33,14 +35,14 @@ def cloud(stability="undecided"):
 
 @pytest.mark.slow
 def test_an_attractor_that_was_open_at_first_is_no_second_limit_of_a_grid(open_at_first):
-    found = basins(Henon(), [[-1, 1], [-0.4, 0.4]], (8, 8), options=Search(longest=2304), shown=False)
+    found = basins(Henon(), [[-1, 1], [-0.4, 0.4]], (8, 8), search=Search(longest=2304), shown=False)
     assert [a.stability for a in found.attractors] == ["stable"]
     assert found.others == ()
     assert min(found.labels.ravel()) >= -2
 
 
 def test_a_search_gives_up_a_set_that_turned_out_to_be_an_attractor():
-    run = attractor_search.Search.__new__(attractor_search.Search)
+    run = attractor_search.AttractorSearch.__new__(attractor_search.AttractorSearch)
     saddle = LimitSet("fixed point", "saddle", np.zeros((1, 2)), np.zeros((1, 2)), 1.0, np.array([2.0 + 0j, 0.5]))
     run.attractors, run.others, run.extent = [cloud("stable")], [cloud(), saddle], np.ones(2)
     run.labels, run.other_reached = np.array([-5, -3, 0]), np.array([0, 1, -1])
@@ -51,7 +53,7 @@ def test_a_search_gives_up_a_set_that_turned_out_to_be_an_attractor():
 
 
 def test_what_does_not_attract_stays_listed_beside_attractors():
-    run = attractor_search.Search.__new__(attractor_search.Search)
+    run = attractor_search.AttractorSearch.__new__(attractor_search.AttractorSearch)
     refuted = cloud("not attracting")
     run.attractors, run.others, run.extent = [cloud("stable")], [refuted], np.ones(2)
     run.labels, run.other_reached = np.array([-3]), np.array([0])
@@ -61,10 +63,10 @@ def test_what_does_not_attract_stays_listed_beside_attractors():
 
 @pytest.mark.slow
 def test_an_unstable_limit_is_listed_once_however_many_searches_come_to_it():
-    found = basins(Logistic(r=3.2), [[0, 1]], (9,), options=Search(longest=512), shown=False)
+    found = basins(Logistic(r=3.2), [[0, 1]], (9,), search=Search(longest=512), shown=False)
     assert [(o.kind, o.stability) for o in found.others] == [("fixed point", "unstable")]
-    first = find_attractors(Logistic(r=3.2), jnp.asarray([[0.0], [0.3]]), longest=512)
-    run = _Run(first.time_map, np.zeros((1, 1)), first)
+    first = find_attractors(Logistic(r=3.2), jnp.asarray([[0.0], [0.3]]), search=accurate(longest=512))
+    run = _GridRun(first.time_map, np.zeros((1, 1)), first)
     run.add(first)
     assert len(run.others) == 1
 

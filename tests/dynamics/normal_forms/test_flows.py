@@ -6,12 +6,14 @@ import pytest
 
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.normal_forms.flows import lyapunov_coefficient, second_lyapunov_coefficient
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo, VanDerPol
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.catalogue.populations import Brusselator
+from dynsim.systems.parameter import Parameter
 
 SHIFT = 13 / 16
 """What the quadratic terms below add: (f_xy (f_xx + f_yy) - g_xy (g_xx + g_yy) - f_xx g_xx + f_yy g_yy) / (16 w).
@@ -67,7 +69,7 @@ class BentOnEllipsoid(AbstractFlow):
 @pytest.mark.slow
 @pytest.mark.parametrize(("q", "criticality"), [(-1.5, "supercritical"), (0.25, "subcritical")])
 def test_the_criticality_of_a_hopf_point_is_said(q, criticality):
-    found = continue_equilibria(Bent(p=-0.2, q=q), lambda f: f.p, jnp.zeros(2), (-0.2, 0.1))
+    found = continue_equilibria(Parameter(Bent(p=-0.2, q=q), lambda f: f.p, -0.2, 0.1), jnp.zeros(2))
     (hopf,) = found.bifurcations
     assert hopf.coefficient == pytest.approx(q + SHIFT, abs=1e-8)
     assert hopf.criticality == criticality
@@ -103,18 +105,20 @@ class InOtherUnits(AbstractFlow):
 def test_the_criticality_does_not_depend_on_the_units_of_state_and_time(state, time):
     for flow, words in ((Bent(p=-0.1, q=-1.5), "supercritical"), (Bent(p=-0.1, q=-SHIFT), "degenerate")):
         moved = InOtherUnits(flow, state=state, time=time)
-        (hopf,) = continue_equilibria(moved, lambda f: f.flow.p, jnp.zeros(2), (-0.1, 0.1)).bifurcations
+        (hopf,) = continue_equilibria(Parameter(moved, lambda f: f.flow.p, -0.1, 0.1), jnp.zeros(2)).bifurcations
         assert (hopf.frequency, hopf.criticality) == (pytest.approx(2 * time), words)
         assert hopf.coefficient == pytest.approx(float(flow.q + SHIFT) / state**2, abs=1e-8 / state**2)
     still = InOtherUnits(VanDerPol(mu=-0.1), state=state, time=time)
-    (hopf,) = continue_equilibria(still, lambda f: f.flow.mu, jnp.zeros(2), (-0.1, 0.1)).bifurcations
+    (hopf,) = continue_equilibria(Parameter(still, lambda f: f.flow.mu, -0.1, 0.1), jnp.zeros(2)).bifurcations
     assert hopf.criticality == "degenerate"  # all terms vanish
 
 
 def test_a_bautin_point_is_where_the_coefficient_vanishes():
     flow, where = Bent(p=-0.2, q=-1.5), (lambda f: f.p, lambda f: f.q)
-    (hopf,) = continue_equilibria(flow, where[0], jnp.zeros(2), (-0.2, 0.1)).bifurcations
-    found = critical_curve(flow, where, hopf, ((-1.0, 1.0), (-2.0, 0.0)), step=0.3)
+    (hopf,) = continue_equilibria(Parameter(flow, where[0], -0.2, 0.1), jnp.zeros(2)).bifurcations
+    found = critical_curve(
+        (Parameter(flow, where[0], -1.0, 1.0), Parameter(flow, where[1], -2.0, 0.0)), hopf, steps=Steps(first=0.3)
+    )
     assert np.allclose(found.first, 0.0, atol=1e-9)
     assert [(d.kind, round(d.second, 8)) for d in found.degeneracies] == [("Bautin point", -SHIFT)]
     assert found.degeneracies[0].coefficients == pytest.approx((2 * SECOND,), rel=1e-6)
@@ -125,19 +129,21 @@ def test_coefficients_of_the_catalogue_are_those_published():
     """Re g = (2 + a^2) / (2 a^2) for (1, -1 + i/a): Y. Kuramoto, Chemical Oscillations, Waves, and Turbulence."""
     for a in (1.0, 1.5):
         flow = Brusselator(a=a, b=1.0)
-        (hopf,) = continue_equilibria(flow, lambda f: f.b, jnp.asarray([a, 1 / a]), (0.5, 4.0)).bifurcations
+        (hopf,) = continue_equilibria(Parameter(flow, lambda f: f.b, 0.5, 4.0), jnp.asarray([a, 1 / a])).bifurcations
         expected = -(2 + a**2) / (2 * a**2) / (2 + 1 / a**2) / a  # critical vector of length one, time in 1 / frequency
         assert (hopf.coefficient, hopf.criticality) == (pytest.approx(expected, abs=1e-7), "supercritical")
-    nerve = continue_equilibria(FitzHughNagumo(current=0.0), lambda f: f.current, jnp.asarray([-1.2, -0.6]), (0.0, 2.0))
+    nerve = continue_equilibria(
+        Parameter(FitzHughNagumo(current=0.0), lambda f: f.current, 0.0, 2.0), jnp.asarray([-1.2, -0.6])
+    )
     assert [b.criticality for b in nerve.bifurcations] == ["subcritical", "subcritical"]
-    still = continue_equilibria(VanDerPol(mu=-0.5), lambda f: f.mu, jnp.zeros(2), (-0.5, 0.5))
+    still = continue_equilibria(Parameter(VanDerPol(mu=-0.5), lambda f: f.mu, -0.5, 0.5), jnp.zeros(2))
     assert [b.criticality for b in still.bifurcations] == ["degenerate"]  # linear at mu = 0: a centre
 
 
 @pytest.mark.slow
 def test_a_fold_has_its_curvature():
     """At the folds of h = x^3 - x the second derivative of h by x is 6 x."""
-    found = continue_equilibria(DoubleWell(h=-1.0), lambda f: f.h, jnp.asarray([-1.4]), (-1.0, 1.0))
+    found = continue_equilibria(Parameter(DoubleWell(h=-1.0), lambda f: f.h, -1.0, 1.0), jnp.asarray([-1.4]))
     places = np.array([float(b.state[0]) for b in found.bifurcations])
     assert np.allclose([b.coefficient for b in found.bifurcations], 3 * places, atol=1e-7)
     assert [b.criticality for b in found.bifurcations] == ["", ""]

@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.normal_forms.charts import MapChart
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.catalogue.parameters import parameter
+from dynsim.systems.parameter import Parameter
 
 
 class Delayed(AbstractMap):
@@ -66,17 +68,17 @@ class OnEllipsoid(AbstractMap):
 
 def bifurcations(map, where, start, bounds, **options):
     """Return the bifurcations of a branch of fixed points."""
-    return continue_equilibria(map, where, jnp.asarray(start), bounds, **options).bifurcations
+    return continue_equilibria(Parameter(map, where, *bounds), jnp.asarray(start), **options).bifurcations
 
 
 @pytest.mark.slow
 def test_the_doubling_of_the_logistic_map_has_its_coefficient_and_is_said():
     """At r = 3 the second derivative is -6 and the third 0: c = 36 / 4. The Schwarzian derivative is negative."""
-    branch = continue_equilibria(Logistic(r=2.8), lambda f: f.r, jnp.asarray([0.6]), (2.8, 3.2))
+    branch = continue_equilibria(Parameter(Logistic(r=2.8), lambda f: f.r, 2.8, 3.2), jnp.asarray([0.6]))
     (doubling,) = branch.bifurcations
     assert (doubling.coefficient, doubling.criticality) == (pytest.approx(9.0, abs=1e-7), "supercritical")
     assert str(doubling) == "period doubling at 3 (supercritical)"
-    doubled = switch(Logistic(r=2.8), lambda f: f.r, doubling, (2.8, 3.5))[0]
+    doubled = switch(Parameter(Logistic(r=2.8), lambda f: f.r, 2.8, 3.5), doubling)[0]
     (again,) = doubled.bifurcations  # of the second iterate, at 1 + sqrt 6
     assert again.parameter == pytest.approx(1 + 6**0.5, abs=1e-8)
     x = float(again.state[0])
@@ -143,7 +145,7 @@ def test_the_coefficient_of_a_map_does_not_depend_on_the_coordinates():
 def test_a_fold_of_a_map_has_its_curvature():
     """Fixed points of 1 - a x^2 + b x: a = (1 - (1 - b) x) / x^2, whose second derivative at its extremum is c / 2."""
     b = 0.3
-    found = bifurcations(Henon(a=-0.08, b=b), lambda f: f.a, [1.8, 0.54], (-0.2, -0.08), step=0.2)
+    found = bifurcations(Henon(a=-0.08, b=b), lambda f: f.a, [1.8, 0.54], (-0.2, -0.08), steps=Steps(first=0.2))
     (fold,) = (point for point in found if point.kind == "fold")
     x = 2 / (1 - b)
     assert (fold.parameter, float(fold.state[0])) == pytest.approx((-((1 - b) ** 2) / 4, x), abs=1e-6)

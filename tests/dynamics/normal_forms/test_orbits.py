@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import continue_orbits, switch_orbits
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.normal_forms.charts import second_derivative, third_derivative
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
@@ -16,6 +17,7 @@ from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Roessler
 from dynsim.systems.catalogue.parameters import parameter
+from dynsim.systems.parameter import Parameter
 from tests.dynamics.continuation.test_orbits import Bautin
 
 P = lambda flow: flow.p
@@ -90,7 +92,7 @@ class OnSphere(AbstractFlow):
 def bifurcation(flow, start, *, segments=1, forcing=None, step=0.05):
     """Return the only bifurcation between p = -.05 and .05 of the orbits through a state, of periods near 2 pi."""
     first = periodic_orbit(flow, jnp.asarray(start), 2 * np.pi, segments=segments, forced=forcing is not None)
-    found = continue_orbits(flow, P, first, (-0.05, 0.05), forcing=forcing, step=step)
+    found = continue_orbits(Parameter(flow, P, -0.05, 0.05), first, steps=Steps(first=step), forcing=forcing)
     (point,) = found.bifurcations
     assert point.parameter == pytest.approx(0.0, abs=1e-7)
     return point
@@ -146,7 +148,7 @@ def test_the_torus_of_a_cycle_has_the_coefficient_of_its_return_map():
 def test_forced_orbits_have_the_coefficients_of_the_map_over_a_period(half):
     flow, forcing = Driven(q=0.25, speed=2.0, half=half), lambda flow: 2 * jnp.pi / flow.speed
     first = periodic_orbit(flow, jnp.asarray([1.0, 0.0]), np.pi, segments=2, forced=True)
-    (point,) = continue_orbits(flow, P, first, (-0.05, 0.05), forcing=forcing).bifurcations
+    (point,) = continue_orbits(Parameter(flow, P, -0.05, 0.05), first, forcing=forcing).bifurcations
     assert (point.kind, point.criticality) == ("period doubling" if half else "Neimark-Sacker point", "subcritical")
     assert point.coefficient == pytest.approx((-2 if half else 4) * np.pi * 0.25, rel=1e-6)
 
@@ -175,13 +177,13 @@ def test_a_fold_of_cycles_has_its_curvature_in_the_length_of_the_branch(segments
     flow = Bautin(p=-0.9)
     r = (1 + 0.1**0.5) ** 0.5
     first = periodic_orbit(flow, jnp.asarray([r, 0.0]), 2 * np.pi, segments=segments)
-    (fold,) = continue_orbits(flow, P, first, (-1.1, -0.9), step=0.2, max_step=0.4).bifurcations
+    (fold,) = continue_orbits(Parameter(flow, P, -1.1, -0.9), first, steps=Steps(first=0.2, largest=0.4)).bifurcations
     assert (fold.kind, fold.criticality) == ("fold", "")
     assert fold.coefficient == pytest.approx(4 / segments, rel=1e-4)
 
 
 def test_multipliers_too_large_for_one_run_leave_the_coefficient_unknown():
-    curve = OrbitCurve(Bautin(), P, jnp.ones(2), 1, None, 10.0, 1e-9)
+    curve = OrbitCurve(Parameter(Bautin(), P, -1.5, 0.5), jnp.ones(2), 1, None, 10.0, 1e-9)
     point = CurvePoint(
         Cycle(np.ones((1, 2)), np.asarray(6.0)), 0.0, *[np.empty(0)] * 4, np.array([1e9, -1.0]), np.empty(0)
     )
@@ -193,10 +195,10 @@ def test_the_doubled_orbits_of_roessler_are_as_large_as_the_coefficient_says():
     """Near the doubling the multiplier is -(1 + m): points of the doubled orbit lie at u^2 = m / c on the section."""
     flow, where = Roessler(a=0.2, b=0.2, c=2.7), (lambda flow: flow.c)
     first = periodic_orbit(flow, jnp.asarray([-2.0, -3.0, 0.1]), 5.8)
-    single = continue_orbits(flow, where, first, (2.7, 2.9), step=0.1)
+    single = continue_orbits(Parameter(flow, where, 2.7, 2.9), first, steps=Steps(first=0.1))
     (point,) = single.bifurcations
     assert point.criticality == "supercritical"
-    (double,) = switch_orbits(flow, where, point, (2.7, 2.9), step=0.02, max_step=0.02, max_points=3)
+    (double,) = switch_orbits(Parameter(flow, where, 2.7, 2.9), point, steps=Steps(first=0.02, largest=0.02, points=3))
     c = double.parameters[1]
     alone = periodic_orbit(Roessler(a=0.2, b=0.2, c=c), jnp.asarray(point.state.nodes[0]), float(point.state.period))
     growth = float(np.max(np.abs(alone.multipliers))) - 1
@@ -212,6 +214,8 @@ def test_a_period_that_depends_on_the_parameter_moves_the_times_of_all_segments(
     """The multipliers of a forced orbit do not change with its frequency; its folds and doublings lie where they do."""
     where, forcing = (lambda flow: flow.speed), (lambda flow: 2 * jnp.pi / flow.speed)
     first = periodic_orbit(Driven(p=-0.2), jnp.asarray([1.0, 0.0]), 2 * np.pi, segments=3, forced=True)
-    found = continue_orbits(Driven(p=-0.2), where, first, (0.5, 2.0), forcing=forcing, step=0.3, max_step=1.0)
+    found = continue_orbits(
+        Parameter(Driven(p=-0.2), where, 0.5, 2.0), first, steps=Steps(first=0.3, largest=1.0), forcing=forcing
+    )
     assert np.allclose(np.abs(found.eigenvalues[:, 0]), np.exp(-0.4 * np.pi), rtol=1e-6)
     assert not found.bifurcations

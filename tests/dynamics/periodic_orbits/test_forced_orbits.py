@@ -5,14 +5,16 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.orbits import continue_orbits, switch_orbits
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.parameters import parameter
+from dynsim.systems.parameter import Parameter
 
 TURN = 2 * np.pi
 BOUNDS = (-0.05, 0.1)
-OPTIONS = {"step": 0.1, "max_step": 0.1, "rtol": 1e-8}
+OPTIONS = {"steps": Steps(first=0.1, largest=0.1), "rtol": 1e-8}
 
 
 class HalfTurn(AbstractFlow):
@@ -42,7 +44,7 @@ def forcing(flow):
 @pytest.fixture(scope="module")
 def single():
     rest = PeriodicOrbit(np.zeros(2), TURN, np.zeros((1, 2)), np.empty(0, complex), 0.0, 0.0, "stable")
-    return continue_orbits(HalfTurn(), where, rest, BOUNDS, forcing=forcing, **OPTIONS)
+    return continue_orbits(Parameter(HalfTurn(), where, *BOUNDS), rest, forcing=forcing, **OPTIONS)
 
 
 @pytest.mark.slow
@@ -59,7 +61,7 @@ def test_a_forced_orbit_keeps_its_period_and_has_its_multipliers(single):
 
 @pytest.mark.slow
 def test_a_doubled_orbit_of_a_forced_flow_has_twice_its_period(single):
-    (double,) = switch_orbits(HalfTurn(), where, single.bifurcations[0], BOUNDS, forcing=forcing, **OPTIONS)
+    (double,) = switch_orbits(Parameter(HalfTurn(), where, *BOUNDS), single.bifurcations[0], forcing=forcing, **OPTIONS)
     assert double.ends == ("period doubling", "bounds")
     assert np.allclose(double.states.period, 2 * TURN)
     first, second = double.states.nodes[:, 0], double.states.nodes[:, 1]

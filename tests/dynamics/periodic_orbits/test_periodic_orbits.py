@@ -12,6 +12,8 @@ from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, _stability
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
+from dynsim.systems.parameter import Parameter
+from tests.support.searches import accurate
 
 SIZES, RATE = jnp.asarray([1e-9, 1e6]), 1e6
 SMALL = FunctionFlow(lambda t, x: RATE * SIZES * VanDerPol().velocity(t, x / SIZES))
@@ -62,13 +64,15 @@ def test_a_period_that_is_not_that_of_the_forcing_is_refused():
         with pytest.raises(ValueError, match=must):
             periodic_orbit(flow, start, period, forced=True)
         with pytest.raises(ValueError, match=must):
-            find_attractors(flow, start[None], period=period)
+            find_attractors(flow, start[None], search=accurate(period=period))
     check_period("period", flow, start[None], 4 * np.pi)
     check_period("period", flow, start[None], 6.283185307)
     check_period("period", VanDerPol(), start[None], 3.0)  # a flow that does not depend on time has any period
     rest = PeriodicOrbit(np.zeros(2), 3.0, np.zeros((1, 2)), np.empty(0, complex), 0.0, 0.0, "stable")
     with pytest.raises(ValueError, match="`forcing` must be that of the forcing"):
-        continue_orbits(flow, lambda flow: flow.delta, rest, (1.0, 4.0), forcing=lambda flow: 3.0 + 0 * flow.delta)
+        continue_orbits(
+            Parameter(flow, lambda flow: flow.delta, 1.0, 4.0), rest, forcing=lambda flow: 3.0 + 0 * flow.delta
+        )
 
 
 def test_segments_give_the_same_orbit(cycle):
@@ -188,7 +192,7 @@ def test_a_flow_that_depends_on_time_needs_the_period_of_its_forcing():
     orbit = periodic_orbit(forced, [0.3], 2 * np.pi, forced=True)
     assert float(orbit.state[0]) == pytest.approx(0.5, abs=1e-8)
     with pytest.raises(ValueError, match="Argument `forcing` must be the period, for a flow that depends on time"):
-        continue_orbits(forced, lambda flow: flow.parameters["a"], orbit, (0.5, 2.0))
+        continue_orbits(Parameter(forced, lambda flow: flow.parameters["a"], 0.5, 2.0), orbit)
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from analysis.dynamics.attractors.basins import Search, basins
+from analysis.dynamics.attractors.basins import basins
+from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.poincare import orbit_diagram
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Duffing
@@ -38,9 +39,9 @@ def duffing(side: int) -> list[Row]:
     """
     flow = Duffing(delta=DAMPING, gamma=FORCE)
     box, forced = [[-2.0, 2.0], [-2.0, 2.0]], Search(period=PERIOD)
-    basins(flow, box, [16, 16], options=forced, shown=False)  # compiles the program of few starts
+    basins(flow, box, [16, 16], search=forced, shown=False)  # compiles the program of few starts
     begin, spent = time.perf_counter(), time.process_time()
-    found = basins(flow, box, [side, side], options=forced, shown=False)
+    found = basins(flow, box, [side, side], search=forced, shown=False)
     ours, cpu = time.perf_counter() - begin, time.process_time() - spent
     some = np.random.default_rng(0).integers(side, size=(LOOPED, 2))
     starts = np.stack([found.axes[k][some[:, k]] for k in (0, 1)], axis=1)

@@ -8,7 +8,9 @@ import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.newton import max_speed
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from tests.quality.benchmarks.harness import Row, show
@@ -29,7 +31,9 @@ def thousand_points(rounds: int) -> list[Row]:
     size = 0.02
 
     def branch(points: int):
-        return continue_equilibria(flow, BETA, start, (-1e3, 1e3), step=size, max_step=size, max_points=points)
+        return continue_equilibria(
+            Parameter(flow, BETA, -1e3, 1e3), start, steps=Steps(first=size, largest=size, points=points)
+        )
 
     branch(2)
     times, error = [], 0.0

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.attractors.edge_tracking import Bracket, bisect_outcome
+from analysis.dynamics.attractors.edge_tracking import OutcomeBracket, bisect_outcome
 from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
@@ -90,7 +90,7 @@ def final_lifted_angle(flow: TokenFlow, angles: np.ndarray, integrator: Abstract
     return float(turns[-1] - turns[0] + angles[-1])
 
 
-def bracket(flow: TokenFlow, others: np.ndarray, integrator: AbstractIntegrator) -> tuple[Bracket, float, float]:
+def bracket(flow: TokenFlow, others: np.ndarray, integrator: AbstractIntegrator) -> tuple[OutcomeBracket, float, float]:
     """Return adjacent initial angles of the last token with different lifted limits, and their final lifted angles."""
     end = lambda start: final_lifted_angle(flow, np.append(others, start), integrator)
     found = bisect_outcome(lambda start: round(end(start) / (2 * np.pi)), np.pi / 2, 3 * np.pi / 2, width=1e-9)

@@ -14,7 +14,7 @@ from analysis.claims.growing.instances.expansions import (
     shipped,
     signed_permutation,
 )
-from analysis.claims.prototype_banks import Bank, distances
+from analysis.claims.prototype_banks import RationalBank, distances
 from analysis.claims.rational_instances import matrix
 from analysis.ledger.evidence import Measurement, agrees, holds
 from dynsim._core.types import Key
@@ -28,11 +28,11 @@ class Bound(NamedTuple):
     correction: Fraction
     separation: Fraction
 
-    def value(self, bank: Bank, dominant: Fraction) -> Fraction:
+    def value(self, bank: RationalBank, dominant: Fraction) -> Fraction:
         """Return s_0^2 lambda Var / K^2 - C_0, which is T^2 / 32 times the bound (15)."""
         return self.separation**2 / len(bank.p) ** 2 * dominant * self.variance - self.correction
 
-    def threshold(self, bank: Bank) -> Fraction:
+    def threshold(self, bank: RationalBank) -> Fraction:
         """Return the right side of (19)."""
         return len(bank.p) ** 2 * self.correction / (self.separation**2 * self.variance)
 
@@ -72,7 +72,7 @@ def cold_expansion(key: Key) -> Expansion:
     z, second = matrix(rng.integers(-2, 3, (4, D))), matrix(rng.integers(-1, 2, D))
     z[0] = z[0] + (z[0] @ axes[0] == 0) * axes[0]
     p = np.stack([second + (1 + 2 * int(rng.integers(2))) * axes[0], second])
-    return expanding(key, Bank(z, p, Fraction(str(rng.choice(["4", "5", "9"]))), name="cold"), axes)
+    return expanding(key, RationalBank(z, p, Fraction(str(rng.choice(["4", "5", "9"]))), name="cold"), axes)
 
 
 def cancelling_expansion(key: Key) -> Expansion:
@@ -84,4 +84,6 @@ def cancelling_expansion(key: Key) -> Expansion:
     axes = signed_permutation(rng, D)
     z = np.stack([axes[0], axes[0] - 2 * axes[1]] * 2) + int(rng.integers(-2, 3)) * axes[2]
     p = np.stack([axes[0], -axes[1]])
-    return expanding(key, Bank(z, p, Fraction(str(rng.choice(["16/9", "7/4", "9/5"]))), name="cancelling"), axes)
+    return expanding(
+        key, RationalBank(z, p, Fraction(str(rng.choice(["16/9", "7/4", "9/5"]))), name="cancelling"), axes
+    )

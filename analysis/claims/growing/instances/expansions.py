@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from analysis.claims.prototype_banks import Bank, distances, soft, squared_norms
+from analysis.claims.prototype_banks import RationalBank, distances, soft, squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.growing import separation as measures
 from analysis.ledger.evidence import Measurement, agrees, holds
@@ -42,7 +42,7 @@ class Expansion(NamedTuple):
     of strength 1 from the third to the fourth. `captured` are the rows that have been captured.
     """
 
-    bank: Bank
+    bank: RationalBank
     axes: Exact
     projections: Exact
     strength: int
@@ -60,7 +60,7 @@ class Expansion(NamedTuple):
         return self.bank.p @ self.u
 
     @property
-    def end(self) -> Bank:
+    def end(self) -> RationalBank:
         """The bank after the expansion; its points must be multiples of the spacing."""
         return self.bank._replace(z=self.bank.z + np.outer(self.projections, self.u))
 
@@ -111,12 +111,12 @@ class Expansion(NamedTuple):
         return {**self.bank.witness(), **along, "M": self.interaction, "captured": self.captured}
 
 
-def force_of(bank: Bank) -> Fraction:
+def force_of(bank: RationalBank) -> Fraction:
     """Return F_sep of a bank, exactly."""
     return 4 * np.sum(squared_norms(bank.parts.covariance @ bank.p))
 
 
-class Shipped(NamedTuple):
+class ExpansionMeasures(NamedTuple):
     """The measures of the toolkit at one expansion."""
 
     assignments: measures.AssignmentDerivatives
@@ -130,11 +130,13 @@ class Shipped(NamedTuple):
 
 
 @jax.jit
-def shipped(p: jax.Array, z: jax.Array, u: jax.Array, temperature: jax.Array, projections: jax.Array) -> Shipped:
+def shipped(
+    p: jax.Array, z: jax.Array, u: jax.Array, temperature: jax.Array, projections: jax.Array
+) -> ExpansionMeasures:
     """Return the measures of the toolkit."""
     given = (p, z, u, temperature)
     phi = lambda step: measures.expansion(*given, jax.numpy.asarray(step, float), projections)
-    return Shipped(
+    return ExpansionMeasures(
         measures.assignment_derivatives(*given, projections),
         measures.trace_derivative(*given, projections),
         measures.force_derivatives(*given, projections),
@@ -206,7 +208,7 @@ def rotation(u: Exact, v: Exact) -> Exact:
 
 
 def expanding(
-    key: Key, bank: Bank, axes: Exact, projections: Exact | None = None, strength: int | None = None
+    key: Key, bank: RationalBank, axes: Exact, projections: Exact | None = None, strength: int | None = None
 ) -> Expansion:
     """Return a bank expanded along the first of the axes, by default by its own projections onto it.
 
@@ -229,7 +231,7 @@ def random_expansion(key: Key, *, lattice: bool = False) -> Expansion:
     rng = numpy_rng(key, "expansion")
     z, p = matrix(rng.integers(-1, 2, (N, D))), matrix(rng.integers(-1, 2, (K, D)))
     p[1:, 0] += matrix([3, -3])  # so that they are distinct
-    bank = Bank(z, p, Fraction(str(rng.choice(BASES))))
+    bank = RationalBank(z, p, Fraction(str(rng.choice(BASES))))
     axes = signed_permutation(rng, D) if lattice else reflections(rng, D)
     return expanding(key, bank, axes)
 
@@ -242,6 +244,6 @@ def separated(at: Expansion) -> tuple[Measurement, ...]:
     )
 
 
-def least_separation(bank: Bank) -> Fraction:
+def least_separation(bank: RationalBank) -> Fraction:
     """Return S(P), the least squared distance of two prototypes."""
     return min(distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)])

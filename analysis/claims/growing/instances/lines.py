@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from analysis.claims.growing.instances.expansions import BASES, D, Expansion, expanding, signed_permutation
-from analysis.claims.prototype_banks import Bank
+from analysis.claims.prototype_banks import RationalBank
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.evidence import Measurement, holds
 from dynsim._core.types import Key
@@ -28,7 +28,7 @@ def line_expansion(key: Key) -> Expansion:
     steps = [first, first + int(rng.integers(1, 3)), 3]
     p = np.outer(matrix(steps), axes[0]) + int(rng.integers(-1, 2)) * axes[2]
     z = _tokens(rng, axes, [int(v) for v in rng.integers(2, 4, 2)])
-    return expanding(key, Bank(z, p, Fraction(str(rng.choice(BASES))), name="line"), axes)
+    return expanding(key, RationalBank(z, p, Fraction(str(rng.choice(BASES))), name="line"), axes)
 
 
 def symmetric_expansion(
@@ -54,7 +54,7 @@ def symmetric_expansion(
     p = np.outer(matrix([a, -a]), axes[0]) + int(rng.integers(-1, 2)) * axes[2]
     alpha = z @ axes[0]
     start = z - np.outer(alpha, axes[0]) if projected else z
-    return expanding(key, Bank(start, p, Fraction(base), name="symmetric"), axes, alpha, strength)
+    return expanding(key, RationalBank(start, p, Fraction(base), name="symmetric"), axes, alpha, strength)
 
 
 def centred_bank(key: Key) -> Expansion:
@@ -65,7 +65,7 @@ def centred_bank(key: Key) -> Expansion:
     z[0] = z[0] - np.sum(z @ axes[0]) * axes[0]
     steps = matrix(rng.choice(7, 3, replace=False) - 3)
     p = np.outer(steps, axes[0]) + matrix(rng.integers(-1, 2, (1, D))) * np.abs(axes[1] + axes[2])
-    return expanding(key, Bank(z, p, Fraction(str(rng.choice(BASES))), name="centred"), axes)
+    return expanding(key, RationalBank(z, p, Fraction(str(rng.choice(BASES))), name="centred"), axes)
 
 
 def tilted_expansion(key: Key) -> Expansion:
@@ -75,7 +75,7 @@ def tilted_expansion(key: Key) -> Expansion:
     along = matrix([1, -1, 2, -2]) * int(rng.integers(1, 3))
     z = np.outer(along, axes[0] - axes[1])
     p = np.outer(matrix([1, -1]), axes[0] + 2 * axes[1])
-    return expanding(key, Bank(z, p, Fraction(str(rng.choice(BASES))), name="tilted"), axes)
+    return expanding(key, RationalBank(z, p, Fraction(str(rng.choice(BASES))), name="tilted"), axes)
 
 
 def centred(at: Expansion) -> tuple[Measurement, ...]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.prototype_banks import Bank, distances, squared_norms
+from analysis.claims.prototype_banks import RationalBank, distances, squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.growing.pruning import heads_at
 from analysis.ledger.evidence import Measurement, agrees, at_most, holds
@@ -31,7 +31,7 @@ class RationalHeads(NamedTuple):
     The rows 2h and 2h + 1 of `rotation` span the plane of pair h, of value `values[h]`.
     """
 
-    banks: tuple[Bank, ...]
+    banks: tuple[RationalBank, ...]
     values: tuple[Fraction, ...]
     rotation: Exact
     pruning: Fraction = PRUNING
@@ -105,13 +105,13 @@ class RationalHeads(NamedTuple):
         return {**banks, "values of M_a": self.values, "theta_w": THRESHOLD, "phi_g": self.pruning}
 
 
-def _activity(bank: Bank) -> Fraction:
+def _activity(bank: RationalBank) -> Fraction:
     d = distances(bank.z, bank.p)
     mean = np.sum(bank.q * d, axis=1)[:, None]
     return np.sum(bank.q * (d - mean) ** 2) / len(bank.z)
 
 
-def _gaps(bank: Bank) -> Exact:
+def _gaps(bank: RationalBank) -> Exact:
     return distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)]
 
 
@@ -157,7 +157,7 @@ def random_heads(key: Key, values: tuple[Fraction, ...] = DOMINATED, gradient: s
     while len({tuple(row) for row in p}) < len(p):
         p = rng.integers(-1, 2, p.shape)
     bases = [Fraction(str(rng.choice(["9/8", "5/4", "4/3"]))) for _ in range(HEADS)]
-    banks = [Bank(z, matrix(own), b) for own, b in zip(np.split(p, HEADS), bases, strict=True)]
+    banks = [RationalBank(z, matrix(own), b) for own, b in zip(np.split(p, HEADS), bases, strict=True)]
     return RationalHeads(tuple(banks), values, rotation(rng), gradient=gradient)
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes
-from analysis.growing.step_sizes import Condition, GateSteps, Measured, Rates
+from analysis.growing.step_sizes import Condition, GateSteps, Measured, StepSizes
 from analysis.ledger.evidence import Measurement, holds
 
 
@@ -29,9 +29,9 @@ def slow_rate(rate: Fraction | float, head: TwoPrototypes) -> Fraction:
     return min(Fraction(rate) / 100, temperatures(head)[1] ** 3 / (6 * head.activity))
 
 
-def separated_rates(rate: Fraction | float, head: TwoPrototypes, steps: int) -> Rates:
+def separated_rates(rate: Fraction | float, head: TwoPrototypes, steps: int) -> StepSizes:
     """Return rates with ratios 0.01 and at most 0.1 over some steps, and gate steps that decrease as 1 / s."""
-    return Rates(float(slow_rate(rate, head)), float(rate), GateSteps(10 * float(rate) * steps, 1.0))
+    return StepSizes(float(slow_rate(rate, head)), float(rate), GateSteps(10 * float(rate) * steps, 1.0))
 
 
 def met(conditions: tuple[Condition, ...]) -> tuple[Measurement, ...]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.prototype_banks import Bank
+from analysis.claims.prototype_banks import RationalBank
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.claims.rational_logarithms import Enclosure, logarithm, total
 from dynsim._core.types import Key
@@ -33,10 +33,12 @@ class TwoPrototypes(NamedTuple):
     base: Fraction
     axis: int
 
-    def bank(self, a: int | None = None, v: int | None = None) -> Bank:
+    def bank(self, a: int | None = None, v: int | None = None) -> RationalBank:
         """Return embeddings and prototypes, with other values of a or v if given."""
         a, v = self.a if a is None else a, self.v if v is None else v
-        return Bank(_on_axis([a, -a] * self.copies, self.axis), _on_axis([v, -v], self.axis), self.base, name="line")
+        return RationalBank(
+            _on_axis([a, -a] * self.copies, self.axis), _on_axis([v, -v], self.axis), self.base, name="line"
+        )
 
     def tanh(self, a: int | None = None, v: int | None = None) -> Fraction:
         """Return t = tanh y."""

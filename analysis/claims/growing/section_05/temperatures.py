@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.claims.growing.instances.boxes import Box, rates_of_change, two_heads
 from analysis.claims.growing.instances.interactions import in_planes
-from analysis.claims.prototype_banks import Bank, distances
+from analysis.claims.prototype_banks import RationalBank, distances
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
@@ -46,7 +46,7 @@ class LatticeHead(NamedTuple):
     It sees the first coordinate of the tokens, the direction of its head; the bank has them so.
     """
 
-    bank: Bank
+    bank: RationalBank
     rate: Fraction
 
     @property
@@ -72,7 +72,7 @@ def _lattice_head(key: Key) -> LatticeHead:
     z[:, 0], p[0, 0] = (1, *rng.integers(-2, 3, 3)), 1
     p[1, :2] = rng.integers(-1, 1), 1
     return LatticeHead(
-        Bank(matrix(z), matrix(p), Fraction(int(rng.integers(3, 9)), 2)), Fraction(int(rng.integers(1, 9)), 100)
+        RationalBank(matrix(z), matrix(p), Fraction(int(rng.integers(3, 9)), 2)), Fraction(int(rng.integers(1, 9)), 100)
     )
 
 

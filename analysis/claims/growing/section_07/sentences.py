@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.experiments import Record, best_record
-from analysis.experiments.growing.pruning import PRUNING, Event, decomposition_errors, removal, separation_changes
+from analysis.experiments.growing.pruning import PRUNING, Removal, decomposition_errors, removal, separation_changes
 from analysis.experiments.growing.training import TRAINING
 from analysis.experiments.growing.training_records import READINGS, events
 from analysis.ledger.claim import claim
@@ -100,13 +100,13 @@ def _parallel_heads(key: Key) -> tuple[SentenceClassifier, Sample]:
 
 def _any_heads_trial(key: Key, *, joint: bool = False) -> Trial:
     model, tokens = _parallel_heads(key)
-    found: list[Event] = []
+    found: list[Removal] = []
     for _ in range(HEAD_COUNT - 1):
         model, event = removal(model, tokens)
         found.append(event)
     arrays = {
         f"parallel: {field}": np.stack(values)
-        for field, values in zip(Event._fields, zip(*found, strict=True), strict=True)
+        for field, values in zip(Removal._fields, zip(*found, strict=True), strict=True)
     }
     frames = np.asarray(model.layer.growth.frames)[:, 0]
     product = float(np.min(frames @ frames.T))

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from analysis.experiments import paper_record
 from analysis.experiments.growing.instances import Choices, Setting, all_heads, growing_flow
-from analysis.experiments.growing.outcomes import Outcome, outcome, rank_correlation, ratios
+from analysis.experiments.growing.outcomes import GrowthOutcome, outcome, rank_correlation, ratios
 from analysis.experiments.growing.synthetic import PAPER, REPEATED, SYNTHETIC, outcomes
 from analysis.growing.separation import separation_force
 from analysis.growing.temperatures import hitting_time
@@ -32,20 +32,20 @@ OPEN = (
     "what is left open, read: tokens drawn without regard to M_a, all heads seeing them alike, banks of one size along "
     "their directions, prototypes descending the mean loss in the mode `full`"
 )
-Runs = Sequence[Outcome]
+Runs = Sequence[GrowthOutcome]
 PROJECTED = Setting(tokens=200, dimension=10, decay=0.6, capacity=5)
 COLLAPSE = {"full": 4.0, "frozen": 2.0}  # critical temperature over the largest variance, in each mode
 SHARE = 0.005  # half the length of a small bank, in standard deviations of the tokens along it
 
 
-def _run(key: Key, integrator: AbstractIntegrator, setting: Setting, choices: Choices, end: float) -> Outcome:
+def _run(key: Key, integrator: AbstractIntegrator, setting: Setting, choices: Choices, end: float) -> GrowthOutcome:
     flow = growing_flow(key, setting, choices)
     ts = np.concatenate([[0.0], np.geomspace(0.1, end, 12)])
     path = simulate_growing(flow, flow.start(jax.random.fold_in(key, 1)), ts, integrator=integrator)
     return outcome(path, ts)
 
 
-def _hypotheses(found: Outcome, setting: Setting) -> tuple[Measurement, ...]:
+def _hypotheses(found: GrowthOutcome, setting: Setting) -> tuple[Measurement, ...]:
     """Measure that all heads have been added, and (B1) and (B3): separate prototypes, activities that differ."""
     spread = np.max(found.first_activity) - np.min(found.first_activity)
     return (
@@ -117,7 +117,7 @@ def _projected_trial(key: Key, integrator: AbstractIntegrator, factor: float) ->
     )
 
 
-def _least(found: Outcome, critical: np.ndarray, stays: np.ndarray) -> float:
+def _least(found: GrowthOutcome, critical: np.ndarray, stays: np.ndarray) -> float:
     return float(np.min((found.temperatures / critical)[stays], initial=np.inf))
 
 

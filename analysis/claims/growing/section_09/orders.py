@@ -14,7 +14,7 @@ from analysis.claims.growing.instances.rational_heads import (
     random_heads,
 )
 from analysis.claims.growing.instances.tight_banks import NEAR, lone_bank, remote_bank, tight_bank
-from analysis.claims.prototype_banks import Bank, computed, distances, soft, squared_norms
+from analysis.claims.prototype_banks import RationalBank, computed, distances, soft, squared_norms
 from analysis.growing.pruning import pruned
 from analysis.growing.separation import separation_force
 from analysis.ledger.claim import claim
@@ -52,12 +52,12 @@ def activity_of_the_pruned_head_is_of_first_order(key: Key, integrator: Abstract
     )
 
 
-def _activity(bank: Bank) -> Fraction:
+def _activity(bank: RationalBank) -> Fraction:
     d = distances(bank.z, bank.p)
     return np.sum(bank.q * (d - np.sum(bank.q * d, axis=1)[:, None]) ** 2) / len(bank.z)
 
 
-def _activity_trial(bank: Bank, bound: Fraction, *hypotheses: Measurement, sharp: bool = False) -> Trial:
+def _activity_trial(bank: RationalBank, bound: Fraction, *hypotheses: Measurement, sharp: bool = False) -> Trial:
     """Measure that sigma is at most `bound` times the mean squared distance from the farthest prototype."""
     sigma = _activity(bank)
     farthest = np.mean(np.max(distances(bank.z, bank.p), axis=1))
@@ -75,7 +75,7 @@ def _activity_trial(bank: Bank, bound: Fraction, *hypotheses: Measurement, sharp
     )
 
 
-def _diameter(bank: Bank) -> Fraction:
+def _diameter(bank: RationalBank) -> Fraction:
     return np.max(distances(bank.p, bank.p))
 
 
@@ -99,7 +99,7 @@ def activity_of_a_head_with_two_near_prototypes(key: Key, integrator: AbstractIn
     return Trial((*trial.hypotheses, *shipping), stated, witness, parameters=trial.parameters)
 
 
-def _tight(key: Key) -> tuple[Bank, Fraction, bool]:
+def _tight(key: Key) -> tuple[RationalBank, Fraction, bool]:
     """Return a bank, a bound above its largest squared distance, and whether the bound of sigma is attained there."""
     kind = int(numpy_rng(key, "kind").integers(3))
     if kind == 0:
@@ -138,7 +138,7 @@ def activity_of_a_tight_head_is_of_first_order(key: Key, integrator: AbstractInt
     return _activity_trial(bank, phi * Fraction(9, 10), tight)
 
 
-def _force_trial(bank: Bank, phi: Fraction, *hypotheses: Measurement) -> Trial:
+def _force_trial(bank: RationalBank, phi: Fraction, *hypotheses: Measurement) -> Trial:
     """Measure F_sep <= 4 phi^2 sum_k (Sigma_kk)^2 <= 4 phi^2 (tr Sigma)^2, and equality for two prototypes."""
     Sigma = bank.parts.covariance
     F, diagonal = 4 * np.sum(squared_norms(Sigma @ bank.p)), np.sum(np.diag(Sigma) ** 2)
@@ -185,7 +185,7 @@ def force_of_a_tight_head_is_of_second_order(key: Key, integrator: AbstractInteg
     return _force_trial(bank, phi, holds("the least distance is below phi_g", 0 < S < phi**2))
 
 
-def _fall_trial(key: Key, last: Bank, phi: Fraction) -> Trial:
+def _fall_trial(key: Key, last: RationalBank, phi: Fraction) -> Trial:
     """Measure the fall of the sum of forces when the last head has the prototypes of a bank."""
     heads = random_heads(key, VALUES)
     banks = (*(bank._replace(z=last.z) for bank in heads.banks[:LAST]), last)

@@ -20,7 +20,7 @@ from analysis.claims.growing.instances.rational_heads import (
 )
 from analysis.claims.growing.instances.small_clouds import DIMENSION, TIMES, TOKENS, with_values
 from analysis.claims.growing.instances.tight_banks import lone_bank, tight_bank
-from analysis.claims.prototype_banks import Bank, distances
+from analysis.claims.prototype_banks import RationalBank, distances
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.pruning import heads_at
 from analysis.growing.step_sizes import exchange_lipschitz
@@ -194,7 +194,7 @@ def separation_is_homeostatic(key: Key, integrator: AbstractIntegrator) -> Trial
     )
 
 
-def _tight_trial(key: Key, banks: tuple[Bank, Bank], phi: Fraction, *, largest: bool) -> Trial:
+def _tight_trial(key: Key, banks: tuple[RationalBank, RationalBank], phi: Fraction, *, largest: bool) -> Trial:
     """Measure the sum of forces as two heads with the prototypes of two banks are pruned by the Algorithm's rule."""
     drawn, z = random_heads(key, VALUES), banks[0].z
     heads = drawn._replace(banks=(drawn.banks[0]._replace(z=z), *(b._replace(z=z) for b in banks)), pruning=phi)

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.claims.growing.instances.steps import measured_at, met, separated_rates
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, expanding_head
 from analysis.claims.prototypes.instances.clouds import MODES
-from analysis.growing.step_sizes import GateSteps, Measured, Rates, common_bound, cooling_steps, step_conditions
+from analysis.growing.step_sizes import GateSteps, Measured, StepSizes, common_bound, cooling_steps, step_conditions
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_most, holds
 from dynsim._core.types import Key
@@ -73,7 +73,7 @@ def conditions_are_a_rule_of_ratios(key: Key, integrator: AbstractIntegrator) ->
     )
 
 
-def _printed_conditions(rates: Rates, m: Measured, longest: int, steps: int) -> tuple[Measurement, ...]:
+def _printed_conditions(rates: StepSizes, m: Measured, longest: int, steps: int) -> tuple[Measurement, ...]:
     """Compare both sides of each condition that ships with those printed, and its strictness; the gate's power is 1."""
     eta, found = rates.prototypes, step_conditions(rates, m, least_steps=longest, num_steps=steps)
     bounds = [

@@ -33,7 +33,7 @@ from dynsim.systems.prototypes.losses import PrototypeLoss
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
-class Expansion(NamedTuple):
+class ForceExpansion(NamedTuple):
     """A force, its derivatives as the tokens move out along a line, and the force after that and a step."""
 
     force: jax.Array
@@ -43,11 +43,11 @@ class Expansion(NamedTuple):
 
 
 @eqx.filter_jit
-def _expansion(step: GrowingStep, x: Any, u: jax.Array) -> Expansion:
+def _expansion(step: GrowingStep, x: Any, u: jax.Array) -> ForceExpansion:
     z, p, T = step.flow.head_inputs(x)[0], x.prototypes[0], step.flow.temperatures(x)[0]
     moved = step.step(jnp.zeros((), int), x).prototypes[0]
     after = separation_force(moved, expanded(z, u, jnp.ones(())), T)
-    return Expansion(separation_force(p, z, T), *expansion_derivatives(p, z, u, T), after)
+    return ForceExpansion(separation_force(p, z, T), *expansion_derivatives(p, z, u, T), after)
 
 
 def _shipped(head: TwoPrototypes, mode: str, rate: Fraction, after: Fraction) -> tuple[Measurement, ...]:

@@ -25,7 +25,7 @@ PLANES = 2
 END = 40.3  # no sum of whole dwell times, after which events follow each other
 
 
-class Events(NamedTuple):
+class EventRun(NamedTuple):
     """A run in which heads are added and removed: events, growth events, heads at the end, and S over its bounds."""
 
     events: int
@@ -36,7 +36,7 @@ class Events(NamedTuple):
     apart: float
 
 
-def _removing_run(key: Key, integrator: AbstractIntegrator, release: str) -> tuple[Events, HybridTrajectory]:
+def _removing_run(key: Key, integrator: AbstractIntegrator, release: str) -> tuple[EventRun, HybridTrajectory]:
     """Run a system whose heads fall below phi_g, and compare the least S with lambda / W(0), and with the jumps.
 
     At the start there is no head, and the embeddings are near 0: W(0) is the small regulariser. Values and jumps are of
@@ -56,7 +56,7 @@ def _removing_run(key: Key, integrator: AbstractIntegrator, release: str) -> tup
     least = min(float(separation(p[k, h])) for heads, p in states for k in range(len(p)) for h in heads)
     grown, removed = len(path.times("grow")), len(path.times("prune"))
     over_start, over_jumps = (least * w / float(last.loss.barrier) for w in (first, first + jumps))
-    return Events(grown + removed, grown, int(last.active.sum()), over_start, over_jumps, least), path
+    return EventRun(grown + removed, grown, int(last.active.sum()), over_start, over_jumps, least), path
 
 
 def _conditions(path: HybridTrajectory, grown: int) -> tuple[Measurement, ...]:

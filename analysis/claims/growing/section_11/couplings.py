@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
-from analysis.growing.couplings import Curvatures, Rates, couplings, curvatures
+from analysis.growing.couplings import Curvatures, LearningRates, couplings, curvatures
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
@@ -106,7 +106,7 @@ def _written_out(rng: np.random.Generator, found: Curvatures) -> tuple[Measureme
             eta * found.cross / L_theta * (eta_theta / eta),
             eta_theta * mu_theta if kind == "slow" else eta / 2 * mu_P,
         ]
-        parts = np.array(couplings(found, Rates(plus, eta, eta_T, eta_theta), C1, C2)) / expected
+        parts = np.array(couplings(found, LearningRates(plus, eta, eta_T, eta_theta), C1, C2)) / expected
         measured.append(agrees(f"C_i eps_i and c_0 over those of (55) to (57), {kind} encoder", parts, np.ones(4)))
     return tuple(measured)
 
@@ -118,7 +118,7 @@ def _weak_trial(key: Key, regulariser: float) -> Trial:
     gate, temperature, eta = rng.uniform(0.1, 10, size=3)
     slow = min(eta * found.prototypes[0] / (4 * found.encoder[0]), eta / 10)
     least = slow * found.encoder[0]
-    rates = Rates(10 * gate * eta**2 / least, eta, least / (6 * temperature), slow)
+    rates = LearningRates(10 * gate * eta**2 / least, eta, least / (6 * temperature), slow)
     *parts, bound = couplings(found, rates, gate, temperature)
     faster = couplings(found, rates._replace(temperatures=10 * rates.temperatures), gate, temperature)
     return Trial(

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.instances.lattice_heads import LOG_2, LatticeHeads, inner, lattice_heads
 from analysis.claims.growing.instances.measured import measured
-from analysis.growing.functionals import Rates, free_energy_terms, rate_of_change, temperature_potential
+from analysis.growing.functionals import FunctionalDerivative, free_energy_terms, rate_of_change, temperature_potential
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
@@ -228,7 +228,7 @@ def functional_decreases_without_descent_of_the_barrier(key: Key, integrator: Ab
     )
 
 
-def _dissipated(flow: GrowingFlow, x: Growing, found: Rates) -> float:
+def _dissipated(flow: GrowingFlow, x: Growing, found: FunctionalDerivative) -> float:
     """Return what W loses: the rates times the squared derivatives, and sigma + eta_T sigma^2 / T^4 of moving heads."""
     eta_T, T = float(flow.temperature_rate), np.asarray(flow.temperatures(x))
     sigma = np.asarray(found.activity)

@@ -12,7 +12,7 @@ from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.events import FRAMES, small_flow
 from analysis.claims.growing.section_11.limits import Interval, symmetric_heads, symmetric_interval
-from analysis.growing.couplings import Rates, couplings, curvatures
+from analysis.growing.couplings import LearningRates, couplings, curvatures
 from analysis.growing.functionals import energy_along, rate_of_change
 from analysis.growing.residuals import paired_spectrum
 from analysis.ledger.claim import claim
@@ -144,7 +144,7 @@ def design_rule_implies_the_coupling_condition(key: Key, integrator: AbstractInt
     slow, eta_T = least / mu, least / 100
     first = Fraction(9, 10) * gap**2 * least / (3 * C0 * steepest * size)
     gate = 2 * (C0 / gap**2) * size * steepest / gap**2  # C_1 / eta_P
-    rates = Rates(float(eta / first), float(eta), float(eta_T), float(slow))
+    rates = LearningRates(float(eta / first), float(eta), float(eta_T), float(slow))
     parts = couplings(found, rates, float(gate), 1.0)
     return Trial(
         hypotheses=(

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.prototype_banks import (
-    Bank,
+    RationalBank,
     computed,
     distances,
     hard,
@@ -35,7 +35,7 @@ SECTION = GROWING.at("Section 3.1")
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
-def _trial(bank: Bank, conclusions: tuple[Measurement, ...], **witness: Any) -> Trial:
+def _trial(bank: RationalBank, conclusions: tuple[Measurement, ...], **witness: Any) -> Trial:
     measured = (*soft(bank), *computed(bank))
     return Trial(measured, conclusions, {**bank.witness(), **witness}, parameters=bank.parameters)
 
@@ -54,7 +54,7 @@ def loss_is_hard_loss_plus_variance(key: Key, integrator: AbstractIntegrator) ->
     return _trial(bank, (holds("Lq = L_OLS + V", Lq == M + V),), Lq=Lq, M=M, V=V)
 
 
-def _sum_trial(bank: Bank, centroids: Exact) -> Trial:
+def _sum_trial(bank: RationalBank, centroids: Exact) -> Trial:
     """Measure Lq = R + V, with |z_n - c_n|^2 for given points c_n as R."""
     Lq, V, R = bank.parts.loss, bank.parts.variance, np.sum(squared_norms(bank.z - centroids))
     return _trial(bank, (holds("Lq = R + V", Lq == R + V),), Lq=Lq, R=R, V=V)
@@ -85,7 +85,7 @@ _flowing_gradient = jax.jit(jax.grad(measures.prototype_variance, 1))
 _forces = jax.jit(lambda z, p, T: (2 * residual_forces(p, z, T), separation_force(p, z, T)))
 
 
-def _through_assignments(bank: Bank) -> Exact:
+def _through_assignments(bank: RationalBank) -> Exact:
     """Return T times the part of the gradient of V by the prototypes that comes from the assignments, (k, m).
 
     It is -2 sum_n q_nk (e_nk - sum_j q_nj e_nj) (p_k - z_n) with e_nk = |p_k - mu_n|^2.
@@ -114,7 +114,7 @@ def gradient_of_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
     return Trial((*trial.hypotheses, shipped), trial.conclusions, trial.witness, parameters=trial.parameters)
 
 
-def _fixed_trial(bank: Bank, exact: Exact) -> Trial:
+def _fixed_trial(bank: RationalBank, exact: Exact) -> Trial:
     """Measure a formula for the gradient of V at fixed assignments, and the force (4) that is its square."""
     gradient, force = _forces(*bank.floats)
     return _trial(
@@ -158,7 +158,7 @@ def _descents(z: jax.Array, p: jax.Array, T: jax.Array) -> jax.Array:
     return jnp.stack([*by_loss, jax.grad(measures.prototype_variance, 1)(z, p, T)])
 
 
-def _together(bank: Bank) -> tuple[Measurement, ...]:
+def _together(bank: RationalBank) -> tuple[Measurement, ...]:
     """Measure that the gradients of the first two prototypes by Lq, in both modes, and by V are the same."""
     gradients = np.asarray(_descents(*bank.floats))
     return (agrees("the gradients that ship, of one and the other", gradients[:, 0], gradients[:, 1]),)

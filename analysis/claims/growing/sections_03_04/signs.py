@@ -27,7 +27,7 @@ from analysis.claims.growing.instances.lines import (
     symmetric_expansion,
     tilted_expansion,
 )
-from analysis.claims.prototype_banks import Bank
+from analysis.claims.prototype_banks import RationalBank
 from analysis.claims.rational_instances import matrix
 from analysis.growing.separation import expansion, expansion_at_high_temperature
 from analysis.ledger.claim import claim
@@ -256,7 +256,7 @@ def _two_prototypes(key: Key, base: str | None = None) -> Expansion:
         base = str(rng.choice(["17/16", "9/8", "5/4", "3/2", "2"]))
     else:
         z, p = axes[:1] + int(rng.integers(-2, 3)) * axes[2:3], np.stack([axes[0], -axes[1]])
-    return expanding(key, Bank(np.concatenate([z] * 4), p, Fraction(base)), axes)
+    return expanding(key, RationalBank(np.concatenate([z] * 4), p, Fraction(base)), axes)
 
 
 def _sign_trial(at: Expansion, bound: Fraction) -> Trial:

@@ -31,7 +31,7 @@ POSITIVE_CASE = "no control: the corrected claim is the positive case"
 STEPS = 60
 
 
-class Run(NamedTuple):
+class AlgorithmRun(NamedTuple):
     """A run of the Algorithm: the system between the first two growth events, these, and the system after them."""
 
     between: GrowingFlow
@@ -40,16 +40,16 @@ class Run(NamedTuple):
     after: GrowingFlow
 
 
-def _run(key: Key, at: Planted) -> Run:
+def _run(key: Key, at: Planted) -> AlgorithmRun:
     """Run the Algorithm from the first head until after the second one."""
     flow = at.flow()
     path = descend(flow, flow.start(key), STEPS, every=STEPS)
     first, second = path.jumps[:2]
     between, after = (cast(GrowingStep, phase.system).flow for phase in path.phases[:2])
-    return Run(between, first, second, after)
+    return AlgorithmRun(between, first, second, after)
 
 
-def _recomputed(at: Planted, run: Run, reading: str) -> tuple[float, float]:
+def _recomputed(at: Planted, run: AlgorithmRun, reading: str) -> tuple[float, float]:
     """Return lambda_max of (3) in a reading before and after the updates of prototypes between the growth events."""
     M, frames = at.interaction.astype(float), np.asarray(run.between.frames).reshape(-1, at.axes.shape[1])
     tokens = [np.asarray(run.between.embed(x)) for x in (run.first.after, run.second.before)]
@@ -57,7 +57,7 @@ def _recomputed(at: Planted, run: Run, reading: str) -> tuple[float, float]:
     return first, second
 
 
-def _steps(run: Run) -> float:
+def _steps(run: AlgorithmRun) -> float:
     """Return the number of steps between the first two growth events."""
     return run.second.time - run.first.time
 
@@ -68,7 +68,7 @@ def _with_rules(flow: GrowingFlow, at: Planted, **rules: str) -> GrowingFlow:
     return at.flow(**rules).with_heads(**{name: getattr(flow, name) for name in names})
 
 
-def _moved(run: Run) -> float:
+def _moved(run: AlgorithmRun) -> float:
     """Return the largest displacement of a prototype of the first head between the first two growth events."""
     before, after = (np.asarray(x.prototypes[0]) for x in (run.first.after, run.second.before))
     return float(np.max(np.abs(after - before)))

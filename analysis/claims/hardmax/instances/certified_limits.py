@@ -9,7 +9,7 @@ from functools import cached_property
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import Case, case, defined_sets, distinct, invertible
+from analysis.claims.hardmax.instances.clouds import ClusteringCase, case, defined_sets, distinct, invertible
 from analysis.claims.hardmax.instances.zoo import STEPS, ZOO, hard_case, late_leaders
 from analysis.claims.rational_instances import Exact, identity, integers, matrix
 from analysis.hardmax.candidates import Candidates, candidate_set
@@ -36,7 +36,7 @@ UNFINISHED = f"no certificate within {LAYERS} layers"
 class CertifiedRun:
     """A case, the certificate of its limits, the limit polytope K (`body`), and S of (4.1) in the metric of A."""
 
-    case: Case
+    case: ClusteringCase
     certificate: Certificate
     body: Polytope
     candidates: Candidates
@@ -119,7 +119,7 @@ class CertifiedRun:
         }
 
 
-def certified_run(given: Case) -> CertifiedRun | Trial:
+def certified_run(given: ClusteringCase) -> CertifiedRun | Trial:
     """Return the run of a case with its certified limits, or an undecided trial if no certificate is found."""
     certificate = certify(given.map, given.tokens, max_layers=LAYERS)
     if not certificate.certified:
@@ -132,7 +132,7 @@ Measures = Callable[[CertifiedRun], tuple[Measurement, ...]]
 
 
 def certified_trial(
-    cases: Mapping[str, Case], measures: Measures, hypotheses: Mapping[str, Case] | None = None
+    cases: Mapping[str, ClusteringCase], measures: Measures, hypotheses: Mapping[str, ClusteringCase] | None = None
 ) -> Trial:
     """Return a trial of several cases, each with its hypotheses, the given conclusions and those of `agreement`.
 
@@ -159,7 +159,7 @@ def certified_trial(
     return Trial(tuple(met), tuple(found), witness, parameters={**parameters, "instances": " and ".join(cases)})
 
 
-def with_late_leaders(key: Key, *names: str) -> dict[str, Case]:
+def with_late_leaders(key: Key, *names: str) -> dict[str, ClusteringCase]:
     """Return a case at random, tokens with a leader that appears after layer 0, and the named hard instances."""
     a, b, *others = jax.random.split(key, 2 + len(names))
     first, given = named_case(a)
@@ -173,19 +173,19 @@ def trial_with_twins(key: Key, measures: Measures) -> Trial:
     return certified_trial({name: given.with_twin for name, given in cases.items()}, measures, cases)
 
 
-def skewed(build: Callable[[Key], Case], key: Key) -> Case:
+def skewed(build: Callable[[Key], ClusteringCase], key: Key) -> ClusteringCase:
     """Return a case of this kind whose A is not a multiple of the identity."""
     given = build(key)
     A = given.attention
     return skewed(build, jax.random.fold_in(key, 0)) if bool(np.all(A[0, 0] * identity(len(A)) == A)) else given
 
 
-def certifiable_case(key: Key) -> Case:
+def certifiable_case(key: Key) -> ClusteringCase:
     """Return a case that is certified within few layers: at random in general position, in ties, or a hard instance."""
     return named_case(key)[1]
 
 
-def named_case(key: Key) -> tuple[str, Case]:
+def named_case(key: Key) -> tuple[str, ClusteringCase]:
     """Return such a case with its name."""
     a, b = jax.random.split(key)
     kind, step = (int(v) for v in integers(a, (2,), 0, 60))
@@ -194,7 +194,7 @@ def named_case(key: Key) -> tuple[str, Case]:
     return ("cloud", case(b)._replace(alpha=STEPS[step % len(STEPS)])) if kind % 3 == 1 else hard_case(b)
 
 
-def tied_case(key: Key, *, with_identity: bool = False, dimension: int | None = None) -> Case:
+def tied_case(key: Key, *, with_identity: bool = False, dimension: int | None = None) -> ClusteringCase:
     """Return leaders at the corners of a box, tokens on its axes, and two more tokens at random places inside.
 
     By symmetry the tokens on the axes are in exact ties at all layers and tend to the centres of faces.
@@ -215,7 +215,7 @@ def tied_case(key: Key, *, with_identity: bool = False, dimension: int | None = 
     axes = identity(dimension) * np.array([abs(s) or Fraction(1, 2) for s in np.diag(shares)])
     box = np.concatenate([corners, axes * sides, shares[dimension:] * sides])
     factor = identity(dimension) if with_identity else invertible(d, dimension)
-    return Case(distinct(solved(factor, box.T).T), factor, STEPS[step % len(STEPS)])
+    return ClusteringCase(distinct(solved(factor, box.T).T), factor, STEPS[step % len(STEPS)])
 
 
 def values(points: Exact) -> set[tuple]:

@@ -27,7 +27,7 @@ HYPOTHESES = {
 }
 
 
-class Case(NamedTuple):
+class ClusteringCase(NamedTuple):
     """Tokens, shape (n, d), a factor B of A = B^T B, shape (d, d), and a step alpha."""
 
     tokens: Exact
@@ -45,12 +45,12 @@ class Case(NamedTuple):
         return ExactHardmaxMap(self.alpha, self.attention)
 
     @property
-    def with_identity(self) -> "Case":
+    def with_identity(self) -> "ClusteringCase":
         """The case with A = I."""
         return self._replace(factor=identity(len(self.factor)))
 
     @property
-    def mirrored(self) -> "Case":
+    def mirrored(self) -> "ClusteringCase":
         """The tokens and their mirror images in the hyperplane that B maps to y_d = 0; none lies on it."""
         y = self.tokens @ self.factor.T
         y[:, -1] = [entry or Fraction(1, 3) for entry in y[:, -1]]
@@ -64,23 +64,23 @@ class Case(NamedTuple):
         return ExactHardmaxMap(self.alpha, self.factor.T @ matrix(np.diag([1] * (d - 1) + [0])) @ self.factor)
 
     @property
-    def with_negatives(self) -> "Case":
+    def with_negatives(self) -> "ClusteringCase":
         """The tokens and their negatives, with alpha = 1, for which -A sends the tokens of largest A-norm to 0."""
         return self._replace(tokens=distinct(np.concatenate([self.tokens, -self.tokens])), alpha=Fraction(1))
 
     @property
-    def doubled(self) -> "Case":
+    def doubled(self) -> "ClusteringCase":
         """The case with every token repeated once."""
         return self._replace(tokens=np.concatenate([self.tokens, self.tokens]))
 
     @property
-    def with_twin(self) -> "Case":
+    def with_twin(self) -> "ClusteringCase":
         """The case with one token of largest A-norm repeated once; the twin is the last."""
         longest = max(range(len(self.tokens)), key=lambda i: self.tokens[i] @ self.attention @ self.tokens[i])
         return self._replace(tokens=np.concatenate([self.tokens, self.tokens[[longest]]]))
 
     @property
-    def with_zero(self) -> "Case":
+    def with_zero(self) -> "ClusteringCase":
         """The case with one more token, at the origin; it is the last."""
         zero = matrix(np.zeros((1, self.tokens.shape[1]), int))
         return self._replace(tokens=np.concatenate([self.tokens, zero]))
@@ -100,7 +100,7 @@ class Case(NamedTuple):
         return {"tokens": self.tokens, "A": self.attention, "alpha": self.alpha}
 
 
-def case(key: Key) -> Case:
+def case(key: Key) -> ClusteringCase:
     """Return distinct nonzero tokens in two or three dimensions, a positive definite A, and an alpha in 1e-6 to 1e6.
 
     The tokens are random fractions, points of a coarse lattice (with many ties) or points of a sphere about the origin.
@@ -109,7 +109,7 @@ def case(key: Key) -> Case:
     kind, d, step, metric = (int(v) for v in integers(a, (4,), 0, 12))
     d = 2 + d % 2
     factor = identity(d) if metric % 3 == 0 else invertible(b, d)
-    return Case(cloud(c, d, kind % 3), factor, ALPHAS[step % len(ALPHAS)])
+    return ClusteringCase(cloud(c, d, kind % 3), factor, ALPHAS[step % len(ALPHAS)])
 
 
 def cloud(key: Key, d: int, kind: int) -> Exact:

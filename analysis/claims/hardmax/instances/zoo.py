@@ -9,7 +9,7 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.clouds import Case, distinct, invertible
+from analysis.claims.hardmax.instances.clouds import ClusteringCase, distinct, invertible
 from analysis.claims.rational_instances import Exact, identity, integers, matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
 from dynsim._core.types import Key
@@ -27,17 +27,17 @@ LATE = (
 )  # steps and tokens in the plane whose last leader appears at layers 1, 3, 4, 3, 4, 3 and 2
 
 
-def posed(key: Key, tokens: Exact, alpha: Fraction, *, with_identity: bool = False) -> Case:
+def posed(key: Key, tokens: Exact, alpha: Fraction, *, with_identity: bool = False) -> ClusteringCase:
     """Return tokens given for A = I in the metric of a random A; with `with_identity` reflected, and A = I kept."""
     d = tokens.shape[1]
     if with_identity:
         u = rational_unit(key, d) if d > 1 else matrix([1])
-        return Case(distinct(tokens @ (identity(d) - 2 * np.outer(u, u))), identity(d), alpha)
+        return ClusteringCase(distinct(tokens @ (identity(d) - 2 * np.outer(u, u))), identity(d), alpha)
     factor = invertible(key, d)
-    return Case(distinct(solved(factor, tokens.T).T), factor, alpha)
+    return ClusteringCase(distinct(solved(factor, tokens.T).T), factor, alpha)
 
 
-def late_leaders(key: Key, *, with_identity: bool = False) -> Case:
+def late_leaders(key: Key, *, with_identity: bool = False) -> ClusteringCase:
     """Return tokens of which one becomes a leader at layer 1 to 4; hard for what looks at the first layers only."""
     a, b = jax.random.split(key)
     kind, share = (int(v) for v in integers(a, (2,), 0, 840))
@@ -45,7 +45,7 @@ def late_leaders(key: Key, *, with_identity: bool = False) -> Case:
     return posed(b, (1 + Fraction(share % 8, 8)) * matrix(tokens), Fraction(alpha), with_identity=with_identity)
 
 
-def waiting_followers(key: Key, *, with_identity: bool = False) -> Case:
+def waiting_followers(key: Key, *, with_identity: bool = False) -> ClusteringCase:
     """Return tokens that stand for about ten layers and then leave; hard for what stops once tokens have settled."""
     a, b = jax.random.split(key)
     step, layers = (int(v) for v in integers(a, (2,), 0, 60))
@@ -53,7 +53,7 @@ def waiting_followers(key: Key, *, with_identity: bool = False) -> Case:
     return posed(b, found.tokens, found.alpha, with_identity=with_identity)
 
 
-def tied_followers(alpha: Fraction, layers: int) -> Case:
+def tied_followers(alpha: Fraction, layers: int) -> ClusteringCase:
     """Return three leaders and two tokens that wait between the first two leaders and then converge to the third.
 
     The two follow a = (1, 1, 0) and b = (1, -1, 0), tied by symmetry, and approach p = (1, 0, 0). At p the third leader
@@ -62,10 +62,10 @@ def tied_followers(alpha: Fraction, layers: int) -> Case:
     """
     e = (1 + alpha) ** -layers / 4096
     followers = [[Fraction(1, 2), 0, Fraction(-1, 4)], [Fraction(1, 2), 0, Fraction(-1, 3)]]
-    return Case(matrix([[1, 1, 0], [1, -1, 0], [1 + e, 0, 1], *followers]), identity(3), alpha)
+    return ClusteringCase(matrix([[1, 1, 0], [1, -1, 0], [1 + e, 0, 1], *followers]), identity(3), alpha)
 
 
-def close_followers(key: Key) -> Case:
+def close_followers(key: Key) -> ClusteringCase:
     """Return a leader and two followers, A = I; for the second follower the first is nearly as good as the leader.
 
     Hard for bounds on gaps of scores from the layer before: the gap of the leader is large, that of its follower not.
@@ -81,7 +81,7 @@ def on_circle(parameters: list[Fraction]) -> Exact:
     return matrix([[(1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)] for t in parameters])
 
 
-def polygon(key: Key, *, with_identity: bool = False) -> Case:
+def polygon(key: Key, *, with_identity: bool = False) -> ClusteringCase:
     """Return leaders on a circle about the origin, and tokens on the rays to the midpoints of the sides of K.
 
     Hard for exact ties, which persist on these rays, in polygons without symmetry; S has two points for most sides.
@@ -93,7 +93,7 @@ def polygon(key: Key, *, with_identity: bool = False) -> Case:
     return posed(b, _with_rays(v), STEPS[int(integers(b, (1,), 0, len(STEPS))[0])], with_identity=with_identity)
 
 
-def arc(key: Key, *, with_identity: bool = False) -> Case:
+def arc(key: Key, *, with_identity: bool = False) -> ClusteringCase:
     """Return leaders on less than half of a circle; hard since 0 is outside K, and its nearest point is not in S."""
     a, b = jax.random.split(key)
     shifts = [Fraction(int(v), 60) for v in integers(a, (4,), -5, 6)]
@@ -103,7 +103,7 @@ def arc(key: Key, *, with_identity: bool = False) -> Case:
     return posed(b, _with_rays(v), STEPS[int(integers(b, (1,), 0, len(STEPS))[0])], with_identity=with_identity)
 
 
-def spiral(key: Key, *, with_identity: bool = False) -> Case:
+def spiral(key: Key, *, with_identity: bool = False) -> ClusteringCase:
     """Return leaders of growing norm and tokens inside; hard since the projections on sides are no midpoints."""
     a, b = jax.random.split(key)
     growth = 1 + Fraction(int(integers(a, (1,), 1, 4)[0]), 30)
@@ -112,7 +112,7 @@ def spiral(key: Key, *, with_identity: bool = False) -> Case:
     return posed(b, _with_rays(v), STEPS[int(integers(b, (1,), 0, len(STEPS))[0])], with_identity=with_identity)
 
 
-def prism(key: Key, *, with_identity: bool = False) -> Case:
+def prism(key: Key, *, with_identity: bool = False) -> ClusteringCase:
     """Return leaders at the corners of a prism over a triangle inscribed in a circle, and tokens in ties.
 
     Hard for faces of every dimension; the token on the axis ties three leaders only once, and then follows one.
@@ -130,7 +130,7 @@ def prism(key: Key, *, with_identity: bool = False) -> Case:
     return posed(b, np.concatenate(tokens), step, with_identity=with_identity)
 
 
-def flat(key: Key, *, with_identity: bool = False) -> Case:
+def flat(key: Key, *, with_identity: bool = False) -> ClusteringCase:
     """Return leaders in a plane of R^3 and followers off it; hard since K has no interior points."""
     a, b = jax.random.split(key)
     shifts = [Fraction(int(v), 60) for v in integers(a, (4,), -9, 10)]
@@ -141,7 +141,7 @@ def flat(key: Key, *, with_identity: bool = False) -> Case:
     return posed(b, tokens, STEPS[int(integers(b, (1,), 0, len(STEPS))[0])], with_identity=with_identity)
 
 
-def few(key: Key, *, with_identity: bool = False) -> Case:
+def few(key: Key, *, with_identity: bool = False) -> ClusteringCase:
     """Return one to four tokens, on a line or in a plane; hard since K is a point or a segment."""
     a, b = jax.random.split(key)
     kind, size = (int(v) for v in integers(a, (2,), 0, 60))
@@ -157,7 +157,7 @@ def few(key: Key, *, with_identity: bool = False) -> Case:
     return posed(b, (1 + Fraction(size % 5, 4)) * matrix(rows), STEPS[size % len(STEPS)], with_identity=with_identity)
 
 
-def uneven_tie(key: Key) -> Case:
+def uneven_tie(key: Key) -> ClusteringCase:
     """Return two leaders, the first given twice, and followers that tend to their weighted mean in an exact tie.
 
     Hard for what forgets multiplicities: (2 v_1 + v_2) / 3 = (3, 0) is orthogonal to v_1 - v_2, the midpoint is not.
@@ -174,7 +174,7 @@ def _with_rays(v: Exact) -> Exact:
     return np.concatenate([v, middle[:2] / 2, 3 * middle[-1:] / 4, inner])
 
 
-ZOO: Mapping[str, Callable[..., Case]] = {
+ZOO: Mapping[str, Callable[..., ClusteringCase]] = {
     "late leaders": late_leaders,
     "waiting followers": waiting_followers,
     "polygon": polygon,
@@ -190,7 +190,7 @@ FACES = ("polygon", "arc", "spiral", "prism", "flat")
 """Those whose K has faces of several dimensions, with points of S that are not vertices."""
 
 
-def hard_case(key: Key, *names: str, with_identity: bool = False) -> tuple[str, Case]:
+def hard_case(key: Key, *names: str, with_identity: bool = False) -> tuple[str, ClusteringCase]:
     """Return one of the named hard instances at random, by default of all, with its name."""
     a, b = jax.random.split(key)
     chosen = names or tuple(ZOO)

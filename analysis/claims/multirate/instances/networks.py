@@ -25,7 +25,7 @@ GATES = (0.2, 0.9)  # range of random gates
 SHAPE_KEY = jax.random.key(0)  # for tracing `draw_multirate`, of which only the shapes are used
 
 
-class Case(NamedTuple):
+class NetworkCase(NamedTuple):
     """A configuration and a number of tokens, with what makes it a hard instance."""
 
     name: str
@@ -33,22 +33,22 @@ class Case(NamedTuple):
     config: MultirateConfig
 
 
-GENERIC = Case("two rounds of different weights, a shorter last block", LENGTH, TWO_ROUNDS)
+GENERIC = NetworkCase("two rounds of different weights, a shorter last block", LENGTH, TWO_ROUNDS)
 CASES = (
-    Case("three rounds of the same weights", 9, replace(SMALL, rounds=3, shared_rounds=True, block=2)),
-    Case(
+    NetworkCase("three rounds of the same weights", 9, replace(SMALL, rounds=3, shared_rounds=True, block=2)),
+    NetworkCase(
         "two slow layers, a learned projector, three passes, whole blocks",
         8,
         replace(SMALL, slow_layers=2, projector="learned", projector_hidden=12, passes=3),
     ),
-    Case("secant method of three passes", 7, replace(SMALL, block=3, passes=3, equilibrium="anderson")),
-    Case("fewer tokens than a block", 3, SMALL),
-    Case("blocks of one token", 5, replace(SMALL, block=1)),
-    Case("one token", 1, replace(SMALL, block=1)),
+    NetworkCase("secant method of three passes", 7, replace(SMALL, block=3, passes=3, equilibrium="anderson")),
+    NetworkCase("fewer tokens than a block", 3, SMALL),
+    NetworkCase("blocks of one token", 5, replace(SMALL, block=1)),
+    NetworkCase("one token", 1, replace(SMALL, block=1)),
 )
 
 
-def drawn_cases(key: Key, count: int) -> list[Case]:
+def drawn_cases(key: Key, count: int) -> list[NetworkCase]:
     """Return a number of different random ones of `CASES`."""
     return [CASES[k] for k in numpy_rng(key, "cases").permutation(len(CASES))[:count]]
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.prototype_banks import Bank, K, M, N, random_bank
+from analysis.claims.prototype_banks import K, M, N, RationalBank, random_bank
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -28,7 +28,7 @@ ENCODERS = {"free": FreeEmbeddings(N, M), "linear": LinearEncoder(D, M), "affine
 class EncodedBank(NamedTuple):
     """A bank, and data (n, d) that an encoder of some kind maps to its embeddings by z = W x + b; b = 0 if linear."""
 
-    bank: Bank
+    bank: RationalBank
     kind: str
     data: Exact
     weight: Exact

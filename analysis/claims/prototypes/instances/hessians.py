@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from analysis.claims.prototypes.instances.partly_trained import Minimum, Pair, minimum, pair_in_full_mode
+from analysis.claims.prototypes.instances.partly_trained import Minimum, SymmetricPair, minimum, pair_in_full_mode
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.evidence import Measurement, agrees, equal
 from analysis.prototypes.hessian import hessian_blocks, rate_jacobian, rate_spectrum
@@ -50,7 +50,7 @@ def jacobian_agrees(flow: CoupledFlow, x: Coupled) -> Measurement:
     return equal("error of J*, over the largest entry of a row", np.max(gaps), 0.0, tolerance=1e-8)
 
 
-def pair_hessian(pair: Pair, mode: str = "frozen") -> tuple[Measurement, ...]:
+def pair_hessian(pair: SymmetricPair, mode: str = "frozen") -> tuple[Measurement, ...]:
     """Measure that the Hessian of the flow that ships is the exact one of a pair."""
     H = hessian(Minimum(pair.flow(mode=mode), pair.state))
     ends = [(e.low + e.high) / 2 for e in pair.fixed_eigenvalues]

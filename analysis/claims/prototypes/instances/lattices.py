@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.claims.prototype_banks import Bank
+from analysis.claims.prototype_banks import RationalBank
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._core.types import Key, State
 from dynsim.exact import rationals
@@ -35,9 +35,9 @@ class LatticePoint(NamedTuple):
         return self.x if self.W is None else self.x @ self.W.T
 
     @property
-    def bank(self) -> Bank:
+    def bank(self) -> RationalBank:
         """Embeddings and prototypes at the temperature 1 / log 2."""
-        return Bank(self.z, self.p, Fraction(2))
+        return RationalBank(self.z, self.p, Fraction(2))
 
     @property
     def loss(self) -> Fraction:

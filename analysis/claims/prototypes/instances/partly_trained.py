@@ -75,8 +75,8 @@ def pair_in_full_mode(key: Key, *, low: float, high: float) -> Minimum:
     r"""Return two data $(\pm a, \pm y)$ and two prototypes $(\pm a r, 0)$ at a critical point, in the mode `full`.
 
     With u between `low` and `high`, $r = \tanh u + u / \cosh^2 u$ and $T = 2 a^2 r / u$. In theta and the second
-    coordinates the Hessian is that of the mode `frozen`, `Pair.trained_block`: both of its diagonal blocks are positive
-    definite, and it is so itself if and only if r < 1, that is u < .6392.
+    coordinates the Hessian is that of the mode `frozen`, `SymmetricPair.trained_block`: both of its diagonal
+    blocks are positive definite, and it is so itself if and only if r < 1, that is u < .6392.
     """
     rng = numpy_rng(key, "pair in full mode")
     a, y, u = rng.uniform(0.5, 2.0), rng.uniform(0.5, 2.0), rng.uniform(low, high)
@@ -93,7 +93,7 @@ def pair_in_full_mode(key: Key, *, low: float, high: float) -> Minimum:
     return Minimum(flow, Coupled(jnp.zeros(1), jnp.asarray([[a * r, 0.0], [-a * r, 0.0]])))
 
 
-class Pair(NamedTuple):
+class SymmetricPair(NamedTuple):
     r"""Two data $(\pm a, \pm y)$ and two prototypes $(\pm a r, 0)$, |r| < 1, in the mode `frozen`: exact equilibria.
 
     For r = 0 all coincide, at any temperature. For r > 0 the temperature $T = 2 a^2 r / \mathrm{artanh}\, r$ is that at
@@ -142,18 +142,18 @@ class Pair(NamedTuple):
         return 4 * self.y**2 * (1 - self.r**2)
 
 
-def collapsed_pair(a: Fraction, y: Fraction, temperature: Fraction) -> Pair:
+def collapsed_pair(a: Fraction, y: Fraction, temperature: Fraction) -> SymmetricPair:
     """Return the pair with both prototypes at the origin."""
-    return Pair(a, y, Fraction(0), float(temperature), Enclosure(1 / temperature, 1 / temperature))
+    return SymmetricPair(a, y, Fraction(0), float(temperature), Enclosure(1 / temperature, 1 / temperature))
 
 
-def separated_pair(a: Fraction, y: Fraction, r: Fraction) -> Pair:
+def separated_pair(a: Fraction, y: Fraction, r: Fraction) -> SymmetricPair:
     """Return the pair with the prototypes at (+-a r, 0)."""
     log = logarithm((1 + r) / (1 - r))  # twice artanh r
-    return Pair(a, y, r, float(4 * a * a * r) / math.log((1 + r) / (1 - r)), log.times(1 / (4 * a * a * r)))
+    return SymmetricPair(a, y, r, float(4 * a * a * r) / math.log((1 + r) / (1 - r)), log.times(1 / (4 * a * a * r)))
 
 
-def random_pair(key: Key, *, separated: bool, factor: Fraction | None = None) -> Pair:
+def random_pair(key: Key, *, separated: bool, factor: Fraction | None = None) -> SymmetricPair:
     """Return a random pair; a collapsed one has `factor` times the critical temperature 2 a^2, or a random factor."""
     rng = numpy_rng(key, "pair")
     a, y = (Fraction(int(rng.integers(2, 9)), 4) for _ in range(2))

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.prototype_banks import Bank, N, random_bank
+from analysis.claims.prototype_banks import N, RationalBank, random_bank
 from analysis.claims.rational_instances import Exact, matrix
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -22,8 +22,8 @@ GROUPS = np.array([0, 0, 1, 2, 2])
 class TwoBanks(NamedTuple):
     """The bank of level 1 and that of level 2, whose embeddings are the soft centroids of the first."""
 
-    first: Bank
-    second: Bank
+    first: RationalBank
+    second: RationalBank
 
     def flow(self, *, detached: bool) -> TwoLevelFlow:
         """Return the flow in the mode frozen, with free embeddings."""
@@ -61,7 +61,7 @@ def _across(p: Exact) -> Exact:
     return (p[:1] - p[1:])[:, ::-1] * matrix([[-1, 1]]) / 2
 
 
-def two_banks(first: Bank, second: Exact) -> TwoBanks:
+def two_banks(first: RationalBank, second: Exact) -> TwoBanks:
     """Return two levels whose second has the soft centroids of a bank for embeddings."""
     return TwoBanks(first, first._replace(z=first.parts.centroids, p=second))
 

@@ -6,7 +6,7 @@ The queries are processed in blocks whose scores stay in the cache.
 import numpy as np
 from jaxtyping import Float, Int
 
-from dynsim.systems.hardmax.search.ties import Candidates
+from dynsim.systems.hardmax.search.ties import FollowerCandidates
 
 BLOCK = 2**20  # number of scores computed at a time; fastest between 2^17 and 2^21 at n = 1e4
 FEW = 2**18  # total number of scores up to which single precision saves no time
@@ -17,7 +17,7 @@ CROWD = 8  # with more near candidates per row, single precision only adds work
 
 def near_best(
     queries: Float[np.ndarray, "r d"], keys: Float[np.ndarray, "m d"], errors: Float[np.ndarray, " r"]
-) -> tuple[Candidates, Float[np.ndarray, " r"]]:
+) -> tuple[FollowerCandidates, Float[np.ndarray, " r"]]:
     """Keys whose score is within `errors` of the best, for each query, and the slack of all other keys.
 
     The slack is a lower bound of the best score minus the score of every other key, infinite if there is no other. The
@@ -28,7 +28,7 @@ def near_best(
     error = 4 * (keys.shape[1] + 4) * SINGLE * float(np.sqrt(np.max(np.einsum("nd,nd->n", keys, keys))))
     step = max(1, min(r, BLOCK // m))
     buffer = _Buffer(step, m)
-    parts: list[tuple[Candidates, np.ndarray]] = []
+    parts: list[tuple[FollowerCandidates, np.ndarray]] = []
     for first in range(0, r, step):
         here = slice(first, min(first + step, r))
         at, rest = np.empty(0, int), np.empty(0)
@@ -39,7 +39,7 @@ def near_best(
             at, rest = buffer.near(queries[here], keys, errors[here])
         parts.append(_rescored(first, at, rest, queries[here], keys, errors[here]))
     starts = np.concatenate([[0], np.cumsum(np.concatenate([part.sizes for part, _ in parts]))])
-    near = Candidates(np.arange(r), starts, np.concatenate([part.columns for part, _ in parts]))
+    near = FollowerCandidates(np.arange(r), starts, np.concatenate([part.columns for part, _ in parts]))
     return near, np.concatenate([slack for _, slack in parts])
 
 
@@ -68,7 +68,7 @@ def _rescored(
     queries: np.ndarray,
     keys: np.ndarray,
     errors: np.ndarray,
-) -> tuple[Candidates, Float[np.ndarray, " rows"]]:
+) -> tuple[FollowerCandidates, Float[np.ndarray, " rows"]]:
     """Candidates and slack of some rows, from flat positions `at` and a bound `rest` on all other scores."""
     row, column = np.divmod(at, len(keys))
     sizes = np.bincount(row, minlength=len(queries))
@@ -79,7 +79,7 @@ def _rescored(
     best = np.maximum.reduceat(found, bounds[:-1])
     near = found >= np.repeat(best - errors, sizes)
     second = np.maximum(rest, np.maximum.reduceat(np.where(near, -np.inf, found), bounds[:-1]))
-    return Candidates(first + np.arange(len(queries)), bounds, column).only(near), best - second - errors
+    return FollowerCandidates(first + np.arange(len(queries)), bounds, column).only(near), best - second - errors
 
 
 def _pieces(count: int, d: int) -> list[slice]:

@@ -18,7 +18,7 @@ from dynsim.systems.hardmax.search.scores import (
     relative_gaps,
     sets_of_zero_queries,
 )
-from dynsim.systems.hardmax.search.ties import Candidates
+from dynsim.systems.hardmax.search.ties import FollowerCandidates
 
 FEW = 200  # number of tokens up to which brute force is fastest; measured in d = 2: 150 to 300
 HIGHEST = 3  # dimension up to which bisection of cones is faster than brute force
@@ -31,11 +31,13 @@ class AbstractSearch(abc.ABC):
     """An algorithm that finds the exact follower sets of tokens."""
 
     @abc.abstractmethod
-    def near(self, scores: Scores, rows: Int[np.ndarray, " r"]) -> tuple[Columns, Candidates, np.ndarray, np.ndarray]:
+    def near(
+        self, scores: Scores, rows: Int[np.ndarray, " r"]
+    ) -> tuple[Columns, FollowerCandidates, np.ndarray, np.ndarray]:
         """Find near-best candidates and slack (see `decided`) of distinct rows, and the position of each row."""
 
     @abc.abstractmethod
-    def best_outside(self, scores: Scores, columns: Columns, tied: Candidates) -> Float[np.ndarray, " r"]:
+    def best_outside(self, scores: Scores, columns: Columns, tied: FollowerCandidates) -> Float[np.ndarray, " r"]:
         """Best score outside the follower set, in floats, for rows that follow several tokens; or -inf."""
 
     def sets(self, scores: Scores, rows: Int[np.ndarray, " r"]) -> FollowerSets:
@@ -126,7 +128,7 @@ class ConeBisection(AbstractSearch):
         return found
 
 
-def _products(scores: Scores, near: Candidates, tokens: np.ndarray) -> Float[np.ndarray, " r"]:
+def _products(scores: Scores, near: FollowerCandidates, tokens: np.ndarray) -> Float[np.ndarray, " r"]:
     """Score of each row with the first of its candidates, given as positions in `tokens`."""
     return np.einsum("nd,nd->n", scores.queries[near.rows], scores.tokens[tokens[near.columns[near.starts[:-1]]]])
 

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from dynsim.systems.hardmax.search.leaves import Leaves, concatenated, scored
 from dynsim.systems.hardmax.search.scores import EPSILON, Scores
-from dynsim.systems.hardmax.search.ties import Candidates
+from dynsim.systems.hardmax.search.ties import FollowerCandidates
 
 DEEPEST = 30  # largest number of bisections of a cone
 RECENTRED_EVERY = 4  # number of bisections after which the tokens of a cone are recentred
@@ -67,13 +67,13 @@ def near_best_by_cones(
     keys: Float[np.ndarray, "m d"],
     norm_bounds: Float[np.ndarray, " r"],
     margin: Margin,
-) -> tuple[Candidates, Float[np.ndarray, " r"]]:
+) -> tuple[FollowerCandidates, Float[np.ndarray, " r"]]:
     """Find candidates and slack, as `near_best` does, from the tokens of each query's cone.
 
     The rows come in any order. `norm_bounds` are those of `Scores`.
     """
     cones = _orthants(keys, margin, queries)
-    parts: list[tuple[Candidates, np.ndarray]] = []
+    parts: list[tuple[FollowerCandidates, np.ndarray]] = []
     for depth in range(DEEPEST + 1):
         size = np.diff(cones.starts)
         count = np.bincount(cones.cone, minlength=len(size))

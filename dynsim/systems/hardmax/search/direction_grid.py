@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from dynsim.systems.hardmax.search.cone_bisection import Margin, domination_bounds, near_best_by_cones, undominated
 from dynsim.systems.hardmax.search.leaves import Leaves, concatenated, scored
-from dynsim.systems.hardmax.search.ties import Candidates
+from dynsim.systems.hardmax.search.ties import FollowerCandidates
 
 SHORTEST = {2: 3, 3: 1}  # number of halvings along each axis before any token is removed, by dimension
 MOST = {2: 10, 3: 6}  # largest number of halvings along each axis, by dimension
@@ -45,7 +45,7 @@ def near_best_by_cells(
     keys: Float[np.ndarray, "m d"],
     norm_bounds: Float[np.ndarray, " r"],
     margin: Margin,
-) -> tuple[Candidates, Float[np.ndarray, " r"]]:
+) -> tuple[FollowerCandidates, Float[np.ndarray, " r"]]:
     """Find candidates and slack, as `near_best_by_cones` does, from a grid of cells; rows in any order."""
     if keys.shape[1] == 1 or _corners(keys.shape[1])[..., 0].size * len(keys) > LARGEST:
         return near_best_by_cones(queries, keys, norm_bounds, margin)
@@ -66,7 +66,7 @@ def near_best_by_cells(
     if len(rows):
         among = np.unique(cells.token[np.repeat(full, size)])
         near, slack = near_best_by_cones(queries[rows], keys[among], norm_bounds[rows], margin)
-        parts.append((Candidates(rows[near.rows], near.starts, among[near.columns]), slack))
+        parts.append((FollowerCandidates(rows[near.rows], near.starts, among[near.columns]), slack))
     return concatenated(parts)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dynsim.systems.hardmax.search.scores import EPSILON
-from dynsim.systems.hardmax.search.ties import SMALLEST, Candidates
+from dynsim.systems.hardmax.search.ties import SMALLEST, FollowerCandidates
 
 PAIRS = 2**17  # number of pairs of query and token scored at a time, so that they stay in the cache
 NARROW = 16  # leaves with at most this many tokens are scored together, by number of tokens, as one rectangular array
@@ -35,7 +35,7 @@ class Leaves(NamedTuple):
 
 def scored(
     leaves: Leaves, queries: np.ndarray, keys: np.ndarray, norm_bounds: np.ndarray, fixed: float
-) -> list[tuple[Candidates, Float[np.ndarray, " r"]]]:
+) -> list[tuple[FollowerCandidates, Float[np.ndarray, " r"]]]:
     """Find candidates and slack, as `near_best` does, for all queries of the leaves, in pieces of any order."""
     found = []
     for part, size in _pieces(np.diff(leaves.starts)[leaves.cone]):
@@ -62,7 +62,7 @@ def _pieces(sizes: Int[np.ndarray, " q"]) -> Iterator[tuple[Int[np.ndarray, " so
 
 def _scored_rectangle(
     leaves: Leaves, rows: np.ndarray, cone: np.ndarray, queries: np.ndarray, keys: np.ndarray, errors: np.ndarray
-) -> tuple[Candidates, np.ndarray]:
+) -> tuple[FollowerCandidates, np.ndarray]:
     """Candidates and slack of queries whose leaves hold equally many tokens."""
     first = leaves.starts[cone]
     size = int(leaves.starts[cone[0] + 1] - first[0])
@@ -81,12 +81,12 @@ def _scored_rectangle(
     at = np.flatnonzero(near.T)
     columns = token[at % size, at // size]
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    return Candidates(rows, starts, columns), best - np.max(found, axis=0) - errors
+    return FollowerCandidates(rows, starts, columns), best - np.max(found, axis=0) - errors
 
 
 def _scored_runs(
     leaves: Leaves, rows: np.ndarray, cone: np.ndarray, queries: np.ndarray, keys: np.ndarray, errors: np.ndarray
-) -> tuple[Candidates, np.ndarray]:
+) -> tuple[FollowerCandidates, np.ndarray]:
     """Candidates and slack of queries whose leaves hold different numbers of tokens."""
     size = np.diff(leaves.starts)[cone]
     bounds = np.concatenate([[0], np.cumsum(size)])
@@ -97,12 +97,14 @@ def _scored_runs(
     best = np.maximum.reduceat(found, bounds[:-1])
     near = found >= np.repeat(best - errors, size)
     second = np.maximum.reduceat(np.where(near, -np.inf, found), bounds[:-1])
-    return Candidates(rows, bounds, token).only(near), best - second - errors
+    return FollowerCandidates(rows, bounds, token).only(near), best - second - errors
 
 
-def concatenated(parts: list[tuple[Candidates, np.ndarray]]) -> tuple[Candidates, Float[np.ndarray, " r"]]:
+def concatenated(
+    parts: list[tuple[FollowerCandidates, np.ndarray]],
+) -> tuple[FollowerCandidates, Float[np.ndarray, " r"]]:
     """Concatenate the candidates and the slack of all pieces."""
     near = [part for part, _ in parts]
     sizes = np.concatenate([[0], *(part.sizes for part in near)])
     rows, columns = (np.concatenate([part[k] for part in near]) for k in (0, 2))
-    return Candidates(rows, np.cumsum(sizes), columns), np.concatenate([slack for _, slack in parts])
+    return FollowerCandidates(rows, np.cumsum(sizes), columns), np.concatenate([slack for _, slack in parts])

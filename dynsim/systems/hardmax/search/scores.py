@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 from dynsim.systems.hardmax.search.grouping import Groups, equal_rows
-from dynsim.systems.hardmax.search.ties import AbstractTies, Candidates
+from dynsim.systems.hardmax.search.ties import AbstractTies, FollowerCandidates
 
 EPSILON = 2.0**-52  # distance from 1 to the next float64
 
@@ -68,8 +68,8 @@ def relative_gaps(scores: Scores, rows: np.ndarray, differences: np.ndarray) -> 
 
 
 def decided(
-    scores: Scores, columns: Columns, near: Candidates, slack: Float[np.ndarray, " r"]
-) -> tuple[Candidates, Float[np.ndarray, " r"]]:
+    scores: Scores, columns: Columns, near: FollowerCandidates, slack: Float[np.ndarray, " r"]
+) -> tuple[FollowerCandidates, Float[np.ndarray, " r"]]:
     """Decide which near candidates belong to the follower sets, by exact comparison, and find the slack of all others.
 
     The slack of a row is a lower bound of its best score minus every other score. The given slack covers the tokens
@@ -78,7 +78,7 @@ def decided(
     several = near.sizes > 1
     if np.any(several):
         part = near.among(several)
-        named = Candidates(part.rows, part.starts, columns.tokens[part.columns])
+        named = FollowerCandidates(part.rows, part.starts, columns.tokens[part.columns])
         kept, lost = scores.ties.best(named, scores.queries[named.rows], scores.tokens)
         slack[several] = np.minimum(slack[several], lost)
         every = np.ones(len(near.columns), bool)
@@ -87,7 +87,7 @@ def decided(
     return near, slack
 
 
-def assembled(near: Candidates, gaps: np.ndarray, columns: Columns) -> FollowerSets:
+def assembled(near: FollowerCandidates, gaps: np.ndarray, columns: Columns) -> FollowerSets:
     """Assemble the follower sets of these rows: all tokens equal to one of the columns of the row."""
     key = near.columns[near.starts[:-1]].copy()
     tuples: dict[bytes, int] = {}

@@ -11,8 +11,8 @@ INT64_BITS = 62  # sums of at most this many bits always fit in int64
 PAIRS = 2**18  # number of pairs of row and candidate compared at a time
 
 
-class Candidates(NamedTuple):
-    """Tokens that may belong to each follower set: `columns[starts[r] : starts[r + 1]]` for token `rows[r]`."""
+class FollowerCandidates(NamedTuple):
+    """The tokens that may be in each follower set: of token `rows[r]`, `columns[starts[r] : starts[r + 1]]`."""
 
     rows: Int[np.ndarray, " r"]
     starts: Int[np.ndarray, " bounds"]
@@ -28,14 +28,14 @@ class Candidates(NamedTuple):
         """The row of each candidate."""
         return np.repeat(np.arange(len(self.rows)), self.sizes)
 
-    def only(self, kept: Bool[np.ndarray, " candidates"]) -> "Candidates":
-        """The same rows with the candidates selected by the mask `kept`."""
+    def only(self, kept: Bool[np.ndarray, " candidates"]) -> "FollowerCandidates":
+        """Return the same rows with those candidates that the mask `kept` selects."""
         sizes = np.add.reduceat(kept, self.starts[:-1], dtype=int) if len(self.rows) else self.sizes
-        return Candidates(self.rows, np.concatenate([[0], np.cumsum(sizes)]), self.columns[kept])
+        return FollowerCandidates(self.rows, np.concatenate([[0], np.cumsum(sizes)]), self.columns[kept])
 
-    def among(self, rows: Bool[np.ndarray, " r"]) -> "Candidates":
-        """The rows selected by the mask `rows`, with all their candidates."""
-        return Candidates(
+    def among(self, rows: Bool[np.ndarray, " r"]) -> "FollowerCandidates":
+        """Return the rows that the mask `rows` selects, with all their candidates."""
+        return FollowerCandidates(
             self.rows[rows],
             np.concatenate([[0], np.cumsum(self.sizes[rows])]),
             self.columns[np.repeat(rows, self.sizes)],
@@ -47,7 +47,7 @@ class AbstractTies(abc.ABC):
 
     @abc.abstractmethod
     def best(
-        self, near: Candidates, queries: Float[np.ndarray, "r d"], tokens: Float[np.ndarray, "n d"]
+        self, near: FollowerCandidates, queries: Float[np.ndarray, "r d"], tokens: Float[np.ndarray, "n d"]
     ) -> tuple[Bool[np.ndarray, " candidates"], Float[np.ndarray, " r"]]:
         """Find the candidates that have exactly the best score of their row, and the slack of the others.
 
@@ -59,7 +59,7 @@ class AbstractTies(abc.ABC):
     def integers_of(self, queries: np.ndarray, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Integers proportional to the given queries and tokens, each array up to one positive factor."""
 
-    def exactly_best(self, near: Candidates) -> Bool[np.ndarray, " candidates"]:
+    def exactly_best(self, near: FollowerCandidates) -> Bool[np.ndarray, " candidates"]:
         """Mask of the candidates that have the best score of their row, by integer arithmetic."""
         tokens, place = np.unique(near.columns, return_inverse=True)
         q, u = self.integers_of(near.rows, tokens)
@@ -117,17 +117,17 @@ class IntegerTies(AbstractTies):
         return self.queries[queries], self.tokens[tokens]
 
 
-def _part(near: Candidates, part: np.ndarray, queries: np.ndarray, error: float | np.ndarray):
+def _part(near: FollowerCandidates, part: np.ndarray, queries: np.ndarray, error: float | np.ndarray):
     """Some consecutive rows, with their queries and errors."""
     first, last = int(part[0]), int(part[-1]) + 1
     starts = near.starts[first : last + 1]
     columns = near.columns[starts[0] : starts[-1]]
-    some = Candidates(near.rows[first:last], starts - starts[0], columns)
+    some = FollowerCandidates(near.rows[first:last], starts - starts[0], columns)
     return some, queries[first:last], error if np.ndim(error) == 0 else np.asarray(error)[first:last]
 
 
 def _by_differences(
-    near: Candidates, queries: np.ndarray, query_error: float | np.ndarray, tokens: np.ndarray
+    near: FollowerCandidates, queries: np.ndarray, query_error: float | np.ndarray, tokens: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Reject candidates whose score is certainly not the best, by differences $\\langle q, u_j - u_b\\rangle$."""
     q, u = queries[near.row], tokens[near.columns]

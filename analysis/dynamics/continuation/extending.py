@@ -1,0 +1,101 @@
+"""Results that go on: branches, curves of bifurcations and diagrams are extended to a wider range of the parameter."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from analysis.dynamics.continuation.branches import Branch, branch, is_vertical
+from analysis.dynamics.continuation.curve import CurvePoint, direction_to, turned
+from analysis.dynamics.continuation.equilibria import POINTS, equilibrium_curve
+from analysis.dynamics.continuation.stepping import can_go_on, follow
+from analysis.dynamics.continuation.steps import Steps
+from dynsim._core.types import State, SymmetryGenerator
+from dynsim.errors import ArgumentError, shown
+from dynsim.systems.parameter import Parameter
+
+
+@functools.singledispatch
+def extend(known: Any, parameter: Any, *, steps: Steps = Steps()) -> Any:
+    """Continue a result, such as one read from a file, to a wider range of its parameter.
+
+    It goes on at its ends at a bound, where the new range lies further out, and at the cap on points. What kind of
+    result it is decides what is continued, and which further options there are:
+
+    - a `Branch` of equilibria or of fixed points takes `iterate` and `symmetries`, as `continue_equilibria` does;
+    - a `CriticalCurve` takes both of its parameters as a pair, and `forcing`, `max_period` and `rtol`, as
+      `critical_curve` does;
+    - a `Diagram` takes `symmetries`; all of its branches go on, its orbits and curves stay as they are.
+
+    Args:
+        known: the result.
+        parameter: the parameter, with the new range, of the same system.
+        steps: the steps along the curve.
+
+    Raises:
+        ValueError: for bad input, or a result of another system.
+    """
+    del parameter, steps
+    raise ArgumentError("known", "be a branch, a curve of bifurcations or a diagram", f"is {shown(known)}")
+
+
+@extend.register
+def _extend_branch(
+    known: Branch,
+    parameter: Parameter,
+    *,
+    iterate: int = 1,
+    steps: Steps = Steps(),
+    symmetries: Sequence[SymmetryGenerator] = (),
+) -> Branch:
+    """Continue a branch of equilibria at those of its ends that go on.
+
+    Raises:
+        ValueError: for bad input, or if the states at these ends are no equilibria of this system.
+    """
+    last, at = jax.tree.map(lambda part: part[-1], known.states), float(known.parameters[-1])
+    curve = equilibrium_curve(parameter, last, iterate, symmetries, at=(at,))
+    within, unit = steps.limits(curve.parameter, POINTS, curve.unit), curve.unit
+    ends, parts = list(known.ends), [known]
+    for side in (1, 0):
+        last, before = (0, 1) if side == 0 else (-1, -2)
+        if len(known.parameters) < 2 or not can_go_on(ends[side], float(known.parameters[last]), parameter.bounds):
+            continue
+        states = (curve.own(jax.tree.map(lambda a, k=k: a[k], known.states)) for k in (last, before))
+        pair = [*zip(states, (float(known.parameters[k]) / unit for k in (last, before)), strict=True)]
+        begin = curve.at(*pair[0])
+        if begin is None or not _beside(begin, *pair[0]):
+            raise ArgumentError("known", "be a branch of this flow", "ends at a state that is no solution of it")
+        towards = begin._replace(tangent=-direction_to(begin, begin._replace(state=pair[1][0], parameter=pair[1][1])))
+        begin, _ = turned(begin, towards.tangent, begin)
+        points, ends[side] = follow(curve, begin, begin.tangent, within)
+        if points and side:
+            parts.append(branch(curve, [begin, *points], ("", ends[1])))
+        elif points:
+            back = [p._replace(tangent=-p.tangent) for p in points[::-1]]
+            parts.insert(0, branch(curve, [*back, begin._replace(tangent=-begin.tangent)], (ends[0], "")))
+    found = _joined(parts, (ends[0], ends[1]))
+    return found._replace(vertical=is_vertical(curve, found.parameters, found.arclengths))
+
+
+def _joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
+    """Return branches, each of which begins where the one before ends, as one."""
+    found = parts[0]
+    for part in parts[1:]:
+        length = float(found.arclengths[-1])
+        moved = tuple(b._replace(arclength=b.arclength + length) for b in part.bifurcations)
+        join = lambda a, b: np.concatenate([a, b[1:]])
+        found = Branch(
+            jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
+            join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
+            found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
+        )  # fmt: skip
+    return found._replace(ends=ends)
+
+
+def _beside(found: CurvePoint, state: State, parameter: float) -> bool:
+    """Return whether Newton's method has left a state where it was, up to the error of what is read from a file."""
+    known = found._replace(state=state, parameter=parameter).flat
+    return bool(np.linalg.norm(found.flat - known) <= 1e-6 * (1 + np.linalg.norm(known)))

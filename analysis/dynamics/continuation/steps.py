@@ -1,0 +1,62 @@
+"""Steps along a curve: the first one, the largest one, and the cap on points."""
+
+import dataclasses
+from typing import NamedTuple
+
+from dynsim._core.validation import integer, number
+from dynsim.errors import ArgumentError
+from dynsim.systems.parameter import Parameter
+
+LEAST = 1e-6  # of the first step: a branch that needs smaller ones ends
+WIDE = 0.01  # of the width of the range of the parameter: steps become as large at least
+
+
+@dataclasses.dataclass(frozen=True)
+class Steps:
+    """Steps of a continuation, in the norm of the state and the parameter together.
+
+    State and parameter have units there in which they are of order one, so that steps are shares of their sizes; see
+    `continue_equilibria`.
+
+    Attributes:
+        first: the first step.
+        largest: the largest step; by default four times the first, or, if that is more, a hundredth of the range of the
+            parameter.
+        points: the cap on points in each direction, by default 1000 for equilibria, 500 for curves of bifurcations and
+            200 for periodic orbits; a branch that reaches it says so.
+    """
+
+    first: float = 0.05
+    largest: float | None = None
+    points: int | None = None
+
+    def __post_init__(self):
+        """Raise `ValueError` for steps that are not positive, or less than two points."""
+        number("first", self.first)
+        if self.largest is not None:
+            number("largest", self.largest)
+        if self.points is not None:
+            integer("points", self.points, least=2)
+
+    def limits(self, parameter: Parameter, points: int, unit: float = 1.0) -> "Limits":
+        """Return how far a curve is followed in a parameter, given in a unit; `points` is the default of the cap."""
+        low, high, size = parameter.low, parameter.high, float(self.first)
+        if high - low < LEAST * size:
+            must = f"have a range wider than {LEAST:g} of the first step" + (f", whose unit is {unit:g}" * (unit != 1))
+            but = f"goes from {low * unit:g} to {high * unit:g}, with a first step of {size:g}"
+            raise ArgumentError("parameter", must, but)
+        largest = max(4 * size, WIDE * (high - low)) if self.largest is None else float(self.largest)
+        return Limits((low, high), size, largest, points if self.points is None else self.points, unit)
+
+
+class Limits(NamedTuple):
+    """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points.
+
+    The bounds are in the unit of the parameter of the curve.
+    """
+
+    bounds: tuple[float, float]
+    step: float
+    largest: float
+    points: int
+    unit: float = 1.0
