@@ -42,7 +42,7 @@ UNIT = "milligrams per cubic metre"
 FLOW = FunctionFlow(lambda t, x: -x, names=(NAME,), units=(UNIT,), time_unit="days")
 MADE = Found("lake", FLOW, np.zeros(1))
 ENDS = np.array([0.0, 1.0])
-OPTIONS = Continue("lake", parameter=PARAMETER, second=PARAMETER, second_bounds=(0.0, 1.0))
+OPTIONS = Continue("lake", parameter=f"{PARAMETER}=0:1", second=f"{PARAMETER}=0:1")
 
 
 @pytest.fixture
