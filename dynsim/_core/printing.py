@@ -41,13 +41,13 @@ def _real(value: float, size: float, digits: int) -> str:
     return "0" if math.isfinite(size) and abs(value) <= ROUNDING * abs(size) else f"{value:.{digits}g}"
 
 
-def one_line(result: Any, /) -> str:
+def one_line(self: Any) -> str:
     """Describe a result in one line of fewer than 200 characters: its class, its numbers, and the sizes of the rest.
 
     A class of results takes it as `__repr__`.
     """
-    name, said = type(result).__name__, ""
-    for field, value in _fields(result):
+    name, said = type(self).__name__, ""
+    for field, value in _fields(self):
         more = f"{', ' if said else ''}{field}={_short(value)}"
         if len(name) + len(said) + len(more) > LINE:
             return f"{name}({said}, ...)"
@@ -55,13 +55,13 @@ def one_line(result: Any, /) -> str:
     return f"{name}({said})"
 
 
-def report(result: Any, /) -> str:
+def report(self: Any) -> str:
     """Describe a result by its class and a line for each of its fields; of long arrays the first and last entries.
 
     A class of results without a report of its own takes it as `__str__`.
     """
-    rows = [f"  {field}: {_indented(value)}" for field, value in _fields(result)]
-    return "\n".join([type(result).__name__, *rows])
+    rows = [f"  {field}: {_indented(value)}" for field, value in _fields(self)]
+    return "\n".join([type(self).__name__, *rows])
 
 
 def _fields(result: Any) -> list[tuple[str, Any]]:

@@ -1,6 +1,5 @@
 """What results print: one line as `repr`, a report as `str`."""
 
-import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -80,7 +79,7 @@ def returned_classes() -> Iterator[Any]:
                 if inspect.isfunction(function) and function.__module__ == module.name and not name.startswith("_"):
                     for kind in classes_of(inspect.signature(function).return_annotation):
                         own = kind.__module__.startswith(tuple(p.__name__ for p in PACKAGES))
-                        fields = hasattr(kind, "_fields") or dataclasses.is_dataclass(kind)
+                        fields = hasattr(kind, "_fields") or hasattr(kind, "__dataclass_fields__")
                         if own and fields and not kind.__name__.startswith("_"):
                             yield kind
 

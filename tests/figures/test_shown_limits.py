@@ -95,7 +95,7 @@ def pole(monkeypatch):
     level = Branch(0 * states, P, P, np.zeros((100, 1), complex), kinds, (), ("bounds", "bounds"))
 
     def draw(**options):
-        o = Continue("mine", parameter="a", figure=files.Path("a.png"), **options)
+        o = Continue("mine", parameter="a=0:1", figure=files.Path("a.png"), **options)
         diagram = SimpleNamespace(branches=[branch, level], iterates=[1, 1], orbits=[])
         command, made = importlib.import_module("dynsim.cli.continuation.command"), Found("mine", flow, np.zeros(1))
         command._draw(o, made, lambda flow: flow.p, diagram)

@@ -43,7 +43,7 @@ FLOW = FunctionFlow(lambda t, x: -x, names=(NAME,), units=(UNIT,), time_unit="da
 MADE = Found("lake", FLOW, np.zeros(1))
 RATE = Parameter(FunctionFlow(lambda t, x, a: -a * x, parameters={"a": 1.0}), "a", 0.0, 1.0)
 ENDS = np.array([0.0, 1.0])
-OPTIONS = Continue("lake", parameter=PARAMETER, second=PARAMETER, second_bounds=(0.0, 1.0))
+OPTIONS = Continue("lake", parameter=f"{PARAMETER}=0:1", second=f"{PARAMETER}=0:1")
 
 
 @pytest.fixture
