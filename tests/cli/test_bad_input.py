@@ -314,7 +314,7 @@ def test_a_run_of_nan_is_not_called_identical(capsys, stored):
 @pytest.mark.parametrize("command", ["figure figure-1", "check theorem-3.1", "report", "experiment 7.4"])
 def test_every_command_that_may_need_data_takes_its_folder(capsys, folder, command):
     said = refused(capsys, *command.split(), "--data", "nowhere")
-    assert "`data` must name a folder, but `nowhere` is none" in said
+    assert "`data` must name a folder, but `nowhere` is not one" in said
 
 
 def test_figures_without_data_are_named_and_the_others_are_drawn(capsys, folder, monkeypatch):

@@ -128,7 +128,7 @@ def test_sliders_draw_anew_and_refuse_unknown_names():
     assert said.value.startswith("Trajectory of Logistic")
     with pytest.raises(ValueError, match="names `rr`, did you mean `r`?"):
         explore(Logistic(), [0.3], 20, rr=(0.0, 1.0))
-    with pytest.raises(ValueError, match="Argument `ranges` must hold a low and a higher number"):
+    with pytest.raises(ValueError, match="Argument `ranges` must hold a lower and a higher number"):
         explore(Logistic(), [0.3], 20, r=(1.0, 0.0))
     with pytest.raises(ValueError, match="Argument `system` must be a flow or a map"):
         explore(3)

@@ -337,7 +337,7 @@ REFUSED = {
     "twice": (lambda: _noisy(flow=_noisy()), "`flow` must be a flow without noise"),
     "amplitude": (lambda: _noisy(noise=np.nan), "`noise` must be finite"),
     "step": (lambda: EulerHeun(0.0), "`step_size` must be positive"),
-    "no key": (lambda: simulate(_noisy(), [1.0], ENDS), "`key` must be a random key .* but is missing"),
+    "no key": (lambda: simulate(_noisy(), [1.0], ENDS), "`key` must be given for a flow with noise, .* but is missing"),
     "key": (lambda: simulate(FunctionFlow(decay), [1.0], ENDS, key=KEY), "`key` must be left out for a flow without"),
     "scheme": (
         lambda: simulate(_noisy(), [1.0], ENDS, key=KEY, integrator=EulerHeun()),
@@ -376,7 +376,7 @@ REFUSED = {
         lambda: simulate_until(_noisy(), [1.0], ENDS, [Event(lambda t, x: x[0])]),
         "`flow` must be without noise here",
     ),
-    "limits": (lambda: settle(_noisy(), jnp.ones(1)), "`key` must be a random key .* for a flow with noise"),
+    "limits": (lambda: settle(_noisy(), jnp.ones(1)), "`key` must be given for a flow with noise"),
     "spectra": (lambda: tangent_jacobian(_noisy(), jnp.ones(1)), "`flow` must be without noise here"),
     "both": (
         lambda: ensemble([_noisy(), _noisy(calculus="stratonovich")], [[1.0], [2.0]], ENDS, lambda t, x: x, key=KEY),

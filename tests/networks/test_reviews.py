@@ -62,7 +62,7 @@ def test_a_part_is_a_range_of_rows_or_the_rows_with_a_value(tmp_path):
         ("text,label\nfine,1,2,3\n", "line 2 of `reviews.csv` has 2 fields too many"),
         ("text,label\nfine,1\nbad,maybe\n", "line 3 of `reviews.csv` has the label 'maybe', not one of 1, 0, pos"),
         ("text,label\n  ,1\n", "line 2 of `reviews.csv` has an empty review"),
-        ('text,label\nfine,1\n"no end,0\n', r"`reviews.csv` cannot be read from line 3 on \(unexpected end"),
+        ('text,label\nfine,1\n"no end,0\n', r"`reviews.csv` cannot be read from line 3 onwards \(unexpected end"),
         ('text,label\n"a"b,1\n', "`reviews.csv` cannot be read from line 2 on"),
         (b"text,label\nfine,1\n\xff\xfe,1\n", "`reviews.csv` cannot be read from line . on"),
         (
