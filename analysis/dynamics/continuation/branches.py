@@ -1,6 +1,7 @@
 """Branches: the points of a curve of solutions with their stability, and the bifurcations between them."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -290,15 +291,11 @@ def _crossings(
     if not name and known:
         return []
     where, away = length + share * size, (end.flat - begin.flat) / size
-    c, alone = UNKNOWN, high - low == (2 if frequency else 1)
+    alone = high - low == (2 if frequency else 1)
     if not name:  # where one eigenvalue crosses zero but no curves cross, the parameter turns back, if only slightly
         crossed = not alone or curve.singular(begin) * curve.singular(end) <= 0
         name = "branch point" if crossed else "fold"
-    if name == "fold":
-        c = curve.coefficient(name, point, 0.0)
-    elif alone:
-        side = max(begin, end, key=lambda point: abs(test(point)))
-        c = _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
+    c = _coefficient(curve, name, (begin, point, end), frequency, test) if alone or name == "fold" else UNKNOWN
     why = curve.unknown(name, point)
     return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
 
@@ -327,6 +324,21 @@ def _twice(
 def _cleaned(value: complex, real: float) -> complex:
     """Return an eigenvalue, without an imaginary part that is rounding."""
     return complex(value) if abs(value.imag) > real else complex(value.real)
+
+
+def _coefficient(
+    curve: AbstractCurve,
+    name: str,
+    three: tuple[CurvePoint, CurvePoint, CurvePoint],
+    frequency: float,
+    test: Callable[[CurvePoint], float],
+) -> Coefficient:
+    """Return the coefficient of a bifurcation at the middle one of three points, where a test function vanishes."""
+    begin, point, end = three
+    if name == "fold":
+        return curve.coefficient(name, point, 0.0)
+    side = max(begin, end, key=lambda point: abs(test(point)))
+    return _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
 
 
 def _in_natural_size(
