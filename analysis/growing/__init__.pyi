@@ -1,7 +1,7 @@
 from .couplings import Curvatures as Curvatures
 from .couplings import couplings as couplings
 from .couplings import curvatures as curvatures
-from .cycles import Cycle as Cycle
+from .cycles import EventCycle as EventCycle
 from .cycles import GrowthHistory as GrowthHistory
 from .cycles import growth_cycle as growth_cycle
 from .cycles import growth_history as growth_history
@@ -16,7 +16,7 @@ from .greedy import energy_coverage as energy_coverage
 from .greedy import greedy_growth as greedy_growth
 from .greedy import least_residual_energy as least_residual_energy
 from .greedy import residual_energy as residual_energy
-from .pruning import Heads as Heads
+from .pruning import HeadMeasures as HeadMeasures
 from .pruning import Pruning as Pruning
 from .pruning import heads_at as heads_at
 from .pruning import pruned as pruned

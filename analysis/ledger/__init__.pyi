@@ -12,8 +12,8 @@ from .evidence import at_least as at_least
 from .evidence import at_most as at_most
 from .evidence import equal as equal
 from .evidence import holds as holds
-from .findings import Entry as Entry
 from .findings import Finding as Finding
+from .findings import LedgerEntry as LedgerEntry
 from .findings import find as find
 from .statement import Statement as Statement
 from .verdict import Verdict as Verdict

@@ -5,7 +5,7 @@ from .bifurcations import Pitchfork as Pitchfork
 from .bifurcations import branch_in_temperature as branch_in_temperature
 from .bifurcations import branches_in_temperature as branches_in_temperature
 from .bifurcations import pitchfork as pitchfork
-from .boundedness import Growth as Growth
+from .boundedness import Boundedness as Boundedness
 from .boundedness import escape_constant as escape_constant
 from .boundedness import growth as growth
 from .certificates import bounding_radius as bounding_radius
