@@ -16,7 +16,7 @@ class Parameter:
 
     It is resolved and checked once, here; `at(value)` is the system at another value.
 
-    >>> from dynsim.systems.catalogue.chaotic import Lorenz
+    >>> from dynsim.catalogue import Lorenz
     >>> Parameter(Lorenz(rho=0.5), "rho", 0.0, 30.0)
     Parameter rho of Lorenz: 0.5, from 0 to 30
     """

@@ -42,13 +42,11 @@ PACKAGES = (analysis, dynsim.simulation, dynsim.integrators)
 NOT_OF_RESULTS = ("analysis.verifiers", "analysis.claims", "analysis.experiments")
 PARTS = {
     *(
-        "Settings",
-        "Followed",
+        "FollowedStates",
         "Path",
         "Critical",
         "CurvePoint",
-        "Limits",
-        "Line",
+        "BranchLine",
         "Rest",
         "TimeMap",
         "Form",

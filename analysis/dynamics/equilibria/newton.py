@@ -92,7 +92,7 @@ def equilibria(
     if not all(np.all(np.isfinite(np.asarray(y))) for y in jax.tree.leaves(starts)):
         raise ArgumentError("starts", "be finite", "has an entry that is not")
     near_value = None if radius is None else number("radius", radius)
-    compare = Comparison(sample_units(flow, starts, t), invariant, near_value)
+    compare = EquilibriumComparison(sample_units(flow, starts, t), invariant, near_value)
     scaled, when = compare.units.system, jnp.asarray(np.asarray(t / compare.units.time, float))
     begin = compare.units.rescaled(starts)
     # the same shape as in `find_equilibria`, so that one compiled program serves both
@@ -116,7 +116,7 @@ def equilibria(
     return sorted(result, key=lambda e: e.order)
 
 
-class Comparison(NamedTuple):
+class EquilibriumComparison(NamedTuple):
     """Comparison of equilibria, by their states in rescaled units or by an invariant in its own unit."""
 
     units: Units

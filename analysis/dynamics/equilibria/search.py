@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.equilibria.newton import (
     PADDING,
     STEPS,
-    Comparison,
     Equilibrium,
+    EquilibriumComparison,
     at_rest,
     classified,
     in_box,
@@ -126,7 +126,7 @@ def find_equilibria(
     for move in group:
         function("group", move, "the state")
     units = sample_units(flow, _starts(flow, jax.random.fold_in(key, 1), box, shape, count))
-    search = _Search(units, group, Comparison(units, invariant, near), symmetries)
+    search = _Search(units, group, EquilibriumComparison(units, invariant, near), symmetries)
     end, done = "rounds", 0
     for done in range(1, rounds + 1):
         before = len(search.states)
@@ -145,7 +145,7 @@ def find_equilibria(
 class _Search:
     """State of a search: the equilibria found so far, in units of the starts."""
 
-    def __init__(self, units: Units, group: Any, compare: Comparison, symmetries: Any):
+    def __init__(self, units: Units, group: Any, compare: EquilibriumComparison, symmetries: Any):
         self.units, self.flow, self.compare = units, units.system, compare
         self.group, self.given = ((lambda x: x), *units.acting(group)), tuple(symmetries)
         self.symmetries = units.acting(symmetries)

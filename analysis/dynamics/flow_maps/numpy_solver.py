@@ -17,7 +17,7 @@ Field = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """A field of the numbers of some members, their times and their states (n, members), components first."""
 
 
-class Steps(NamedTuple):
+class SolverSteps(NamedTuple):
     """Accepted steps in the order in which they were taken, each of one member.
 
     States are (n, steps). `stages` are those of the method and the field at the end, (stages, n, steps).
@@ -31,13 +31,13 @@ class Steps(NamedTuple):
     stages: np.ndarray
 
 
-class Followed(NamedTuple):
+class FollowedStates(NamedTuple):
     """Trajectories: last states, NaN for those that could not be followed, and the numbers of their steps."""
 
     ends: Float[np.ndarray, "members n"]
     succeeded: Bool[np.ndarray, " members"]
     counts: np.ndarray
-    steps: Steps | None
+    steps: SolverSteps | None
 
 
 class _Running:
@@ -68,7 +68,7 @@ def follow(
     first: np.ndarray | None = None,
     max_steps: int = 100_000,
     keep: bool = False,
-) -> Followed:
+) -> FollowedStates:
     """Follow a field from some states over some times.
 
     Args:
@@ -100,13 +100,13 @@ def follow(
             stuck |= counts[running.which] >= max_steps
             if np.any(last | stuck):
                 running.keep(~last & ~stuck)
-    steps = Steps(*(np.concatenate(parts, axis=-1) for parts in zip(*kept, strict=True))) if kept else None
-    return Followed(ends.T, np.all(np.isfinite(ends), axis=0), counts, steps)
+    steps = SolverSteps(*(np.concatenate(parts, axis=-1) for parts in zip(*kept, strict=True))) if kept else None
+    return FollowedStates(ends.T, np.all(np.isfinite(ends), axis=0), counts, steps)
 
 
 def _stepped(
     field: Field, running: _Running, rtol: float, atol: float, longest: float
-) -> tuple[Steps, np.ndarray, np.ndarray]:
+) -> tuple[SolverSteps, np.ndarray, np.ndarray]:
     """Try a step of every member; return those that were accepted, which these are, and which members have arrived."""
     which, t, y = running.which, running.t, running.y
     left = running.ends - t
@@ -124,7 +124,7 @@ def _stepped(
     accepted = error < 1
     factor = np.clip(SAFETY * np.maximum(error, 1e-30) ** EXPONENT, LEAST, MOST)
     factor = np.where(accepted & (running.rejected == 0), factor, np.minimum(factor, 1.0))
-    step = Steps(which[accepted], t[accepted], h[accepted], y[:, accepted], after[:, accepted], K[..., accepted])
+    step = SolverSteps(which[accepted], t[accepted], h[accepted], y[:, accepted], after[:, accepted], K[..., accepted])
     running.h = h * np.where(np.isfinite(error), factor, LEAST)
     running.rejected = np.where(accepted, 0, running.rejected + 1)
     running.t = np.where(accepted, until, t)
@@ -163,7 +163,7 @@ def _first_steps(
 
 
 def sampled(
-    field: Field, followed: Followed, starts: np.ndarray, begins: np.ndarray, ts: np.ndarray
+    field: Field, followed: FollowedStates, starts: np.ndarray, begins: np.ndarray, ts: np.ndarray
 ) -> Float[np.ndarray, "members times n"]:
     """Return the states at some times after the starts from the steps that were kept; NaN from a failure on."""
     count, n = starts.shape
@@ -194,7 +194,7 @@ def sampled(
     return found
 
 
-def _polynomials(field: Field, steps: Steps, needed: np.ndarray) -> np.ndarray:
+def _polynomials(field: Field, steps: SolverSteps, needed: np.ndarray) -> np.ndarray:
     """Return the coefficients of the dense output of some steps, (7, n, steps)."""
     which, t, h, y = steps.member[needed], steps.begin[needed], steps.length[needed], steps.state[:, needed]
     K = np.empty((EXTENDED, *y.shape))

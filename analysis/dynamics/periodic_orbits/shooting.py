@@ -97,7 +97,7 @@ def periodic_orbit(
     With a `shift` the orbit closes on a circle, as for rotations of a pendulum: the state after a period is the first
     state plus the shift. Tolerances are relative to the range of the guess's trajectory over one period.
 
-    >>> from dynsim.systems.catalogue.oscillators import VanDerPol
+    >>> from dynsim.catalogue import VanDerPol
     >>> orbit = periodic_orbit(VanDerPol(mu=1.0), [2.0, 0.0], 6.5)
     >>> orbit.stability, round(orbit.period, 4)
     ('stable', 6.6633)
