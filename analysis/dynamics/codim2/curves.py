@@ -180,7 +180,7 @@ class Degeneracy(NamedTuple):
     its sign and folds of doubled cycles, or of invariant curves, begin, or a point with two bifurcations, `fold-flip
     point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker point`.
 
-    `coefficients` are those of the normal form, see `codimension_two`, `hopf_degeneracies` and `map_degeneracies`: c of
+    `coefficients` are those of the normal form, see `analysis.dynamics.normal_forms`: c of
     a cusp, a and b of a Bogdanov-Takens point or a 1:1 resonance, s and theta of a fold-Hopf point, the second Lyapunov
     coefficient of a Bautin point, p11, p12, p21, p22, theta and delta of a double Hopf point, e of a generalised period
     doubling, L2 of a Chenciner point, a of a 1:3 resonance, the real and the imaginary part of A of a 1:4 resonance.
