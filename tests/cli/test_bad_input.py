@@ -248,13 +248,13 @@ def stored(folder):
     ("name", "value", "sentence"),
     [
         ("ts", np.empty(0), "the array `ts` of `bad.npz`"),
-        ("ts", np.array(["a", "b", "c"]), "`path` must be a complete run file"),
+        ("ts", np.array(["a", "b", "c"]), "`system` must be a complete run file"),
         ("ts", np.array([0.0, np.nan, 1.0]), "the array `ts` of `bad.npz`"),
         ("ts", np.array([1.0, 0.5, 0.0]), "the array `ts` of `bad.npz`"),
         ("ts", np.array([0.0, 1.0]), "the array `ys` of `bad.npz`"),
         ("ys", np.array(1.0), "the array `ys` of `bad.npz`"),
-        ("ys", np.array(["a", "b", "c"]), "`path` must be a complete run file"),
-        ("ys", np.ones((3, 2, 7)), "`path` must be a run file whose run can be computed again"),
+        ("ys", np.array(["a", "b", "c"]), "`system` must be a complete run file"),
+        ("ys", np.ones((3, 2, 7)), "`system` must be a run file whose run can be computed again"),
         ("header", np.array("[" * 5000), "has no header"),
         ("header", np.array(3.0), "has the header of something else"),
     ],
@@ -289,7 +289,7 @@ def test_recipes_of_wrong_types_are_refused(capsys, stored, part, value):
     fields[part] = value
     file = write()
     capsys.readouterr()
-    assert "Argument `path` must" in refused(capsys, "simulate", file)
+    assert "Argument `system` must" in refused(capsys, "simulate", file)
 
 
 @pytest.mark.parametrize(("option", "value"), [("rtol", -1.0), ("rtol", "text"), ("method", "Euler"), ("atol", None)])
@@ -299,7 +299,7 @@ def test_impossible_options_of_the_integrator_are_the_fault_of_the_file(capsys, 
     file = write()
     capsys.readouterr()
     said = refused(capsys, "simulate", file)
-    assert "`path` must be a run file whose run can be computed again, but `bad.npz` is not (" in said
+    assert "`system` must be a run file whose run can be computed again, but `bad.npz` is not (" in said
 
 
 def test_a_run_of_nan_is_not_called_identical(capsys, stored):

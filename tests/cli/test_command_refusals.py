@@ -121,10 +121,10 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("simulate lorenz --max-steps 9 --noise 1", "`max_steps` must be left out with `--noise`, but is 9."),
         ("simulate logistic --max-steps 9", "`max_steps` must be left out for a map, but is 9."),
         ("section henon --max-steps 9", "`max_steps` must be left out for a map"),
-        ("simulate mine.py:level", "`rhs` must take time, state and nothing else, but does not"),
-        ("simulate mine.py:level --map", "`step_function` must take time, state and nothing else, but does not"),
-        ("simulate token-flow --initial nope", "`distribution` must be one of uniform, box, hemisphere, cluster, but"),
-        ("figure consensus/figure-1 --out mine.py", "`folder` must be a folder that can be written, but is"),
+        ("simulate mine.py:level", "`system` must take time, state and nothing else, but does not"),
+        ("simulate mine.py:level --map", "`system` must take time, state and nothing else, but does not"),
+        ("simulate token-flow --initial nope", "`initial` must be one of uniform, box, hemisphere, cluster, but"),
+        ("figure consensus/figure-1 --out mine.py", "`out` must be a folder that can be written, but is"),
         ("basins henon --box -2 2 -2", "`box` must have two ends for each axis, but has 3 numbers."),
         ("basins mine.py:field --box 1", "`box` must have two ends for each axis, but has 1 number."),
         ("basins henon --box -2 2 -2 inf --sample 5", "`box` must have finite ends, the lower one first, but is"),
@@ -152,10 +152,10 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("simulate lorenz --tokens 3", "`tokens` must be left out for `lorenz` with these options, on which it has no"),
         ("simulate mine.py:field --start 1 0 --initial box", "`initial` must be left out for `mine.py:field` with"),
         ("lyapunov lorenz --rtol nan", "`rtol` must be a finite number, but is nan."),
-        ("simulate none.npz", "`path` must be a file, but `none.npz` is not one."),
-        ("simulate token-flow --tokens 9 --density 3", "`cells` must be at least 8, but is 3."),
+        ("simulate none.npz", "`system` must be a file, but `none.npz` is not one."),
+        ("simulate token-flow --tokens 9 --density 3", "`density` must be at least 8, but is 3."),
         ("simulate token-flow --beta nan", "`beta` must be a finite number, but is nan."),
-        ("simulate gradient --beta -1", "`query_key` must be positive definite, but has the eigenvalue -1."),
+        ("simulate gradient --beta -1", "`beta` must be positive definite, but has the eigenvalue -1."),
         ("sweep lorenz --rho 1 --max-steps 0", "`max_steps` must be at least 1, but is 0."),
         ("sweep lorenz --rho 1 --rtol -1", "`rtol` must be positive, but is -1.0."),
         ("sweep logistic --r 1 --max-steps 9", "`max_steps` must be left out for a map, but is 9."),
@@ -239,7 +239,7 @@ def test_a_system_with_options_of_its_own_is_said_to_come_first(nothing_runs, ca
 
 
 def test_a_function_that_a_sweep_cannot_keep_is_refused(nothing_runs, capsys):
-    said = "Argument `function` must return numbers, arrays of numbers, or a mapping of these, but returns 'hello'"
+    said = "Argument `system` must return numbers, arrays of numbers, or a mapping of these, but returns 'hello'"
     assert said in refused(capsys, "sweep", "mine.py:said", "--beta", "1", "2")
 
 

@@ -213,7 +213,7 @@ def test_orbits_are_said_not_to_be_continued_from_a_file(pitchfork, tmp_path, ca
     assert "periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points" in said
     assert "not continued" not in run(capsys, *words)[1]
     (tmp_path / "none.npz").write_text("none")
-    assert "`path` must be a complete npz file" in refused(capsys, *words[:-1], tmp_path / "none.npz")
+    assert "`resume` must be a complete npz file" in refused(capsys, *words[:-1], tmp_path / "none.npz")
     assert "`resume` must be a file, but `none.npz` is not one." in refused(capsys, *words[:-1], "none.npz")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.branches import Branch
-from dynsim import FunctionFlow
+from dynsim import FunctionFlow, Parameter
 from dynsim.cli.building.systems import Found
 from dynsim.cli.continuation.options import Continue
 from dynsim.cli.simulate.ensembles import drawing
@@ -89,7 +89,7 @@ def pole(monkeypatch):
     """Return a function that draws the diagram of a branch with a pole, and the axes of its figure."""
     kept = []
     monkeypatch.setattr(files, "write_figure", lambda drawn, *rest: kept.append(drawn))
-    flow = FunctionFlow(lambda t, x: -x, names=("x",), units=("m",))
+    flow = FunctionFlow(lambda t, x, a: -a * x, names=("x",), units=("m",), parameters={"a": 1.0})
     states, kinds = (-1 / P)[:, None], ("stable",) * 100
     branch = Branch(states, P, P, np.zeros((100, 1), complex), kinds, (), ("bounds", "bounds"))
     level = Branch(0 * states, P, P, np.zeros((100, 1), complex), kinds, (), ("bounds", "bounds"))
@@ -98,7 +98,7 @@ def pole(monkeypatch):
         o = Continue("mine", parameter="a=0:1", figure=files.Path("a.png"), **options)
         diagram = SimpleNamespace(branches=[branch, level], iterates=[1, 1], orbits=[])
         command, made = importlib.import_module("dynsim.cli.continuation.command"), Found("mine", flow, np.zeros(1))
-        command._draw(o, made, lambda flow: flow.p, diagram)
+        command._draw(o, made, Parameter(flow, "a", 0.0, 1.0), diagram)
         return kept[-1].axes[0]
 
     return draw

@@ -219,7 +219,7 @@ def test_a_folder_of_another_run_is_refused(other, tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             ensemble(**same)
     with pytest.raises(
-        ValueError, match=r"Argument `folder` must be empty or hold parts of this very run .* of another\."
+        ValueError, match=r"Argument `folder` must be empty or hold parts of this very run .* of another run\."
     ):
         ensemble(**{**same, **other()})
 

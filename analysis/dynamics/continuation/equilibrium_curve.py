@@ -47,7 +47,7 @@ class EquilibriumCurve(AbstractCurve):
         field, J, slope = (np.asarray(part) for part in found)
         return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, float(np.max(np.abs(field), initial=0)))
 
-    def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
+    def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array | np.ndarray, ...]:
         return _of_flow(self.parameter.take, self.system, state, parameter)
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ class FixedPointCurve(EquilibriumCurve):
         AbstractCurve.__init__(self, parameter, units)
         self.iterate, self.symmetries = integer("iterate", iterate, least=1), tuple(symmetries)
 
-    def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array, Array, Array]:
+    def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array | np.ndarray, ...]:
         return _of_map(self.parameter.take, self.system, state, parameter, np.asarray(self.iterate))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:

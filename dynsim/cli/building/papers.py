@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from dynsim.cli.building.flow_options import Simulate
+from dynsim.cli.parsing.options import typed_as
 from dynsim.cli.parsing.tables import matrix
 from dynsim.errors import ArgumentError, nearest
 from dynsim.keys import random_key
@@ -95,7 +96,8 @@ TAKEN = {
 
 def build(options: Simulate) -> AbstractFlow:
     """Return the flow of `SYSTEMS` that `options.system` names; a sentence on a matrix names its option."""
-    return SYSTEMS[options.system][1](options)
+    with typed_as(matrix="value", **({"query_key": "beta"} if options.query_key is None else {})):
+        return SYSTEMS[options.system][1](options)
 
 
 def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:
@@ -118,6 +120,7 @@ def space(name: str) -> AbstractSpace:
     if name in plain:
         return plain[name]()
     if name.startswith("ellipsoid:"):
-        return Ellipsoid(matrix(Path(name.partition(":")[2]), "space"))
+        with typed_as(matrix="space"):
+            return Ellipsoid(matrix(Path(name.partition(":")[2]), "space"))
     must = "be sphere, euclidean, simplex or ellipsoid:FILE"
     raise ArgumentError("space", must, f"is `{name}`{nearest(name, plain)}")

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim.cli.building.flow_options import DIMENSION, Simulate
+from dynsim.cli.parsing.options import typed_as
 from dynsim.cli.parsing.tables import matrix
 from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
@@ -32,9 +33,10 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
         return jnp.asarray(_given(o, flow), dtype)
     vector = o.tokens is None and (isinstance(flow, FunctionFlow) or o.system in CATALOGUE)
     tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
-    x = initial_tokens(o.initial, random_key(o.seed, "start", member), (tokens, columns(o, flow)), flow.space).astype(
-        dtype
-    )
+    with typed_as(distribution="initial"):
+        x = initial_tokens(
+            o.initial, random_key(o.seed, "start", member), (tokens, columns(o, flow)), flow.space
+        ).astype(dtype)
     if o.system in CATALOGUE and CATALOGUE[o.system].counted:
         x = jnp.abs(x)
     return x[0] if vector else x

@@ -14,7 +14,7 @@ from dynsim._core.types import State
 from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
 from dynsim.cli.building.papers import MODEL, SYSTEMS, space, unused
 from dynsim.cli.building.papers import build as built
-from dynsim.cli.parsing.options import parse, refuse_unused, warn
+from dynsim.cli.parsing.options import parse, refuse_unused, typed_as, warn
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.cli.parsing.tables import number
 from dynsim.cli.simulate import WITH_OWN_OPTIONS
@@ -234,7 +234,8 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     kind, function = FunctionMap if o.map else FunctionFlow, Switched(made, turned) if turned else made
     names, units = declared("names", o.names), declared("units", o.units)
     on = space(o.space or "euclidean")
-    return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
+    with typed_as(**{"step_function" if o.map else "rhs": "system"}):
+        return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
 
 
 def _truth(name: str, word: str) -> bool:

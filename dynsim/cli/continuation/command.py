@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dynsim.cli.continuation.ends import say_ends
 from dynsim.cli.continuation.options import Continue, check_numbers, steps_of
 from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
-from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.options import check_outputs, say, typed_as
 from dynsim.cli.parsing.system import parse_system
 from dynsim.errors import ArgumentError
 
@@ -106,7 +106,8 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
 
     steps = steps_of(o)
     if o.resume is not None:
-        diagram = load_diagram(o.resume)
+        with typed_as(path="resume"):
+            diagram = load_diagram(o.resume)
         if diagram.parameter != o.varied.name:
             raise ArgumentError("resume", f"be a diagram in {o.varied.name}", f"is one in {diagram.parameter}")
         _drawn_component(o, made, _first(diagram))

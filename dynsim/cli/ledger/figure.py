@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from dynsim.cli.parsing.options import parse, say, warn
+from dynsim.cli.parsing.options import parse, say, typed_as, warn
 from dynsim.errors import ArgumentError, UnavailableError, reason
 
 
@@ -63,7 +63,7 @@ def main(words: Sequence[str]) -> int:
     sized = [figure if several and figure.compute_paper_size is None else figure.at_size(o.size) for figure in chosen]
     errors: dict[str, ArgumentError | UnavailableError] = {}
     said = lambda: f"Stopped; finished figures are in `{o.out}`; repeat the command to resume."
-    with on_interrupt(said):
+    with typed_as(folder="out"), on_interrupt(said):
         for figure in tracked(sized, len(sized), "figure"):
             try:
                 for file in save(figure, o.out, formats=o.formats, seed=o.seed, fresh=o.fresh):

@@ -184,6 +184,17 @@ def _table(path: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
+def typed_as(**options: str) -> Iterator[None]:
+    """Name options in errors about arguments that were made from them: `typed_as(cells="density")`."""
+    try:
+        yield
+    except ArgumentError as error:
+        if options.keys().isdisjoint(error.names):
+            raise
+        raise type(error)([options.get(name, name) for name in error.names], error.must, error.but) from error
+
+
+@contextlib.contextmanager
 def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
     """Yield the folder beside an output file in which finished parts are kept, None without a file.
 
@@ -191,7 +202,8 @@ def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
     """
     folder = None if out is None else out.with_suffix(ending)
     try:
-        yield folder
+        with typed_as(folder="out"):
+            yield folder
     except OtherRunError:
         must = f"name a file beside which `{folder}` holds parts of this very run"
         raise ArgumentError(

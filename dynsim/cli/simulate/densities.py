@@ -10,7 +10,7 @@ import numpy as np
 
 from dynsim._core.types import Time
 from dynsim.cli.building.flow_options import Simulate
-from dynsim.cli.parsing.options import say
+from dynsim.cli.parsing.options import say, typed_as
 from dynsim.cli.parsing.solvers import integrator
 from dynsim.errors import ArgumentError, counted
 from dynsim.integrators import AbstractIntegrator
@@ -67,7 +67,8 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
     from dynsim.simulation.ensemble import ensemble
     from dynsim.simulation.run_files import save
 
-    grid = EqualAreaGrid(starts.shape[2], cells(o))
+    with typed_as(cells="density"):
+        grid = EqualAreaGrid(starts.shape[2], cells(o))
     interaction: Any = tokens.interaction
     say(str(interaction.chosen(tokens, starts.shape[1], starts.dtype)))
     found = ensemble(tokens, starts, ts, Shares(grid), integrator=_integrator(o))

@@ -14,7 +14,7 @@ from dynsim.cli.building.own_code import check_function
 from dynsim.cli.building.papers import SYSTEMS, build, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
 from dynsim.cli.building.systems import found, warn_below_zero
-from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
+from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
@@ -163,7 +163,8 @@ def check_sizes(o: Simulate) -> None:
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory."""
     system, options = solved(o, flow)
-    path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
+    with typed_as(flow="system", y0="start"):
+        path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
     say(str(path.stats))
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
@@ -204,8 +205,9 @@ def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
     """Repeat the run of a run file and print whether the states agree bit for bit; return 1 if they do not."""
     from dynsim.simulation.run_files import load, rerun
 
-    made = rerun(path, trust=trust)
-    stored: Any = load(path, trust=trust)
+    with typed_as(path="system"):
+        made = rerun(path, trust=trust)
+        stored: Any = load(path, trust=trust)
     kept, again = states(stored), states(made)
     unknown = sum(int(np.sum(a != a)) for a in kept)
     if unknown:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynsim.cli.parsing.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say
+from dynsim.cli.parsing.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say, typed_as
 from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.parsing.system import SystemOptions, separated
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
@@ -46,7 +46,7 @@ def main(words: Sequence[str]) -> int:
         check_shown(o, known.names)
         units = {f"{name}_{kind}": unit for name, unit in zip(known.names, known.units, strict=True) if unit
                  for kind in KINDS} | units  # fmt: skip
-    with parts_beside(o.out, ".parts") as folder, cluster(o.cluster) as executor:
+    with parts_beside(o.out, ".parts") as folder, cluster(o.cluster) as executor, typed_as(function="system"):
         found = sweep(
             function,
             grid,

@@ -121,12 +121,12 @@ def test_perturbations_are_decided_once_they_are_back_or_have_escaped():
 def test_without_an_implicit_solver_the_answer_says_what_held_it_back(capsys):
     empty, time_map = np.empty(0), map_of(interval=0.1)
     found = Attractors((), (), np.array([NOT_SETTLED]), empty, empty, 0.1, 256, 64, time_map, np.ones(3), True)
-    assert str(found).endswith("take one for stiff flows, such as `Search(integrator=Diffrax(Kvaerno4()))`")
+    assert str(found).endswith("use one for stiff flows, such as `Search(integrator=Diffrax(Kvaerno4()))`")
     assert "stiff" not in str(found._replace(is_stiff=False))
     assert "stiff" not in str(found._replace(labels=np.array([ESCAPED])))
     labels = np.array([NOT_SETTLED, NOT_SETTLED])
     tell(Basins(labels, (np.arange(2.0),), ("x",), (), (), 0.1, 256, np.ones(1), True))
-    assert "take one for stiff flows by `--integrator stiff`" in capsys.readouterr().out
+    assert "use one for stiff flows by `--integrator stiff`" in capsys.readouterr().out
     tell(Basins(labels, (np.arange(2.0),), ("x",), (), (), 0.1, 256, np.ones(1)))
     assert "`--longest 1024` follows them for longer" in capsys.readouterr().out
 
@@ -237,11 +237,11 @@ def test_a_section_of_a_stiff_flow_is_that_of_the_other_integrator(tmp_path, cap
 def test_shares_of_a_stiff_flow_say_which_option_helps(capsys):
     labels, one = np.array([NOT_SETTLED]), np.ones(1)
     found = Fractions(labels, np.array([3]), 3, one, one, 0.95, {}, True)
-    assert str(found).endswith("take one for stiff flows, such as `Search(integrator=Diffrax(Kvaerno4()))`")
+    assert str(found).endswith("use one for stiff flows, such as `Search(integrator=Diffrax(Kvaerno4()))`")
     assert "stiff" not in str(found._replace(is_stiff=False))
     curves = FractionCurves(np.zeros(1), labels, np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), ({},), True)
     basins_against._tell("k", curves, 3, 256)
-    assert "take one for stiff flows by `--integrator stiff`" in capsys.readouterr().out
+    assert "use one for stiff flows by `--integrator stiff`" in capsys.readouterr().out
     basins_against._tell("k", curves._replace(is_stiff=False), 3, 256)
     out = capsys.readouterr().out
     assert "stiff" not in out
