@@ -1,4 +1,4 @@
-"""Bifurcation diagrams: branches with those that leave them, saved to a file, read again, and continued from it."""
+"""Compute bifurcation diagrams: branches through given equilibria, switched at branch points; save and load them."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -80,12 +80,12 @@ class BranchLine(NamedTuple):
 def branch_line(
     branch: Branch, values: Float[np.ndarray, "points curves"], at: Float[np.ndarray, "marks curves"]
 ) -> BranchLine:
-    """Return a branch as a line on which stability changes at the bifurcations, not at the points beside them.
+    """Convert a branch to a line whose stability changes at the bifurcations, not at the neighbouring points.
 
     Args:
         branch: the branch.
-        values: at its points.
-        at: at its bifurcations.
+        values: values at its points.
+        at: values at its bifurcations.
     """
     marks = branch.bifurcations
     lengths = np.append(branch.arclengths, [b.arclength for b in marks])
@@ -100,7 +100,7 @@ def branch_line(
 
 
 def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
-    """Return a component of the flat states on the first axis."""
+    """Select a component of the flattened states on the first axis."""
     return flat_states(states)[:, component]
 
 
@@ -150,18 +150,18 @@ def bifurcation_diagram(
 
 
 def _middle(branch: Branch) -> tuple[State, np.ndarray]:
-    """Return the state in the middle of a branch and its parameter, on an axis of length one."""
+    """Take the state in the middle of a branch, and its parameter, with a leading axis of length one."""
     k = len(branch.parameters) // 2
     return jax.tree.map(lambda a: a[k : k + 1], branch.states), branch.parameters[k : k + 1]
 
 
 class _Passing(NamedTuple):
-    """Whether branches pass through states, by distances in units near the sizes of states and parameter."""
+    """Test whether branches pass through given states, with distances relative to the sizes of states and parameter."""
 
     units: Units | None
 
     def known(self, found: list[tuple[Branch, int]], new: Branch, parameter: float, start: State) -> bool:
-        """Return whether a known branch passes through the point of a new one that is nearest to its start."""
+        """Test whether a known branch passes through the point of a new branch that is nearest to its start."""
         flat = self._rows(np.append(np.asarray(ravel_pytree(start)[0]), parameter)[None], start)[0]
         rows = self._points(new)
         at = np.abs(rows[:, -1] - flat[-1])
@@ -170,9 +170,10 @@ class _Passing(NamedTuple):
         return any(self._pass(branch, rows[point]) for branch, _ in found)
 
     def follows(self, found: list[tuple[Branch, int]], new: Branch, middle: Sequence[State]) -> bool:
-        """Return whether a known branch passes through a phase of the middle of a new one.
+        """Test whether a known branch passes through one of the phases of the middle of a new branch.
 
-        That is one of cycles whose period is a multiple of theirs, be it no multiple of that of the new branch.
+        The known branch may belong to any multiple of the period of these cycles, even if the new branch does not
+        divide it.
         """
         value = _middle(new)[1]
         rows = [self._rows(np.column_stack([flat_states(x), value]), jax.tree.map(lambda a: a[0], x)) for x in middle]
@@ -182,9 +183,9 @@ class _Passing(NamedTuple):
         return any(self._pass(branch, aim) for branch, k in found if k % period == 0 for aim in aims[:period])
 
     def _pass(self, branch: Branch, aim: np.ndarray) -> bool:
-        """Return whether a branch passes through a point, by the distance from its chords and from what they cut off.
+        """Test whether a branch passes through a point, by the distance from its chords.
 
-        An arc with the angle b between two of its chords of the length l is b l / 8 away from them.
+        An arc bulges by b l / 8 between its chords, where b is the angle between two chords of length l.
         """
         points = self._points(branch)
         away, lengths = chord_distances(points, aim)
@@ -196,7 +197,7 @@ class _Passing(NamedTuple):
         return self._rows(rows, jax.tree.map(lambda part: part[0], branch.states))
 
     def _rows(self, rows: np.ndarray, state: State) -> np.ndarray:
-        """Return flat states, each with its parameter, as rows in these units."""
+        """Rescale flattened states, each with its parameter, as rows."""
         if self.units is None or self.units.are_given:
             return rows
         return rows / np.append(self.units.flat(state), self.units.parameters[0])
@@ -210,7 +211,7 @@ def with_orbits(
     steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> Diagram:
-    """Return a diagram with the branches of periodic orbits that begin at its Hopf points; see `orbits_from_hopf`."""
+    """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`."""
     points = [at for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"]
     found = [orbits_from_hopf(parameter, at, segments=segments, steps=steps, max_period=max_period) for at in points]
     return diagram._replace(orbits=(*diagram.orbits, *found))
@@ -272,10 +273,10 @@ def _extend_diagram(
 
 
 def save_diagram(path: str | Path, diagram: Diagram) -> None:
-    """Write a diagram to an npz file: arrays, and a JSON header; no pickle.
+    """Write a diagram to an npz file with a JSON header, without pickle.
 
     Raises:
-        ValueError: for anything else than a diagram, or a file that cannot be written.
+        ValueError: if the argument is no diagram, or the file cannot be written.
     """
     arrays: dict[str, np.ndarray] = {}
     content = describe("diagram", instance("diagram", diagram, Diagram, "a diagram"), arrays)
@@ -284,11 +285,11 @@ def save_diagram(path: str | Path, diagram: Diagram) -> None:
 
 
 def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
-    """Return the diagram of a file.
+    """Read a diagram from a file.
 
     Args:
         path: a file that `save_diagram` wrote.
-        trust: import paths of named tuples of yours that are states.
+        trust: import paths of your own named tuples that occur as states.
 
     Raises:
         ValueError: for a file that holds no diagram, or is damaged.

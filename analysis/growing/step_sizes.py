@@ -1,4 +1,4 @@
-"""The step-size conditions (E1)-(E6) of the growing system in discrete time, each with both of its sides."""
+"""Evaluate the step-size conditions (E1)-(E6) of the growing system in discrete time, with both of their sides."""
 
 import math
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class GateSteps(NamedTuple):
     __str__ = report
 
     def at(self, step: int) -> float:
-        """Return the step size of a step, the first being 0."""
+        """Compute the step size of a step, counted from 0."""
         return self.scale * (1 + step) ** -self.power
 
 
@@ -52,7 +52,7 @@ class StepSizes(NamedTuple):
 
 
 class Measured(NamedTuple):
-    r"""What the conditions compare the step sizes with.
+    r"""Quantities that bound the step sizes in the conditions.
 
     `activity` is $\sigma_{max}$, `least_activity` the $\sigma_0 \le \sigma_s$ of the heads that cool; `lipschitz` is
     $L_P$, `gradient` $|\nabla_P L_q|_F$, `curvature` $\phi''(0)$, and `gate_steps` the $N_{gate}$ steps of the gate.
@@ -72,7 +72,7 @@ class Measured(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """One condition: its name, the value that it limits, the bound of that value, and whether it is met."""
+    """One condition: its name, the limited value, its bound, and whether it is met."""
 
     name: str
     value: float
@@ -86,7 +86,7 @@ class Condition(NamedTuple):
 def step_conditions(
     rates: StepSizes, measured: Measured, *, least_steps: int, num_steps: int = 1, separated: float = SEPARATED
 ) -> tuple[Condition, ...]:
-    r"""Return the conditions (E1)-(E6) for `num_steps` steps with at least `least_steps` between two events.
+    r"""Evaluate the conditions (E1)-(E6) for `num_steps` steps with at least `least_steps` between two events.
 
     (E4), that $\sum_s \eta^+_s$ diverges and $\sum_s (\eta^+_s)^2$ does not, is that the power is above 1/2 and at most
     1. (E5) has two rows, one for each ratio, at the last of the steps, where that to the decreasing step size of the
@@ -111,7 +111,7 @@ def step_conditions(
 
 
 def cooling_steps(rates: StepSizes, measured: Measured) -> int:
-    r"""Return the printed number of steps to the least temperature, $s^* = \lceil t^* \rceil + 1$.
+    r"""Compute the printed number of steps to the lowest temperature, $s^* = \lceil t^* \rceil + 1$.
 
     Source: GROWING, Lemma 17 (iii).
     """
@@ -120,13 +120,13 @@ def cooling_steps(rates: StepSizes, measured: Measured) -> int:
 
 
 def common_bound(rates: StepSizes, measured: Measured) -> float:
-    """Return the factor c below which (E1), (E2) and (E3) hold for the step sizes c times `rates`."""
+    """Compute the factor c below which (E1), (E2) and (E3) hold for the step sizes c times `rates`."""
     three = step_conditions(rates, measured, least_steps=0)[:3]
     return min(condition.bound / condition.value for condition in three)
 
 
 def unmet(conditions: tuple[Condition, ...]) -> str:
-    """Return one sentence: which conditions are not met, with both of their sides."""
+    """Describe in one sentence which conditions are not met, with both of their sides."""
     failed = [f"{c.name} ({c.value:.3g} against {c.bound:.3g})" for c in conditions if not c.met]
     return f"Not met: {', '.join(failed)}." if failed else "All conditions are met."
 
@@ -135,7 +135,7 @@ def unmet(conditions: tuple[Condition, ...]) -> str:
 def gradient_lipschitz(
     loss: PrototypeLoss, z: Embeddings, banks: Float[Array, "points k m"], temperature: Scalar
 ) -> Scalar:
-    r"""Return $L_P$ over some banks of prototypes: the largest spectral norm of the Jacobian of $\nabla_P L_q$.
+    r"""Compute $L_P$ over some banks of prototypes: the largest spectral norm of the Jacobian of $\nabla_P L_q$.
 
     Over a segment of banks it is the Lipschitz constant of the gradient along it, up to the spacing of the points.
     """
@@ -150,7 +150,7 @@ def gradient_lipschitz(
 
 @eqx.filter_jit
 def exchange_lipschitz(loss: PrototypeLoss, z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
-    r"""Return $L_P$ over the segments from a bank to the banks in which two of its prototypes are exchanged.
+    r"""Compute $L_P$ over the segments from a bank to the banks in which two of its prototypes are exchanged.
 
     The gradients of two prototypes differ by at most this times the distance of the two: exchanging them exchanges
     their gradients. So a step of size $\eta$ leaves $(1 - \eta L_P)^2$ of the squared distance if $\eta L_P < 1$, and a

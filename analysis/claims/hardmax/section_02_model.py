@@ -181,10 +181,10 @@ def _on_ellipsoid(key: Key) -> ClusteringCase:
 
 
 def _fixed_trial(given: ClusteringCase, metric: Exact | None = None, *, with_outside: bool = False) -> Trial:
-    """Measure whether tokens on the unit sphere of `metric` are fixed by a layer followed by projection to the sphere.
+    """Measure whether tokens on the unit sphere of `metric`, by default A, are fixed by a layer and its projection.
 
     A token is fixed if and only if the layer maps it to a positive multiple of itself; by (2.2) without (2.4) too. The
-    layer is applied to further tokens `outside` as well.
+    layer is applied to a further token outside of the sphere as well, if `with_outside`.
     """
     count, metric = len(given.tokens), given.attention if metric is None else metric
     x = np.concatenate([given.tokens, _outside(given)]) if with_outside else given.tokens

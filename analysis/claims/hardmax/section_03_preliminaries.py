@@ -126,7 +126,7 @@ def tokens_do_not_collide(key: Key) -> Trial:
 def _norms_trial(given: ClusteringCase, *, euclidean: bool = False) -> Trial:
     """Measure squared norms, and their growth 2 a <m_i - z_i, z_i> + a^2 |m_i - z_i|^2 in each layer.
 
-    Here a = alpha / (1 + alpha), and m_i is the mean of the tokens in C_i.
+    Here a = alpha / (1 + alpha), and m_i is the mean of the tokens in C_i; the norm is that of A unless `euclidean`.
     """
     metric = identity(len(given.factor)) if euclidean else given.attention
     a, kept, grown = given.alpha / (1 + given.alpha), True, True

@@ -76,7 +76,7 @@ def some_token_is_a_leader(key: Key) -> Trial:
 
 
 def _index_trial(given: ClusteringCase, *, doubled: bool = False) -> Trial:
-    """Measure the hypotheses on `given`, and whether there are leaders among `tokens`."""
+    """Measure the hypotheses on `given`, and whether there are leaders among its tokens, or those taken twice."""
     tokens = given.doubled if doubled else given
     first_layers = leader_layers(tokens.map, run(tokens.map, tokens.tokens))
     return Trial(

@@ -1,4 +1,4 @@
-"""Basins of attraction: the attractor of every point of a grid."""
+"""Compute basins of attraction: the attractor that each point of a grid reaches."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -57,11 +57,18 @@ ON_LIMIT = 1e-4
 
 
 class Basins(NamedTuple):
-    """The label of each point of a grid: the index of its attractor, or a negative one of `FATES`.
+    """Labels of the points of a grid: the index of the attractor that each reaches, or a negative key of `FATES`.
 
-    `axes` are the values of the components `names`, one axis of `labels` for each. `others` are limits found that do
-    not attract, or of which this is undecided; at most `longest` intervals of the length `interval` were run from each
-    point. Distances were measured in units of `extent`, the size of each component. `is_stiff` is that of `Attractors`.
+    Attributes:
+        labels: the labels; one axis for each varied component.
+        axes: grid values of each varied component.
+        names: names of the varied components.
+        attractors: the attractors.
+        others: limits that were found not to attract, or whose attraction is undecided.
+        interval: length of the last sampling intervals, in time units or steps.
+        longest: largest number of intervals integrated from each point.
+        extent: size of each feature, by which distances were divided.
+        is_stiff: as in `Attractors`.
     """
 
     labels: Int[np.ndarray, "..."]
@@ -78,7 +85,7 @@ class Basins(NamedTuple):
 
     @property
     def shares(self) -> dict[int, float]:
-        """The share of the grid of each label."""
+        """Share of the grid points of each label."""
         labels, counts = np.unique(self.labels, return_counts=True)
         return {int(k): float(count) / self.labels.size for k, count in zip(labels, counts, strict=True)}
 
@@ -90,7 +97,11 @@ class Basins(NamedTuple):
         return f"basins on {size} points (at most {self.longest} intervals of {self.interval:.4g}): " + "; ".join(parts)
 
     def to_xarray(self) -> "xarray.DataArray":
-        """Return the labels as an xarray DataArray with named axes; raise `ValueError` if xarray is not installed."""
+        """Convert the labels to an xarray DataArray with named axes.
+
+        Raises:
+            ValueError: if xarray is not installed.
+        """
         try:
             import xarray
         except ImportError:
@@ -102,9 +113,10 @@ class Basins(NamedTuple):
         return xarray.DataArray(self.labels, pairs, self.names, "basin", {"labels": words})
 
     def uncertainty_exponent(self, most: int = 8) -> Fit:
-        """Return the exponent of the share of points with another label within a distance, for distances up to `most`.
+        """Fit the uncertainty exponent: how the share of points with another label nearby grows with the distance.
 
-        It is 1 for a smooth boundary, and the dimension of the grid minus that of the boundary for a fractal one.
+        Distances are counted in grid points, up to `most`. The exponent is 1 for a smooth basin boundary. For a fractal
+        one it is the dimension of the grid minus that of the boundary.
 
         Source: C. Grebogi, S. McDonald, E. Ott and J. Yorke, Phys. Lett. A 99 (1983).
 
@@ -177,9 +189,9 @@ def basins(
 
 
 def touching(labels: Int[np.ndarray, "..."]) -> dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return for each two basins that are neighbours on a grid a point of the first beside one of the second.
+    """Find, for each pair of neighbouring basins on a grid, adjacent points in the first and in the second.
 
-    It is the middle one of all such pairs of points, in the order of the grid.
+    Of all such pairs of points, it is the middle one in the order of the grid.
     """
     places: dict[tuple[int, int], list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
     for axis in range(labels.ndim):
@@ -195,7 +207,7 @@ def touching(labels: Int[np.ndarray, "..."]) -> dict[tuple[int, int], tuple[tupl
 def labelled(
     time_map: TimeMap, flat: Float[np.ndarray, "starts n"], told: Search, shown: bool | None = None
 ) -> Attractors:
-    """Return the attractors and the label of each start, by running all starts until they are near an attractor."""
+    """Label each start with the attractor that it reaches, searching for attractors on the way."""
     order = np.random.default_rng(0).permutation(len(flat))
     first = attractors_of(time_map, flat[order[:SAMPLES]], told)
     time_map = first.time_map
@@ -223,7 +235,7 @@ def labelled(
 def labels_of(
     time_map: TimeMap, flat: Float[np.ndarray, "starts n"], known: Attractors, told: Search
 ) -> Int[np.ndarray, " starts"]:
-    """Return the labels of flat starts, if every attractor is known."""
+    """Label flattened starts, assuming that all attractors are known."""
     run = _GridRun(time_map, flat, known)
     while run.pending.size and run.begun < told.longest:
         run.window()

@@ -1,4 +1,4 @@
-"""Distances of invariant sets, whether a trajectory stays on one, volumes, and the matching of attractors."""
+"""Measure distances between invariant sets and the growth of volumes, and match attractors along a parameter."""
 
 import itertools
 from collections.abc import Sequence
@@ -43,9 +43,9 @@ CLEAR = 3
 
 
 def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"]:
-    """Return the range of each feature, by which distances are measured, or the size of one that is constant.
+    """Compute the range of each feature, the scale for distances; a constant feature has its absolute value.
 
-    One that is always zero has a unit near the sizes of the others, which is 1 if these are of order one.
+    A feature that is always zero is scaled by the size of the others, or by 1 if these are of order one.
     """
     ranges, sizes = np.ptp(features, axis=0), np.max(np.abs(features), axis=0)
     floor = 1e-6 * np.max(ranges, initial=0.0)
@@ -55,10 +55,11 @@ def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"
 
 
 def extent_of_paths(features: Float[np.ndarray, "samples starts f"]) -> Float[np.ndarray, " f"]:
-    """Return `extent_of` for trajectories, without the excursions of a few of them that are far longer than the others.
+    """Compute `extent_of` for trajectories, ignoring the far longer excursions of a few of them.
 
-    A start beside a pole of a map is sent to wherever, and comes back: no distance is small beside that. Of few starts
-    one may be a third of them: up to half are left out, but only if they come back from there, or go on and on.
+    A start beside a pole of a map may be thrown far away before it comes back, and no distance is small relative to
+    that. With few starts one of them may be a third, so that up to half are ignored, but only if they come back or move
+    on and on.
     """
     whole = extent_of(features.reshape(-1, features.shape[-1]))
     low, high = _without_passages(features)
@@ -68,10 +69,10 @@ def extent_of_paths(features: Float[np.ndarray, "samples starts f"]) -> Float[np
 
 
 def _without_passages(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest features of each trajectory, (starts, f), of the longest ones without passages.
+    """Compute the smallest and largest features of each trajectory, (starts, f), ignoring passages of the longest ones.
 
-    These are less than half of the trajectories, of each feature on its own. One that has come back has its late half,
-    and one that goes on and on its start.
+    Fewer than half of the trajectories are shortened, separately for each feature. One that came back is represented by
+    its late half, and one that moves on and on by its start.
     """
     low, high = np.min(features, axis=0), np.max(features, axis=0)
     early, late = np.array_split(features, 2)
@@ -87,7 +88,7 @@ def _without_passages(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> bool:
-    """Return whether the late samples are all on a known attractor, which is one `among` others."""
+    """Test whether the late samples of a trajectory all lie on a known attractor, which is one `among` others."""
     tail = features[-max(WINDOW, len(features) // 4) :]
     near = KDTree(known.features / extent).query(tail / extent)[0]
     fine = reach(known, extent, among)
@@ -95,9 +96,10 @@ def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray, among: S
 
 
 def reach(known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> float:
-    """Return within which distance, in extents, a state counts as having arrived at a set.
+    """Compute the distance, relative to the extent, within which a state counts as having arrived at a set.
 
-    Where no perturbations have come back, this is less than half of the way to the other sets `among` those.
+    If no return radius is known, the distance is less than half of that to the nearest other set `among` the given
+    ones.
     """
     seen = max(known.radius / 4, 2 * resolution(known, extent))
     if seen >= ARRIVED:
@@ -108,14 +110,14 @@ def reach(known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -
 
 
 def same_set(one: LimitSet, other: LimitSet, extent: np.ndarray) -> bool:
-    """Return whether two sets that are not periodic cover each other as closely as each covers itself."""
+    """Test whether two nonperiodic sets cover each other as densely as each covers itself."""
     a, b = one.features / extent, other.features / extent
     near = 2 * max(resolution(one, extent), resolution(other, extent))
     return all(np.quantile(KDTree(x).query(y)[0], COVERED) <= near for x, y in ((a, b), (b, a)))
 
 
 def resolution(known: LimitSet, extent: np.ndarray) -> float:
-    """Return how close points of a set are to those that represent it: 0 if it is these points only."""
+    """Compute the distance between a set and its sample points, relative to the extent; 0 if the points are the set."""
     if known.spacing > 0:
         return known.spacing
     if known.period == 0 or len(known.features) < 65 or known.kind == "fixed point":
@@ -151,7 +153,7 @@ class VolumeGrowth(NamedTuple):
 
 
 def volume_growth(record: TrajectoryRecord, few: int = 1024) -> VolumeGrowth:
-    """Return the mean rate at which volumes grow along a trajectory, at so many of its samples."""
+    """Compute the mean growth rate of volumes along a trajectory, from about `few` of its samples."""
     rows = record.states[:: max(1, len(record.states) // few)]
     space, restored = record.time_map.system.space, record.time_map.restored
     some = rows[:1] if is_flat(space) else rows
@@ -166,7 +168,7 @@ def volume_growth(record: TrajectoryRecord, few: int = 1024) -> VolumeGrowth:
 
 @eqx.filter_jit
 def _growth(time_map: TimeMap, rows: Array, bases: Array) -> tuple[Array, Array]:
-    """Return the rates at which volumes grow, and sizes of the derivative to compare them with."""
+    """Compute the growth rates of volumes at states, and sizes of the derivative for comparison."""
     velocity = velocity_of(time_map)
 
     def one(x: Array, basis: Array) -> tuple[Array, Array]:
@@ -179,13 +181,13 @@ def _growth(time_map: TimeMap, rows: Array, bases: Array) -> tuple[Array, Array]
 
 
 def set_distance(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> float:
-    """Return the Hausdorff distance of two sets of features, in extents."""
+    """Compute the Hausdorff distance between the features of two sets, relative to the extent."""
     a, b = one.features / extent, other.features / extent
     return float(max(np.max(KDTree(b).query(a)[0]), np.max(KDTree(a).query(b)[0])))
 
 
 def one_curve(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> bool:
-    """Return whether two sets are parts of one curve of equilibria, of which a search sees what is near a start."""
+    """Test whether two sets are parts of one curve of equilibria, of which a search sees only the part near a start."""
     if not one.kind == other.kind == CURVE or one.stability != other.stability:
         return False
     nearest = np.min(KDTree(one.features / extent).query(other.features / extent)[0])
@@ -193,22 +195,21 @@ def one_curve(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -
 
 
 class Followed:
-    """Attractors along a parameter: each has the label of the one that it continues, a new one the next label."""
+    """Attractors along a parameter: each keeps the label of the one that it continues, new ones get the next label."""
 
     def __init__(self, furthest: float = 0.2):
-        """Begin without attractors; those further apart than `furthest` extents are not paired."""
+        """Begin without attractors; those more than `furthest` apart, relative to the extent, are not matched."""
         self.furthest, self.known = furthest, dict[int, LimitSet]()
 
     def labels(
         self, found: Sequence[LimitSet], extent: Float[np.ndarray, " f"], pairs: Sequence[int] | None = None
     ) -> list[int]:
-        """Return the labels of the attractors at the next value of the parameter, which are known from then on.
+        """Label the attractors at the next parameter value, and remember them for the value after that.
 
         Args:
             found: the attractors.
-            extent: the size of each feature.
-            pairs: for each the place among the `known` ones of the one that it continues, -1 for none; by default
-                those of `match`.
+            extent: size of each feature.
+            pairs: for each attractor, the index in `known` of the one that it continues, or -1; the default is `match`.
         """
         known = list(self.known)
         pairs = match(list(self.known.values()), found, extent, furthest=self.furthest) if pairs is None else pairs
@@ -219,17 +220,17 @@ class Followed:
 
 
 def relabelled(labels: Int[np.ndarray, "..."], names: Sequence[int]) -> Int[np.ndarray, "..."]:
-    """Return indices of attractors replaced by their names; negative labels stay."""
+    """Replace indices of attractors by labels; negative labels are kept."""
     return np.where(labels >= 0, np.append(np.asarray(names, int), 0)[labels], labels)
 
 
 def match(
     before: Sequence[LimitSet], after: Sequence[LimitSet], extent: Float[np.ndarray, " f"], *, furthest: float = 0.2
 ) -> list[int]:
-    """Return for each attractor of `after` the index of the one of `before` that it continues, -1 for a new one.
+    """Match attractors at two parameter values: the index in `before` that each one in `after` continues, or -1.
 
-    Sets further apart than `furthest` extents are not paired. The pairs have the least sum of distances, where one that
-    is left out counts as `furthest`.
+    Sets more than `furthest` apart, relative to the extent, are not matched. The matching minimises the sum of
+    distances, in which an unmatched attractor counts as `furthest`.
     """
     found = [-1] * len(after)
     if before and after:

@@ -1,4 +1,4 @@
-"""Attractors of flows and maps, found from many starts, told from saddles, centres and slow transients."""
+"""Find the attractors of a flow or map from many starts, and tell them from saddles, centres and slow transients."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -69,16 +69,24 @@ LYAPUNOV = 2000.0
 
 
 class Attractors(NamedTuple):
-    """The attractors found, and for each start the index of its own, or a negative label of `FATES`.
+    """Attractors found by a search, and the label of each start: the index of its attractor, or a key of `FATES`.
 
-    Equilibria that are not isolated are one attractor if they are a curve to which states beside it move, or a surface
-    along which steps lead from one to the other (see `leads_to`).
-    `others` are limits that do not attract (saddles, centres, conservative sets), or for which this is open (their
-    `stability` is `undecided`); `other_reached` (starts,) says which of them a start has come to, -1 for none. `rates`
-    (starts,) is the speed per time unit of what has not settled, NaN elsewhere. At most `longest` intervals, the last
-    ones of the length `interval`, were run, and periods up to `longest_period` of them were looked for. `time_map` and
-    `extent` are those of the search. `is_stiff` says that trajectories hardly moved in the longest intervals that an
-    explicit solver can follow: an implicit one would take longer steps.
+    Equilibria that are not isolated count as one attractor if they form a curve that attracts nearby states, or a
+    surface along which one can step from one to the other (see `leads_to`).
+
+    Attributes:
+        attractors: the attractors.
+        others: limits that do not attract (saddles, centres, conservative sets), or for which this remains `undecided`.
+        labels: for each start the index of its attractor, or a negative key of `FATES`.
+        other_reached: for each start the index in `others` of the limit that it reached, or -1.
+        rates: speed, per time unit, of starts that have not settled; NaN for the others.
+        interval: length of the last sampling intervals, in time units or steps.
+        longest: largest number of intervals integrated.
+        longest_period: longest period, in intervals, that was looked for.
+        time_map: the system over one interval.
+        extent: size of each feature, by which distances are divided.
+        is_stiff: whether trajectories hardly moved in the longest intervals that an explicit solver can integrate
+            stably, so that an implicit solver would take longer steps.
     """
 
     attractors: tuple[LimitSet, ...]
@@ -107,7 +115,7 @@ class Attractors(NamedTuple):
 
 
 def held_back(is_stiff: bool, labels: Any, how: str = IN_PYTHON) -> str:
-    """Return the sentence on a solver that kept starts from settling, and how to take another one; "" if none did."""
+    """Explain that stiffness kept starts from settling, and name a solver to use; "" if it did not."""
     return STIFF + how if is_stiff and NOT_SETTLED in labels else ""
 
 
@@ -269,12 +277,12 @@ class AttractorSearch:
 
 
 def undecided_set(limit: LimitSet) -> bool:
-    """Return whether a limit is a set that is not periodic and of which it is undecided whether it attracts."""
+    """Test whether a limit is a nonperiodic set whose attraction is undecided."""
     return limit.stability == "undecided" and bool(np.isnan(limit.period))
 
 
 def among_others(time_map: TimeMap, limit: LimitSet, others: Sequence[LimitSet], extent: np.ndarray) -> int:
-    """Return which of some limits that do not attract one is, -1 for none."""
+    """Find the index of a limit among the known limits that do not attract; -1 if it is new."""
     for place, known in enumerate(others):
         if np.isnan(limit.period) and np.isnan(known.period):
             if same_set(known, limit, extent):
@@ -285,7 +293,7 @@ def among_others(time_map: TimeMap, limit: LimitSet, others: Sequence[LimitSet],
 
 
 def among_attractors(limit: LimitSet, attractors: Sequence[LimitSet], extent: np.ndarray) -> int:
-    """Return which attractor a recurrent set is or lies on, -1 for none."""
+    """Find the index of the attractor that a recurrent set equals or lies on; -1 if there is none."""
     for place, known in enumerate(attractors):
         if np.isnan(known.period) and (same_set(known, limit, extent) or stays_on(limit.features, known, extent)):
             return place
@@ -331,7 +339,7 @@ def attractors_of(
 
 
 def _round(run: AttractorSearch, xs: np.ndarray, begun: int, length: int) -> np.ndarray:
-    """Move the pending ones of some states on, and return what they pass, until intervals are too long for a solver."""
+    """Integrate the pending starts for a round, or until the intervals become too long for the solver."""
     states = np.empty((length // WINDOW * WINDOW, run.pending.size, xs.shape[1]))
     for k in range(0, len(states), WINDOW):
         states[k : k + WINDOW] = run.time_map.window(xs[run.pending], begun + k)
@@ -342,7 +350,7 @@ def _round(run: AttractorSearch, xs: np.ndarray, begun: int, length: int) -> np.
 
 
 def _largest_exponent(record: TrajectoryRecord) -> float:
-    """Return the largest Lyapunov exponent of a set by the solver, and the tolerance, of the search."""
+    """Compute the largest Lyapunov exponent of a set, with the solver and the tolerance of the search."""
     time_map: Any = record.time_map
     interval, solver = float(time_map.interval), time_map.solver
     integrator = None if solver is None else Diffrax(solver, rtol=time_map.rtol)

@@ -1,4 +1,7 @@
-"""Bifurcations of equilibria and of orbits followed in two parameters, with cusps and points of higher degeneracy."""
+"""Continue bifurcations of equilibria and orbits in two parameters, and locate codimension-two points on the curves.
+
+The file also chooses the equations of each kind, refines curves for drawing, and continues curves read from a file.
+"""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -46,15 +49,15 @@ HALVINGS = 4
 
 
 def refined(curve: AbstractCurve, points: list[CurvePoint], widths: Float[np.ndarray, "2"]) -> list[CurvePoint]:
-    """Return points that follow each other with those between them where chords are far from the curve in the plane.
+    """Insert points between successive ones wherever chords would deviate visibly from the curve in the plane.
 
-    The first parameter is the last entry of a state, the second that of the curve. How far the curve is from a chord is
-    told from its tangents at both ends; what is added are solutions.
+    The first parameter is the last entry of a state; the second is the parameter of the curve. The deviation is
+    estimated from the tangents at both ends. Inserted points are solutions.
 
     Args:
         curve: the equations.
-        points: of the curve, with tangents of one sense.
-        widths: of the bounds of both parameters.
+        points: points of the curve, with consistently oriented tangents.
+        widths: widths of the bounds of both parameters.
     """
     found = points[:1]
     for begin, end in itertools.pairwise(points):
@@ -65,7 +68,7 @@ def refined(curve: AbstractCurve, points: list[CurvePoint], widths: Float[np.nda
 def _between(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, widths: np.ndarray, halvings: int
 ) -> list[CurvePoint]:
-    """Return points between two others; a cubic with their tangents is away from the chord by an eighth of these."""
+    """Insert points between two others; a cubic deviates from its chord by an eighth of the change of tangents."""
     size = float(np.linalg.norm(end.flat - begin.flat))
     turn = _in_plane(begin) - _in_plane(end)
     if not halvings or float(np.linalg.norm(size * turn / 8 / widths)) <= SEEN:
@@ -78,7 +81,7 @@ def _between(
 
 
 def _in_plane(point: CurvePoint) -> np.ndarray:
-    """Return the part of the tangent along both parameters."""
+    """Select the components of the tangent along both parameters."""
     return np.append(point.basis @ point.tangent[:-1], point.tangent[-1])[-2:]
 
 
@@ -87,7 +90,7 @@ OF_EQUILIBRIA, OF_ORBITS = ("fold", "Hopf point"), ("fold", "period doubling", "
 
 
 class Returning(NamedTuple):
-    """How orbits return: the iterate of a map, the period of a forcing, the longest period, the solver's tolerance."""
+    """Options of orbits: the iterate of a map, the period of a forcing, the longest period, the solver's tolerance."""
 
     iterate: int = 1
     forcing: Callable[[Any], Any] | None = None
@@ -96,19 +99,19 @@ class Returning(NamedTuple):
 
 
 def kinds_of(flow: Any, state: Any) -> tuple[str, ...]:
-    """Return the kinds of bifurcations of such states that are followed in two parameters."""
+    """List the kinds of bifurcations of given states that can be continued in two parameters."""
     return OF_ORBITS if isinstance(flow, AbstractMap) or isinstance(state, Cycle) else OF_EQUILIBRIA
 
 
 def check_kind(flow: Any, at: Bifurcation) -> None:
-    """Raise `ValueError` for a bifurcation that is not followed in two parameters."""
+    """Raise `ValueError` for a bifurcation that cannot be continued in two parameters."""
     kinds = kinds_of(flow, at.state)
     if at.kind not in kinds:
         raise ArgumentError("at", f"be a {', a '.join(kinds[:-1])} or a {kinds[-1]}", f"is a {at.kind}")
 
 
 def check_time(first: Parameter, state: Any, at: float, returning: Returning) -> None:
-    """Raise `ValueError` for a flow that depends on time without a forcing, and for another period than that of it."""
+    """Raise `ValueError` if a time-dependent flow has no forcing, or if an orbit's period does not fit it."""
     if isinstance(state, Cycle):
         check_forcing(first.at(at), state, returning.forcing)
     elif not isinstance(first.system, AbstractMap):
@@ -116,7 +119,7 @@ def check_time(first: Parameter, state: Any, at: float, returning: Returning) ->
 
 
 def units_at(parameters: tuple[Parameter, Parameter], state: Any, at: tuple[float, float]) -> Units:
-    """Return the units of a curve through a state, or an orbit, at values of both parameters."""
+    """Choose units for a curve through a state, or an orbit, at given values of both parameters."""
     if isinstance(state, Cycle):
         check_flow(parameters[0].system)
         return orbit_units(parameters[0].system, state, parameters, at=at)
@@ -208,14 +211,20 @@ class Degeneracy(NamedTuple):
 
 
 class CriticalCurve(NamedTuple):
-    """The curve of bifurcations of a kind in the plane of two parameters.
+    """Curve of bifurcations of one kind in the plane of two parameters.
 
-    `kind` is `fold` or `Hopf point`, of orbits `fold`, `period doubling` or `Neimark-Sacker point`; `first` and
-    `second` are the parameters, `states` the equilibria, the points of an `iterate` of a map, or the orbits, `Cycle`s,
-    `frequencies` those of Hopf points and the angles of Neimark-Sacker points. `ends` says at both ends why the curve
-    ends: `bounds` of the second parameter, `outside` those of the first, a `Bogdanov-Takens point`, a `1:1 resonance`
-    or `1:2 resonance`, an `equilibrium` to which orbits shrink, the longest `period`, beside a `homoclinic` orbit, or
-    where a stricter solver does not confirm the orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
+    Attributes:
+        kind: `fold` or `Hopf point`; for orbits `fold`, `period doubling` or `Neimark-Sacker point`.
+        first: first parameter at each point.
+        second: second parameter at each point.
+        states: equilibria, points of an iterate of a map, or orbits (`Cycle`), on the first axis.
+        frequencies: frequencies of Hopf points in radians per time unit, or angles of Neimark-Sacker points.
+        degeneracies: codimension-two points on the curve.
+        ends: why the curve ends at either side: `bounds` of the second parameter, `outside` the bounds of the first
+            one, a `Bogdanov-Takens point`, a `1:1 resonance` or `1:2 resonance`, an `equilibrium` to which orbits
+            shrink, the longest `period`, close to a `homoclinic` orbit, where a stricter solver does not confirm the
+            orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
+        iterate: iterate of a map.
     """
 
     kind: str
@@ -236,12 +245,12 @@ class CriticalCurve(NamedTuple):
 
     @property
     def of(self) -> str:
-        """Of what the bifurcations are, if it is said: ` of periodic orbits` or ` of iterate 2`."""
+        """Suffix that names the object of the bifurcations: " of periodic orbits", " of iterate 2", or ""."""
         return " of periodic orbits" if self.of_orbits else f" of iterate {self.iterate}" if self.iterate > 1 else ""
 
     @property
     def name(self) -> str:
-        """The kind among all those of a system: `fold of periodic orbits` beside the `fold` of equilibria."""
+        """Kind that is unique among the curves of a system: `fold of periodic orbits` in contrast to `fold`."""
         return self.kind + (self.of if self.of_orbits and self.kind in OF_EQUILIBRIA else "")
 
     def __str__(self) -> str:
@@ -313,7 +322,7 @@ def _widths(curve: AbstractCritical) -> np.ndarray:
 
 
 def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: Any, rtol: Any) -> Returning:
-    """Return how orbits return; raise `ValueError` for what does not fit the system."""
+    """Collect the options of orbits; raise `ValueError` for options that do not fit the system."""
     times = integer("iterate", iterate, least=1)
     if times != 1 and not isinstance(flow, AbstractMap):
         raise ArgumentError("iterate", "be 1 for a flow", f"is {times}")
@@ -323,9 +332,9 @@ def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: An
 
 
 def _in_given(units: Units, found: CriticalCurve, power: int = 1) -> CriticalCurve:
-    """Return a curve in the units of the given flow, or, with the power -1, one of the given flow in these units.
+    """Convert a curve to the units of the given flow, or with power -1 from them to rescaled units.
 
-    Coefficients of normal forms are those of the given flow, always.
+    Normal form coefficients always are in the units of the given flow.
     """
     if units.are_given:
         return found
@@ -377,7 +386,7 @@ def _extend_curve(
 def _end(
     units: Units, known: CriticalCurve, side: int, returning: Returning
 ) -> tuple[AbstractCritical, CurvePoint, np.ndarray]:
-    """Return the equations of a known curve, its point at one end, and the tangent that leads away from it."""
+    """Set up the equations of a known curve, its point at one end, and the tangent that leads outwards."""
     last, before = (0, 1) if side == 0 else (-1, -2)
     state: Any = jax.tree.map(lambda a: a[last], known.states)
     first, second, frequency = (float(a[last]) for a in (known.first, known.second, known.frequencies))
@@ -393,13 +402,13 @@ def _end(
 
 
 def _place(point: CurvePoint) -> np.ndarray:
-    """Return the state and both parameters of a point of a curve, flat."""
+    """Flatten the state of a point of a curve, followed by both parameters."""
     at = critical_of(point)
     return np.concatenate([flat_state(at.state), [float(at.parameter), point.parameter]])
 
 
 def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCurve:
-    """Return a curve with another one behind it (side 1), or, reversed, before it; they share a point."""
+    """Append a curve (side 1), or prepend it reversed (side 0); the curves share a point."""
     join = lambda a, b: np.concatenate([a, b[1:]] if side else [b[:0:-1], a])
     found = (known.degeneracies + more.degeneracies) if side else (more.degeneracies[::-1] + known.degeneracies)
     return CriticalCurve(
@@ -410,7 +419,7 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
 
 
 def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
-    """Return the curve of points that follow each other, with the degeneracies between them."""
+    """Build a curve from successive points, and locate the codimension-two points between them."""
     tests = curve.tests()
     values = {kind: [test(point) for point in points] for kind, test in tests.items()}
     degenerate: list[Degeneracy] = []
@@ -438,9 +447,9 @@ def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, s
 def _changes(
     curve: AbstractCritical, points: list[CurvePoint], values: list[float], k: int, test: Callable
 ) -> Sequence[tuple[CurvePoint, CurvePoint]]:
-    """Return the pairs of points from the k-th to the next one between which a test function changes its sign.
+    """Find the pairs of points around the k-th step between which a test function changes sign.
 
-    Where it is zero at the k-th point, to the last bit, it changes its sign between the neighbours of this point.
+    If it is exactly zero at the k-th point, it must change sign between the neighbours of this point.
     """
     if values[k] == 0 and k and values[k - 1] * values[k + 1] < 0:
         return [(points[k - 1], points[k + 1])]

@@ -1,4 +1,4 @@
-"""The equations of folds and of Hopf points with their critical vectors, in two parameters."""
+"""Equations of fold and Hopf points with their critical vectors, for continuation in two parameters."""
 
 import abc
 from collections.abc import Callable
@@ -28,9 +28,10 @@ from dynsim.systems.parameter import Parameter
 
 
 class Critical(NamedTuple):
-    """An equilibrium with a critical eigenvector: state, real and imaginary part of the vector, frequency, parameter.
+    """Equilibrium or orbit with a critical vector: state, vector, frequency and first parameter.
 
-    The vector is flat, in ambient coordinates; at a fold its imaginary part and the frequency are zero.
+    The vector is flattened, in ambient coordinates, and split into real and imaginary part. At a fold the imaginary
+    part and the frequency are zero.
     """
 
     state: State
@@ -41,7 +42,7 @@ class Critical(NamedTuple):
 
 
 class AbstractCritical(AbstractCurve):
-    """The equations of solutions with a critical vector in dependence on a second parameter."""
+    """Equations of solutions with a critical vector, along a second parameter."""
 
     flow: Any
     first: Parameter  # the parameter that is solved for; that of the curve is the second one
@@ -69,36 +70,36 @@ class AbstractCritical(AbstractCurve):
 
     @abc.abstractmethod
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
-        """Return a solution with its critical vector, which becomes the reference of phases."""
+        """Compute a solution with its critical vector, which becomes the phase reference."""
 
     @abc.abstractmethod
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """Return the functions that vanish at degeneracies between points, by their names."""
+        """List the test functions of codimension-two points by kind."""
 
     @abc.abstractmethod
     def others(self, point: CurvePoint) -> np.ndarray:
-        """Return numbers for the eigenvalues but the critical ones, which are imaginary for neutral ones."""
+        """Compute numbers for all eigenvalues except the critical ones; they are imaginary for neutral eigenvalues."""
 
     def moved(self, first: Any, second: Any) -> Any:
-        """Return the system at two values of the parameters."""
+        """Build the system at given values of both parameters."""
         return with_parameter(self.parameter.take, self.first.at(first), jnp.asarray(second))
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
-        """Return no direction."""
+        """Give an empty basis, since there are no symmetries."""
         del state
         return np.empty((basis.shape[1], 0))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Return the real parts."""
+        """Compute the real parts."""
         return np.real(values)
 
     def name(self, critical: complex) -> str:
-        """Return no kind."""
+        """Give no name; bifurcations along these curves are found by `tests`."""
         del critical
         return ""
 
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
-        """Return the point at the bound of the first parameter that a curve crosses between two points, if it does."""
+        """Locate the point where a curve crosses a bound of the first parameter; None if it does not."""
         value = float(critical_of(point).parameter)
         edge = min(max(value, self.bounds[0]), self.bounds[1])
         if value == edge:
@@ -110,22 +111,22 @@ class AbstractCritical(AbstractCurve):
         return last._replace(state=exact)
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
-        """Return the state, the frequency and both parameters: vectors may come back with another sense or phase."""
+        """Flatten state, frequency and both parameters; vectors are left out, since their sign or phase may differ."""
         at, state = critical_of(point), self.state_beside(point, near)
         return np.append(flat_state(state), [abs(float(at.frequency)), float(at.parameter), point.parameter])
 
     def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
-        """Return the state of a point in the phase of that of another one; equilibria have none."""
+        """Give the state of a point in phase with another one; equilibria have no phase."""
         del near
         return critical_of(point).state
 
     def crosses(self, point: CurvePoint) -> float:
-        """Return a number that changes its sign where a pair of other eigenvalues crosses the imaginary axis."""
+        """Evaluate a test function that changes sign where another pair of eigenvalues crosses the imaginary axis."""
         return crossing_pair(self.others(point))[0]
 
 
 class CriticalEquations(AbstractCritical):
-    """The equations of an equilibrium with a critical eigenvector, in tangent coordinates."""
+    """Equations of an equilibrium with a critical eigenvector, in tangent coordinates."""
 
     has_frequency = False
 
@@ -136,7 +137,7 @@ class CriticalEquations(AbstractCritical):
         self.reference = (jnp.zeros(self._size), jnp.zeros(self._size))
 
     def basis(self, state: State) -> np.ndarray:
-        """Return the tangent basis for the state and both parts of the vector, the frequency and the parameter."""
+        """Compute the tangent basis for the state and both parts of the vector, with frequency and parameter."""
         critical: Any = state
         B, n = tangent_basis(self.flow.space, critical.state), self._size
         if self.has_frequency:
@@ -144,7 +145,7 @@ class CriticalEquations(AbstractCritical):
         return np.asarray(scipy.linalg.block_diag(B, B, np.empty((n + 1, 0)), 1.0))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
-        """Return the state moved on the space, with the vectors in its tangent space."""
+        """Move the state on the space, and project the vectors to its tangent space."""
         old: Any = state
         n = self._size
         moved = displaced(self.flow.space, old.state, step[:n])
@@ -154,7 +155,7 @@ class CriticalEquations(AbstractCritical):
         return Critical(moved, real, imaginary, old.frequency + step[-2], old.parameter + step[-1])
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
-        """Return the field, the equation of the critical vector, and its normalisation."""
+        """Evaluate the vector field, the equation of the critical vector, and its normalisation."""
         old: Any = state
         B, n = tangent_basis(self.flow.space, old.state), self._size
         given = Critical(*jax.tree.map(np.asarray, old))
@@ -170,12 +171,12 @@ class CriticalEquations(AbstractCritical):
         return Equations(values, J, slope, float(np.max(np.abs(values))))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Return no eigenvalue: stability is that of the equilibrium."""
+        """Give no eigenvalues; stability is that of the equilibrium."""
         del state, parameter, J, orbit
         return np.empty(0, complex)
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """Return `outside` beyond the bounds of the first parameter, and `Bogdanov-Takens point` at frequency zero."""
+        """End a curve as `outside` the bounds of the first parameter, or `Bogdanov-Takens point` at frequency zero."""
         at = critical_of(point)
         if not self.bounds[0] <= float(at.parameter) <= self.bounds[1]:
             return "outside"
@@ -186,24 +187,24 @@ class CriticalEquations(AbstractCritical):
         return "Bogdanov-Takens point"
 
     def others(self, point: CurvePoint) -> np.ndarray:
-        """Return the eigenvalues of the equilibrium but the critical ones."""
+        """Compute the eigenvalues of the equilibrium except the critical ones."""
         at = critical_of(point)
         values = eigenvalues(tangent_jacobian(self.moved(float(at.parameter), point.parameter), at.state))
         return without(values, *((1j * float(at.frequency), -1j * float(at.frequency)) if self.has_frequency else (0,)))
 
 
 class FoldCurve(CriticalEquations):
-    """Equilibria with a null vector of length one."""
+    """Equations of folds: equilibria with a null vector of length one."""
 
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
-        """Return the null vector at a fold."""
+        """Compute the null vector at a fold."""
         del frequency
         B, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.moved(parameter, self.value), state)
         null = B @ null_vectors(J)[0]
         return Critical(state, null, 0 * null, np.asarray(0.0), np.asarray(parameter))
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """Return the coefficient of the fold, which vanishes at cusps, the product of both null vectors, and a pair."""
+        """List the test functions: the fold coefficient, the product of both null vectors, and an imaginary pair."""
         return {
             "cusp": lambda point: _fold_coefficients(self, point)[0],
             "Bogdanov-Takens point": lambda point: _fold_coefficients(self, point)[1],
@@ -212,12 +213,12 @@ class FoldCurve(CriticalEquations):
 
 
 class HopfCurve(CriticalEquations):
-    """Equilibria with a pair of imaginary eigenvalues, whose vector has length one and the phase of a reference."""
+    """Equations of Hopf points: an imaginary pair, and a unit eigenvector whose phase is fixed by a reference."""
 
     has_frequency = True
 
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
-        """Return the critical vector at a Hopf point, which becomes the reference of phases."""
+        """Compute the critical vector at a Hopf point, which becomes the phase reference."""
         B, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.moved(parameter, self.value), state)
         values, vectors = np.linalg.eig(J)
         v = vectors[:, int(np.argmin(np.abs(values - 1j * frequency)))]
@@ -226,7 +227,7 @@ class HopfCurve(CriticalEquations):
         return Critical(state, *self.reference, np.asarray(frequency), np.asarray(parameter))
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """Return the first Lyapunov coefficient, which changes its sign at Bautin points, a determinant, and a pair."""
+        """List the test functions: first Lyapunov coefficient, signed singular value, and another imaginary pair."""
         return {
             "Bautin point": lambda point: _lyapunov(self, point),
             "fold-Hopf point": lambda point: _determinant(self, point),
@@ -235,7 +236,7 @@ class HopfCurve(CriticalEquations):
 
 
 def critical_of(point: CurvePoint) -> Critical:
-    """Return the state of a point of a curve of folds or of Hopf points."""
+    """Give the solution and critical vector of a point of a curve of bifurcations."""
     found: Any = point.state
     return found
 
@@ -244,9 +245,9 @@ def critical_of(point: CurvePoint) -> Critical:
 def _critical(
     where: Any, flow: AbstractFlow, at: Critical, second: Array, reference: tuple[Array, Array]
 ) -> tuple[Array, Array, Array]:
-    """Return f, J a + w b, J b - w a, and length and phase of a + i b, with their derivatives, flat.
+    """Evaluate f, J a + w b, J b - w a, and norm and phase conditions of a + i b, with derivatives, flattened.
 
-    The phase is that relative to a reference: the imaginary part of the product with it is zero.
+    The phase condition is that the inner product with a reference vector is real.
     """
     flat, restored = ravel_pytree(at)
 
@@ -264,7 +265,7 @@ def _critical(
 
 
 def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[float, float]:
-    """Return <w, f_xx v v> / 2 and <w, v> with the null vectors v and w, whose sense is continuous."""
+    """Compute <w, f_xx v v> / 2 and <w, v> with the null vectors v and w, whose signs are continuous."""
     at = critical_of(point)
     moved = curve.moved(float(at.parameter), point.parameter)
     B, J = tangent_basis(curve.flow.space, at.state), tangent_jacobian(moved, at.state)
@@ -277,7 +278,7 @@ def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[flo
 
 
 def _determinant(curve: CriticalEquations, point: CurvePoint) -> float:
-    """Return the least singular value of the Jacobian, relative to the largest, with the sign of the determinant."""
+    """Compute the smallest singular value of the Jacobian, relative to the largest, signed by the determinant."""
     at = critical_of(point)
     J = tangent_jacobian(curve.moved(float(at.parameter), point.parameter), at.state)
     sizes = np.linalg.svd(J, compute_uv=False)

@@ -1,6 +1,7 @@
-"""The equations of folds, period doublings and Neimark-Sacker points of orbits with critical vectors.
+"""Equations of folds, period doublings and Neimark-Sacker points of orbits, for continuation in two parameters.
 
-Orbits are fixed points of an iterate of a map, or periodic orbits of a flow by multiple shooting.
+Orbits are fixed points of an iterate of a map, or periodic orbits of a flow by multiple shooting. Critical vectors are
+part of the unknowns.
 """
 
 from collections.abc import Callable
@@ -27,9 +28,9 @@ from dynsim.systems.parameter import Parameter
 
 
 def passed(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
-    """Return the least singular value of M - m, relative to the largest, with the sign of the determinant.
+    """Compute the smallest singular value of M - m, relative to the largest, with the sign of the determinant.
 
-    It changes its sign where an eigenvalue of M passes the value m.
+    This test function changes sign where an eigenvalue of M passes the value m.
     """
     shifted = M - multiplier * np.eye(len(M))
     sizes = np.linalg.svd(shifted, compute_uv=False)
@@ -37,13 +38,13 @@ def passed(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
 
 
 def doubled(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
-    r"""Return the derivative of the characteristic polynomial at an eigenvalue m of M, up to a positive factor.
+    r"""Evaluate the derivative of the characteristic polynomial at an eigenvalue m of M, up to a positive factor.
 
-    It is the trace of the adjugate of M - m, with the singular values s_k and their vectors u_k and v_k
+    It is the trace of the adjugate of M - m. With the singular values s_k and their vectors u_k and v_k it is
 
     $$ \pm \sum_k \langle v_k, u_k \rangle \prod_{j \ne k} s_j, $$
 
-    and changes its sign where another eigenvalue passes m.
+    This test function changes sign where another eigenvalue passes m.
     """
     left, sizes, right = np.linalg.svd(M - multiplier * np.eye(len(M)))
     shares = sizes / max(float(sizes[0]), np.finfo(float).tiny)
@@ -53,9 +54,9 @@ def doubled(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
 
 
 class Shot(NamedTuple):
-    """All nodes with their vectors and their images, the period, its derivatives by both parameters, and the vectors.
+    """Nodes with their vectors and images, the period, its derivatives by both parameters, and the vectors.
 
-    `parts` are the state and the vectors as flat vectors in ambient coordinates, (1 + vectors, n).
+    `parts` are the state and the vectors, flattened in ambient coordinates, (1 + vectors, n).
     """
 
     rows: np.ndarray
@@ -66,22 +67,20 @@ class Shot(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of entries of a state."""
+        """Number of entries of a state."""
         return (self.images.ends.shape[1] - 3) // len(self.parts)
 
 
 def gaps(
     shot: Shot, twist: tuple[np.ndarray, np.ndarray], *, free: bool, fold: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the gaps, (parts, m, n), with their derivatives by all ambient coordinates and the second parameter.
-
-    The parts are the orbit and the vectors.
+    """Compute the defects of orbit and vectors, (parts, m, n), with derivatives by all unknowns and parameters.
 
     Args:
-        shot: the images of nodes and vectors.
-        twist: the matrix by which the first node and its vectors are those of the end, and its derivative by the angle.
+        shot: images of nodes and vectors.
+        twist: matrix that maps the first node and its vectors to those at the end, and its derivative by the angle.
         free: whether the period is unknown.
-        fold: whether the vector has a part by which the period changes.
+        fold: whether the vector has a component that changes the period.
     """
     parts, size = shot.parts.shape
     (m, total), (ends, maps, speeds, begins) = shot.images.ends.shape, shot.images
@@ -111,7 +110,7 @@ def gaps(
 
 
 def turning(angle: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matrix by which a node stays and both parts of a vector turn by an angle, and its derivative."""
+    """Build the matrix that fixes a node and rotates both parts of a vector by an angle, and its derivative."""
     c, s = np.cos(angle), np.sin(angle)
     twist, change = np.diag([1.0, c, c]), np.diag([0.0, -s, -s])
     twist[1, 2], twist[2, 1], change[1, 2], change[2, 1] = -s, s, -c, c
@@ -125,10 +124,10 @@ RESONANCES = {"1:3 resonance": 2 * np.pi / 3, "1:4 resonance": np.pi / 2}
 
 
 class CriticalReturns(AbstractCritical):
-    """An orbit with a critical vector: moved along the orbit it is multiplied by the critical multiplier.
+    """Equations of an orbit with a critical vector, which is multiplied by the critical multiplier along the orbit.
 
-    Coordinates are those of the orbit, of one or both parts of the vector, an angle, and the first parameter. At a fold
-    the vector is one of nodes and of the period, else of nodes alone.
+    The unknowns are the orbit, one or both parts of the vector, an angle, and the first parameter. At a fold the vector
+    has components for the nodes and the period, otherwise for the nodes only.
     """
 
     def __init__(
@@ -163,15 +162,15 @@ class CriticalReturns(AbstractCritical):
 
     @property
     def free(self) -> bool:
-        """Whether the period is unknown: the flow is autonomous."""
+        """Whether the period is unknown, because the flow is autonomous."""
         return isinstance(self.inner, OrbitCurve) and not self.inner.forced
 
     def nodes(self, state: Any) -> np.ndarray:
-        """Return the nodes of an orbit as rows; a fixed point has one."""
+        """Stack the nodes of an orbit as rows; a fixed point has one node."""
         return self.inner.nodes(state) if isinstance(self.inner, OrbitCurve) else flat_state(state)[None]
 
     def basis(self, state: State) -> np.ndarray:
-        """Return the bases of the orbit, of the parts of the vector and of the angle, and the parameter."""
+        """Compute the bases of the orbit, of the parts of the vector and of the angle, with the parameter."""
         at: Any = state
         of_state = self.inner.basis(at.state)
         of_vector = of_state if self.kind == "fold" else of_state[:, : of_state.shape[1] - self.free]
@@ -180,7 +179,7 @@ class CriticalReturns(AbstractCritical):
         return np.asarray(scipy.linalg.block_diag(of_state, of_vector, *rest, 1.0))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
-        """Return the orbit moved on the space, with vectors in its tangent space there."""
+        """Move the orbit on the space, and project the vectors to its tangent space."""
         old: Any = state
         n = len(flat_state(old.state))
         moved = self.inner.displaced(old.state, step[:n])
@@ -190,7 +189,7 @@ class CriticalReturns(AbstractCritical):
         return Critical(moved, real, imaginary, old.frequency + step[-2], old.parameter + step[-1])
 
     def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
-        """Return the orbit of a point in the phase of that of another one."""
+        """Give the orbit of a point in phase with that of another point."""
         at = critical_of(point)
         if point is near:
             return at.state
@@ -200,7 +199,7 @@ class CriticalReturns(AbstractCritical):
         return inner.beside(at.state, critical_of(near).state, float(at.parameter))
 
     def unresolved(self, point: CurvePoint) -> str:
-        """Return "" if a stricter solver confirms an orbit and its vector, as `OrbitCurve.unresolved` does."""
+        """Explain why a stricter solver does not confirm an orbit and its vector, as in `OrbitCurve.unresolved`."""
         if not isinstance(self.inner, OrbitCurve):
             return ""
         at = critical_of(point)
@@ -210,7 +209,7 @@ class CriticalReturns(AbstractCritical):
         return unconfirmed(shot.images.speeds[:, : shot.size], forced=not self.free)
 
     def _shot(self, at: Critical, second: float, factor: float = 1.0) -> Shot:
-        """Return the images of the nodes with their vectors, by a solver of a tolerance times a factor."""
+        """Compute the images of the nodes with their vectors, with the solver's tolerance times a factor."""
         nodes, first = self.nodes(at.state), float(at.parameter)
         vectors = np.stack([at.real, at.imaginary][: 1 + self.turning])
         period, slopes = float(at.state.period) if isinstance(self.inner, OrbitCurve) else 1.0, np.zeros(2)
@@ -232,7 +231,7 @@ class CriticalReturns(AbstractCritical):
         return jax.tree.map(lambda a: a[0], state.nodes) if isinstance(self.inner, OrbitCurve) else state
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
-        """Return the gaps of the orbit and of its vector, conditions of phase, and the length of the vector."""
+        """Evaluate the defects of the orbit and its vector, the phase conditions, and the norm of the vector."""
         at: Any = state
         return self._equations(self._shot(at, parameter), at, basis)
 
@@ -258,13 +257,13 @@ class CriticalReturns(AbstractCritical):
         return Equations(values, J, by_second, float(np.max(np.abs(values))) / scale)
 
     def _twist(self, angle: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the matrix by which the first node and its vectors are those of the end, and its derivative."""
+        """Build the matrix that maps the first node and its vectors to those at the end, and its derivative."""
         return turning(angle) if self.turning else (np.diag([1.0, MULTIPLIERS[self.kind]]), np.zeros((2, 2)))
 
     def _conditions(self, shot: Shot, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values of the further equations, and derivatives by all ambient coordinates and the second one.
+        """Evaluate the remaining equations, with derivatives by all ambient coordinates and the second parameter.
 
-        The nodes do not move along the flow, on the whole, at a fold the vector has no part along it, the vector has
+        On average the nodes do not move along the flow. At a fold the vector has no component along it. The vector has
         length one and the phase of a reference.
         """
         values, rows, vectors = [], [], shot.parts[1:]
@@ -289,7 +288,7 @@ class CriticalReturns(AbstractCritical):
         return np.asarray(values, float), np.stack([np.asarray(row) for row in rows])
 
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
-        """Return the orbit with its critical vector, which becomes the reference of phases."""
+        """Compute the critical vector of an orbit, which becomes the phase reference."""
         zero = np.zeros(len(flat_state(state)))
         empty = Critical(state, zero, zero, np.asarray(frequency), np.asarray(parameter))
         self.reference = np.stack([zero, zero])
@@ -313,17 +312,17 @@ class CriticalReturns(AbstractCritical):
         return empty._replace(real=vector.real, imaginary=vector.imag)
 
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
-        """Return the derivatives of equations as the orbits balance theirs."""
+        """Scale rows of the derivatives as the equations of the orbits do."""
         return self.inner.balanced(matrix)
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Return the multipliers of the orbit."""
+        """Compute the multipliers of the orbit."""
         at: Any = state
         width = self.inner.basis(at.state).shape[1]
         return self.inner.spectrum(at.state, parameter, J[:width, :width], np.empty((width, 0)))
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """Return why a curve ends: at bounds, at a strong resonance, at an equilibrium, or with a long period."""
+        """Explain why a curve ends: at bounds, a strong resonance, an equilibrium, or a long period; "" if not."""
         at = critical_of(point)
         if not self.bounds[0] <= float(at.parameter) <= self.bounds[1]:
             return "outside"
@@ -341,7 +340,7 @@ class CriticalReturns(AbstractCritical):
         return ""
 
     def _shrunk(self, before: CurvePoint, point: CurvePoint) -> bool:
-        """Return whether an orbit is small, or has turned by half a turn beyond size zero."""
+        """Test whether an orbit has become small, or has turned by half a turn past size zero."""
         nodes = [self.nodes(critical_of(p).state) for p in (before, point)]
         away = [rows - np.mean(rows, axis=0) for rows in nodes]
         if len(nodes[0]) < 3:
@@ -350,7 +349,7 @@ class CriticalReturns(AbstractCritical):
         return small or float(np.sum(away[0] * away[1])) < 0
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
-        """Return the functions that vanish at degeneracies between points, by their names."""
+        """List the test functions of codimension-two points by kind."""
         of_return = lambda test, multiplier: lambda point: test(self.returned(point), multiplier)
         if self.kind == "fold":
             return {
@@ -376,20 +375,20 @@ class CriticalReturns(AbstractCritical):
         }
 
     def others(self, point: CurvePoint) -> np.ndarray:
-        """Return (m - 1) / (m + 1) for the multipliers m but the critical ones: imaginary for those of modulus one."""
+        """Map the non-critical multipliers m to (m - 1) / (m + 1), which is imaginary for those of modulus one."""
         angle = float(critical_of(point).frequency)
         critical = (np.exp(1j * angle), np.exp(-1j * angle)) if self.turning else (MULTIPLIERS[self.kind],)
         values = without(point.values, *critical)
         return (values - 1) / np.where(values == -1, np.finfo(float).eps, values + 1)
 
     def returned(self, point: CurvePoint) -> np.ndarray:
-        """Return the derivative of the return of an orbit."""
+        """Compute the derivative of the return map of an orbit."""
         state: Any = critical_of(point).state
         width = self.inner.basis(state).shape[1]
         return self.inner.monodromy(state, point.J[:width, :width])
 
     def inner_at(self, point: CurvePoint) -> tuple[Any, CurvePoint]:
-        """Return the curve of orbits in the first parameter through a point, and that point on it."""
+        """Build the curve of orbits in the first parameter through a point, and that point on it."""
         at = critical_of(point)
         inner = self._inner_of(point)
         return inner, inner.measured(at.state, float(at.parameter))
@@ -398,14 +397,14 @@ class CriticalReturns(AbstractCritical):
         return self.inner.of(self.moved(float(critical_of(point).parameter), point.parameter))
 
     def _cubic(self, point: CurvePoint) -> float:
-        """Return the coefficient of a period doubling or of a Neimark-Sacker point, relative to its terms."""
+        """Compute the coefficient of a period doubling or a Neimark-Sacker point, relative to its terms."""
         inner, here = self.inner_at(point)
         return inner.coefficient(self.kind, here, float(critical_of(point).frequency)).bounded
 
     def _bend(self, point: CurvePoint) -> float:
-        """Return half of the second derivative of the orbit's equations along both null vectors of a fold.
+        """Compute half of the second derivative of the orbit's equations along both null vectors of a fold.
 
-        It is the derivative of the equation of the vector by the orbit, with a sense that is continuous.
+        It is the derivative of the equation of the vector by the orbit. Its sign is continuous along the curve.
         """
         state: Any = critical_of(point).state
         B = self.inner.basis(state)

@@ -1,4 +1,4 @@
-"""Branches: the points of a curve of solutions with their stability, and the bifurcations between them."""
+"""Branches of solutions with their stability, the bifurcations on them, and their conversion to other units."""
 
 import math
 from collections.abc import Callable
@@ -70,9 +70,9 @@ class Bifurcation(NamedTuple):
 
     @property
     def criticality(self) -> str:
-        """`supercritical`, `subcritical` or `degenerate`, by the coefficient where it decides; "" elsewhere.
+        """`supercritical`, `subcritical` or `degenerate` by the sign of the coefficient; "" where it does not decide.
 
-        It decides at a Hopf point, at a period doubling, and at a Neimark-Sacker point without a strong resonance.
+        It decides at Hopf points, period doublings, and Neimark-Sacker points without a strong resonance.
         """
         sign = CRITICAL.get(self.kind, 0)
         if not sign or not math.isfinite(self.coefficient) or self.resonance:
@@ -83,7 +83,7 @@ class Bifurcation(NamedTuple):
 
     @property
     def resonance(self) -> int:
-        """3 or 4 at a Neimark-Sacker point with the angle 2 pi / 3 or pi / 2, a strong resonance; 0 elsewhere."""
+        """Order of a strong resonance, 3 or 4, at a Neimark-Sacker point with angle 2 pi / 3 or pi / 2; 0 otherwise."""
         if self.kind != "Neimark-Sacker point":
             return 0
         return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
@@ -123,7 +123,7 @@ class Branch(NamedTuple):
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The stability at the points, but for those on a bifurcation at which the branch begins or ends."""
+        """Stability at the points, except at bifurcations where the branch begins or ends."""
         begin, end = (side in BEGINNINGS for side in self.ends)
         return self.kinds[int(begin) : len(self.kinds) - int(end)]
 
@@ -173,7 +173,7 @@ def is_vertical(curve: AbstractCurve, parameters: np.ndarray, lengths: np.ndarra
 def _bifurcations(
     curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
 ) -> list[Bifurcation]:
-    """Return the bifurcations between successive points, with their least singular values, and at points on one."""
+    """Locate all bifurcations between successive points and at points, given their least singular values."""
     found: list[Bifurcation] = []
     # last points at which the test functions of fold and branch point had a definite sign
     last: list[int | None] = [None, None]
@@ -212,7 +212,7 @@ def _bifurcations(
 def _simple(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, which: int, name: str
 ) -> list[Bifurcation]:
-    """Return the fold or the simple branch point between two points."""
+    """Locate the fold or the simple branch point between two points."""
     test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.least_singular
     begin, end = (turned(p, p.tangent, curve.polished(p, p.tangent))[0] for p in (begin, end))
     if test(begin) * test(end) > 0:  # the sign at one of the points was only its error
@@ -230,9 +230,9 @@ def _simple(
 
 
 def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
-    """Return the branch point between successive points at which an eigenvalue touches zero without crossing it.
+    """Locate a branch point between successive points at which an eigenvalue touches zero without crossing it.
 
-    It is one if other solutions leave it. The test function, whose values are given, is least at the middle point.
+    It counts only if other solutions leave it. The given test function is smallest at the middle point.
     """
     before, here, after = values
     lowest = abs(here) <= min(abs(before), abs(after)) and before * after > 0
@@ -260,7 +260,7 @@ def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float]
 def _crossings(
     curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, known: list[Bifurcation], halvings: int
 ) -> list[Bifurcation]:
-    """Return the bifurcations between two points at which the number of growing eigenvalues changes, but the known."""
+    """Locate bifurcations where the number of growing eigenvalues changes between two points, except known ones."""
     growth = [np.sort(curve.growth(point.values))[::-1] for point in (begin, end)]
     counts = [index(g, tolerance=curve.neutral(p.values)) for g, p in zip(growth, (begin, end), strict=True)]
     low, high = sorted(counts)
@@ -303,7 +303,7 @@ def _crossings(
 def _twice(
     curve: AbstractCurve, points: list[CurvePoint], growths: list[np.ndarray], k: int, length: float
 ) -> list[Bifurcation]:
-    """Return two bifurcations between a point and the next one, after which as many eigenvalues grow as before."""
+    """Locate two bifurcations in one step after which as many eigenvalues grow as before it."""
     begin, end = points[k : k + 2]
     counts = [index(growths[j], tolerance=curve.neutral(points[j].values)) for j in (k, k + 1)]
     if counts[0] != counts[1] or curve.zeros(begin.values) or curve.zeros(end.values):
@@ -322,7 +322,7 @@ def _twice(
 
 
 def _cleaned(value: complex, real: float) -> complex:
-    """Return an eigenvalue, without an imaginary part that is rounding."""
+    """Remove an imaginary part that is rounding error from an eigenvalue."""
     return complex(value) if abs(value.imag) > real else complex(value.real)
 
 
@@ -344,11 +344,11 @@ def _coefficient(
 def _in_natural_size(
     curve: AbstractCurve, name: str, points: tuple[CurvePoint, CurvePoint], frequency: float, growth: float
 ) -> Coefficient:
-    """Return the coefficient at the first of two points, in the larger of two sizes of its terms.
+    """Compute the coefficient at the first of two points, with the larger of two estimates of its natural size.
 
-    One is that at the point; the other is their change towards the second point, where the growth is given, carried on
-    to where it is the frequency of a Hopf point, or one of multipliers. A coefficient that vanishes with all of its
-    terms is as large as the error of the point, and small by this size only.
+    One is the size of its terms at the point. The other is their change towards the second point, extrapolated to where
+    the growth equals the frequency of a Hopf point, or one for multipliers. It is needed for coefficients that vanish
+    together with all of their terms.
     """
     here, beside = (curve.coefficient(name, point, frequency) for point in points)
     change = abs(beside.size - here.size) * (frequency if name == "Hopf point" else 1.0) / growth
@@ -356,7 +356,7 @@ def _in_natural_size(
 
 
 def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float:
-    """Return the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
+    """Compute the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
     if not critical.imag:
         return 0.0
     return abs(critical.imag) if curve.name(1j) == "Hopf point" else float(abs(np.angle(critical / modulus)))

@@ -1,4 +1,4 @@
-"""Curves of solutions in a state and a parameter together: Newton corrections, tangents and singular points."""
+"""Curves of solutions in state and parameter: Newton corrections, tangents and test functions of branch points."""
 
 import abc
 from typing import ClassVar, NamedTuple
@@ -25,10 +25,10 @@ UNCERTAIN = 100
 
 
 class CurvePoint(NamedTuple):
-    """A solution: state, parameter, basis of the state's coordinates, derivatives by both, tangent, eigenvalues.
+    """Solution on a curve: state, parameter, coordinate basis, derivatives by both, tangent and eigenvalues.
 
-    `orbit` is a basis of the directions in which symmetries move the state, in its coordinates. `corrections` counts
-    the Newton steps that led here; `contraction` is the largest ratio of the sizes of two successive ones.
+    `orbit` is a basis, in these coordinates, of the directions in which symmetries move the state. `corrections` is the
+    number of Newton steps that led here. `contraction` is the largest ratio of successive Newton steps.
     """
 
     state: State
@@ -44,12 +44,12 @@ class CurvePoint(NamedTuple):
 
     @property
     def flat(self) -> np.ndarray:
-        """The state as a vector, with the parameter behind it."""
+        """Flattened state followed by the parameter."""
         return np.concatenate([flat_state(self.state), [self.parameter]])
 
 
 class Equations(NamedTuple):
-    """The equations at a state and a parameter: values and derivatives in coordinates, and the largest speed."""
+    """Equations at a state and a parameter: values and derivatives in coordinates, and the largest residual."""
 
     values: np.ndarray
     J: np.ndarray
@@ -58,7 +58,7 @@ class Equations(NamedTuple):
 
 
 class AbstractCurve(abc.ABC):
-    """The solutions of as many equations as the state has coordinates, in dependence on one real parameter."""
+    """Solutions of as many equations as the state has coordinates, along one real parameter."""
 
     tolerances: tuple[float, float] = (1e-11, 1e-9)  # of the equations, and of the last Newton step
     vertical: ClassVar[float] = 1e-12  # largest slope of the parameter that errors can cause on a vertical branch
@@ -86,54 +86,54 @@ class AbstractCurve(abc.ABC):
 
     @abc.abstractmethod
     def basis(self, state: State) -> np.ndarray:
-        """Return an orthonormal basis of the coordinates at a state, (ambient, coordinates)."""
+        """Compute an orthonormal basis of the coordinates at a state, (ambient, coordinates)."""
 
     @abc.abstractmethod
     def displaced(self, state: State, step: np.ndarray) -> State:
-        """Return the state at a step, a flat ambient vector, from another one."""
+        """Move a state by a step, given as a flattened ambient vector."""
 
     @abc.abstractmethod
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
-        """Return the equations and their derivatives."""
+        """Evaluate the equations and their derivatives."""
 
     @abc.abstractmethod
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
-        """Return an orthonormal basis of the directions in which symmetries move a state, (coordinates, symmetries)."""
+        """Compute an orthonormal basis of directions in which symmetries move a state, (coordinates, symmetries)."""
 
     @abc.abstractmethod
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Return the eigenvalues that decide about stability, without those of symmetries."""
+        """Compute the eigenvalues that decide about stability, without those due to symmetries."""
 
     @abc.abstractmethod
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Return numbers that are negative for eigenvalues that decay and positive for those that grow."""
+        """Measure the growth of eigenvalues: negative if they decay, positive if they grow."""
 
     @abc.abstractmethod
     def name(self, critical: complex) -> str:
-        """Return the kind of a bifurcation by an eigenvalue with growth 0; "" for one at which solutions meet."""
+        """Name the bifurcation at which an eigenvalue has growth 0; "" if solutions meet there."""
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """Return why a curve ends between two points, the second one left out, or "" if it goes on."""
+        """Explain why a curve ends between two points, excluding the second; "" if it continues."""
         del before, point
         return ""
 
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
-        """Return the last point of a curve that `ends_at` between two points, None if `before` is the last."""
+        """Compute the last point of a curve that ends between two points; None if it is `before`."""
         del before, point
         return None
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
-        """Return coordinates in which a curve that has come back is where it was, beside another point of it."""
+        """Compute coordinates that agree when a curve returns to its first point, in phase with another point."""
         del near
         return point.flat
 
     def unresolved(self, point: CurvePoint) -> str:
-        """Return why a curve ends before a point that is no solution to the accuracy that it has, or ""."""
+        """Explain why a point is not resolved to sufficient accuracy, which ends the curve; "" if it is."""
         del point
         return ""
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Return the coefficient of the normal form of a bifurcation of a kind at a point; NaN if there is none."""
+        """Compute the normal form coefficient of a bifurcation at a point; NaN if there is none."""
         del name, point, frequency
         return UNKNOWN
 
@@ -145,13 +145,13 @@ class AbstractCurve(abc.ABC):
     def in_given_units(
         self, found: Coefficient, vector: np.ndarray, sizes: np.ndarray, share: float = 1.0
     ) -> Coefficient:
-        """Return a coefficient of terms of two vectors more than it has itself, in the units of the given system.
+        """Convert a coefficient to the units of the given system, given the norm of the critical vector there.
 
         Args:
             found: the coefficient, for a critical vector of length one in the units of this curve.
-            vector: that vector, as far as its length counts, in ambient coordinates.
-            sizes: the units of its coordinates.
-            share: the unit of the coefficient apart from that of states.
+            vector: the critical vector in ambient coordinates.
+            sizes: units of its coordinates.
+            share: unit of the coefficient, apart from that of the states.
         """
         if self.units is None:
             return found
@@ -159,26 +159,26 @@ class AbstractCurve(abc.ABC):
         return Coefficient(share * found.value, share * found.size)
 
     def stable_kind(self, values: np.ndarray) -> str:
-        """Return `stable`, `saddle`, `unstable` or `undecided` by the eigenvalues."""
+        """Classify the stability by the eigenvalues: `stable`, `saddle`, `unstable` or `undecided`."""
         return kind(self.growth(values), self.neutral(values))
 
     def neutral(self, values: np.ndarray) -> float:
-        """Return the growth below which an eigenvalue decides nothing."""
+        """Compute the growth below which an eigenvalue counts as neutral."""
         return NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0)))
 
     def zeros(self, values: np.ndarray) -> int:
-        """Return the number of eigenvalues that decide nothing."""
+        """Count the neutral eigenvalues."""
         return int(np.sum(np.abs(self.growth(values)) <= self.neutral(values)))
 
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
-        """Return the derivatives of equations, as rows, divided by positive numbers with which these are of one size.
+        """Scale the rows of a matrix of derivatives to similar sizes.
 
-        Small singular values are told from zero in comparison with the largest one.
+        Small singular values are compared with the largest one, so that rows of very different sizes would hide them.
         """
         return matrix
 
     def measured(self, state: State, parameter: float) -> CurvePoint:
-        """Return what a curve needs at a solution; its tangent has the parameter increasing."""
+        """Evaluate what continuation needs at a solution, with the tangent towards increasing parameters."""
         basis = self.basis(state)
         return self._point(state, parameter, basis, self.equations(state, parameter, basis))
 
@@ -196,13 +196,13 @@ class AbstractCurve(abc.ABC):
         return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, values, orbit)
 
     def at(self, state: State, parameter: float) -> CurvePoint | None:
-        """Return the solution to which Newton's method leads from a state, the parameter being fixed."""
+        """Find the solution near a state by Newton's method with a fixed parameter; None if it fails."""
         direction = np.zeros(self.basis(state).shape[1] + 1)
         direction[-1] = 1.0
         return self.corrected(state, parameter, direction)
 
     def corrected(self, state: State, parameter: float, direction: np.ndarray) -> CurvePoint | None:
-        """Return the point of the curve in the plane through a point across a direction; None if there is none near."""
+        """Correct a point to the curve by Newton's method, in the plane across a direction; None if it fails."""
         basis, first, before, contraction = self.basis(state), None, 0.0, 0.0
         for count in range(CORRECTIONS):
             at = self.equations(state, parameter, basis)
@@ -231,9 +231,9 @@ class AbstractCurve(abc.ABC):
         return None
 
     def polished(self, point: CurvePoint, direction: np.ndarray) -> CurvePoint:
-        """Return a point after one further Newton step, in the plane through it across a direction.
+        """Refine a point by one more Newton step, in the plane through it across a direction.
 
-        The errors of corrections are of the size of the last step allowed; those that are left are of rounding.
+        Corrections stop at errors of the last allowed step; afterwards only rounding errors remain.
         """
         before = self.equations(point.state, point.parameter, point.basis)
         matrix = np.vstack([np.column_stack([before.J, before.slope]), direction])
@@ -248,16 +248,16 @@ class AbstractCurve(abc.ABC):
         )
 
     def stepped(self, point: CurvePoint, direction: np.ndarray, size: float) -> CurvePoint | None:
-        """Return the point of the curve next to that at a distance in a direction; None if there is none near."""
+        """Predict a point at a distance in a direction, and correct it to the curve; None if it fails."""
         move = size * direction
         state = self.displaced(point.state, point.basis @ move[:-1])
         across = np.append(self.basis(state).T @ (point.basis @ direction[:-1]), direction[-1])
         return self.corrected(state, point.parameter + float(move[-1]), across)
 
     def crossing(self, point: CurvePoint, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tangent of a curve at a branch point, and directions across it in the null space, as rows.
+        """Compute the tangent of a curve at a branch point, and directions across it in the null space, as rows.
 
-        `direction` is near the tangent, in ambient coordinates.
+        `direction` is close to the tangent, in ambient coordinates.
         """
         matrix = _with_rows(Equations(np.empty(0), point.J, point.slope, 0.0), point.orbit)
         rows = _null_space(self.balanced(matrix), 1e-6, least=2)
@@ -267,14 +267,14 @@ class AbstractCurve(abc.ABC):
         return along, left[: len(rows) - 1]
 
     def singular(self, point: CurvePoint) -> float:
-        """Return `least_singular`, or 0 where it has no sign."""
+        """Evaluate `least_singular`, or 0 where its sign is unreliable."""
         value = self.least_singular(point)
         return value if abs(value) > SINGULAR else 0.0
 
     def least_singular(self, point: CurvePoint) -> float:
-        """Return a function that changes its sign at a simple branch point: the least singular value with a sign.
+        """Evaluate the test function of branch points: the signed least singular value, which changes sign there.
 
-        It is relative to the largest one.
+        It is relative to the largest singular value.
         """
         (rows, d), k = point.J.shape, point.orbit.shape[1]
         matrix = np.zeros((rows + k + 1, d + 1 + k))
@@ -287,32 +287,32 @@ class AbstractCurve(abc.ABC):
 
 
 def _with_rows(at: Equations, orbit: np.ndarray) -> np.ndarray:
-    """Return the derivatives by state and parameter, and below them the conditions not to move along symmetries."""
+    """Stack the derivatives by state and parameter, and the conditions not to move along symmetries."""
     return np.vstack([np.column_stack([at.J, at.slope]), np.pad(orbit.T, ((0, 0), (0, 1)))])
 
 
 def _null_space(matrix: np.ndarray, share: float, *, least: int) -> np.ndarray:
-    """Return the right singular vectors whose singular values are a small share of the largest, and `least` of them."""
+    """Find right singular vectors with small singular values, relative to the largest, and at least `least` of them."""
     _, sizes, right = np.linalg.svd(matrix)
     full = np.append(sizes, np.zeros(right.shape[0] - len(sizes)))
     return right[-max(least, int(np.sum(full <= share * max(1.0, full[0])))) :]
 
 
 def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Return the basis of a new tangent space that is nearest to an old one."""
+    """Find the basis of a new tangent space that is nearest to an old basis."""
     left, _, right = np.linalg.svd(new.T @ old)
     return new @ left @ right
 
 
 def direction_to(begin: CurvePoint, end: CurvePoint) -> np.ndarray:
-    """Return the unit vector from one point to another, in the coordinates of the first."""
+    """Compute the unit vector from one point to another, in the coordinates of the first."""
     away = end.flat - begin.flat
     found = np.append(begin.basis.T @ away[:-1], away[-1])
     return found / max(float(np.linalg.norm(found)), np.finfo(float).tiny)
 
 
 def turned(begin: CurvePoint, direction: np.ndarray, end: CurvePoint) -> tuple[CurvePoint, float]:
-    """Return a point with its tangent in the sense of a direction at another point, and the cosine of their angle."""
+    """Orient the tangent of a point along a direction at another point; give the cosine of their angle, too."""
     carried = np.append(end.basis.T @ (begin.basis @ direction[:-1]), direction[-1])
     cosine = float(carried @ end.tangent) / max(float(np.linalg.norm(carried)), np.finfo(float).tiny)
     return (end if cosine >= 0 else end._replace(tangent=-end.tangent)), abs(cosine)

@@ -1,4 +1,8 @@
-"""The curve of periodic orbits in their nodes, their period and a parameter, by multiple shooting."""
+"""Equations of periodic orbits along a parameter by multiple shooting, for continuation.
+
+The unknowns are the nodes, the period and the parameter. The file also moves orbits into phase with each other, and
+confirms orbits with a stricter solver.
+"""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
@@ -41,15 +45,15 @@ Rows = Float[np.ndarray, "m n"]
 
 
 def beside(moved: Callable[[Rows, float], tuple[Rows, Rows]], nodes: Rows, aims: Rows, period: float) -> Rows:
-    """Return the nodes of an orbit moved along it so that they are nearest to those of another one.
+    """Move the nodes of an orbit along it so that they are nearest to the nodes of another orbit.
 
-    A curve of orbits that has come back to the first one may have moved its nodes by any time.
+    A curve of orbits that has come back to its first orbit may have shifted the nodes by any time.
 
     Args:
-        moved: the states a time after some, and the velocities there.
-        nodes: the states at equal shares of the period.
-        aims: those of the other orbit, as many.
-        period: of the orbit.
+        moved: advances states by a time, and gives the velocities there.
+        nodes: states at equal shares of the period.
+        aims: nodes of the other orbit, equally many.
+        period: period of the orbit.
     """
     m = len(nodes)
     apart = lambda rows: [float(np.linalg.norm(np.roll(rows, -k, axis=0) - aims)) for k in range(m)]
@@ -79,13 +83,13 @@ SLOW = 1e-2
 
 
 def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n"], tolerance: float) -> bool:
-    """Return whether a Newton step with the equations of a stricter solver, across the curve, leaves a point in place.
+    """Test whether a Newton step with the equations of a stricter solver leaves a point in place.
 
     Args:
         point: the point.
-        at: its equations by that solver.
-        nodes: of the orbit, whose size counts.
-        tolerance: of the last Newton step.
+        at: its equations with the stricter solver.
+        nodes: nodes of the orbit, whose size sets the scale.
+        tolerance: tolerance of the last Newton step.
     """
     matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
     if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
@@ -95,7 +99,7 @@ def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n
 
 
 def unconfirmed(speeds: Float[np.ndarray, "m n"], *, forced: bool) -> str:
-    """Return why an orbit with velocities at its nodes is not confirmed: `homoclinic` if it passes an equilibrium."""
+    """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`."""
     sizes = np.linalg.norm(speeds, axis=1)
     return "homoclinic" if np.min(sizes) < SLOW * np.max(sizes) and not forced else "accuracy"
 
@@ -111,7 +115,7 @@ OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
 
 
 class Cycle(NamedTuple):
-    """A periodic orbit: its states at equal shares of the period, on the first axis, and the period."""
+    """Periodic orbit: its states at equal shares of the period, on the first axis, and the period."""
 
     nodes: State
     period: Any
@@ -135,14 +139,14 @@ def unit_of_eigenvalues(units: Units, state: Any) -> float:
 
 
 class WithParameter(NamedTuple):
-    """A state, and the parameter as a further component of it."""
+    """State with the parameter as an additional component."""
 
     state: State
     parameter: Any
 
 
 class ParameterFlow(AbstractFlow):
-    """A flow whose parameter is a component of its state, at rest."""
+    """Flow whose parameter is a constant component of the state."""
 
     flow: AbstractFlow
     where: Callable = eqx.field(static=True)
@@ -153,17 +157,17 @@ class ParameterFlow(AbstractFlow):
         self.flow, self.where, self.space = flow, where, Product(WithParameter(flow.space, Euclidean()))
 
     def velocity(self, t: Time, x: State) -> State:
-        """Return the velocity of the flow with this parameter, and zero."""
+        """Compute the velocity of the flow with this parameter, and zero for the parameter."""
         state: Any = x
         moved = with_parameter(self.where, self.flow, state.parameter)
         return WithParameter(moved.velocity(t, state.state), jnp.zeros_like(state.parameter))
 
 
 class _Shot(NamedTuple):
-    """The segments of an orbit: its period, and for each of m the node, the end, the velocity there and derivatives.
+    """Segments of an orbit: the period, and for each of the m segments its node, end, velocities and derivatives.
 
-    Shapes (m, n), of `maps`, the derivatives by the nodes, (m, n, n); `slopes` are the derivatives by the parameter,
-    with which the period of a forced flow changes.
+    Arrays have shape (m, n); `maps`, the derivatives by the nodes, have shape (m, n, n). `slopes` are the derivatives
+    by the parameter, including the change of the period of a forced flow.
     """
 
     period: float
@@ -175,7 +179,7 @@ class _Shot(NamedTuple):
 
 
 class OrbitCurve(AbstractCurve):
-    """The gaps between the ends of segments and the next nodes, with the condition of phase."""
+    """Equations of periodic orbits: segments end at the next nodes, and a phase condition holds."""
 
     tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-8
@@ -205,7 +209,7 @@ class OrbitCurve(AbstractCurve):
             self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(parameter.at(p))))
 
     def of(self, flow: AbstractFlow) -> "OrbitCurve":
-        """Return the curve of another flow in the same units."""
+        """Build the curve of another flow in the same units."""
         return OrbitCurve(self.parameter.of(flow), *self._given_to_all)
 
     def own(self, state: Any) -> Any:
@@ -218,11 +222,11 @@ class OrbitCurve(AbstractCurve):
         return self._forced_period is not None
 
     def nodes(self, state: Any) -> np.ndarray:
-        """Return the nodes as rows."""
+        """Stack the nodes as rows."""
         return flat_states(state.nodes)
 
     def cycle(self, nodes: np.ndarray, period: float) -> Cycle:
-        """Return the orbit of nodes given as rows, projected to the space."""
+        """Build an orbit from nodes given as rows, projected to the space."""
         states = [self.flow.space.project(self._restored(jnp.asarray(node))) for node in nodes]
         return Cycle(jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *states), np.asarray(period))
 
@@ -230,13 +234,13 @@ class OrbitCurve(AbstractCurve):
         return [tangent_basis(self.flow.space, self._restored(jnp.asarray(node))) for node in self.nodes(state)]
 
     def basis(self, state: State) -> np.ndarray:
-        """Return the tangent bases of the nodes as blocks, and the period unless it is given."""
+        """Compute the tangent bases of the nodes as blocks, with the period unless it is given."""
         import scipy.linalg
 
         return np.asarray(scipy.linalg.block_diag(*self._bases(state), np.ones((1, 0 if self.forced else 1))))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
-        """Return the orbit with its nodes and its period changed."""
+        """Move the nodes and the period of an orbit."""
         cycle: Any = state
         nodes = self.nodes(cycle)
         period = float(cycle.period)
@@ -260,7 +264,7 @@ class OrbitCurve(AbstractCurve):
         return _Shot(period, nodes, ends[:, :-1], maps[:, :, :-1], speeds, by_parameter)
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
-        """Return the gaps in the coordinates of the next nodes, and below them the condition of phase."""
+        """Compute the defects in the coordinates of the next nodes, and below them the phase condition."""
         return self._equations(self._shot(state, parameter), basis)
 
     def _equations(self, shot: _Shot, basis: np.ndarray) -> Equations:
@@ -286,22 +290,22 @@ class OrbitCurve(AbstractCurve):
         return Equations(values, J, by_parameter, size / (1 + float(np.max(np.abs(nodes)))))
 
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
-        """Return rows of the length one at most: segments of unstable orbits stretch vectors by large factors."""
+        """Scale rows to a length of at most one, since segments of unstable orbits stretch vectors strongly."""
         return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
-        """Return no direction: the phase is fixed by a condition."""
+        """Give an empty basis, since the phase condition fixes the phase."""
         del state
         return np.empty((basis.shape[1], 0))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Return the multipliers by decreasing modulus, of an autonomous flow without the trivial one."""
+        """Compute the multipliers by decreasing modulus, without the trivial one of an autonomous flow."""
         del parameter, orbit
         values = np.linalg.eigvals(self.monodromy(state, J)).astype(complex)
         return values[np.argsort(-np.abs(values), kind="stable")]
 
     def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
-        """Return the derivative of the return to the first node, of an autonomous flow across the velocity there."""
+        """Compute the derivative of the return map at the first node, across the velocity for an autonomous flow."""
         cycle: Any = state
         m = len(self.nodes(cycle))
         d = (len(J) - (0 if self.forced else 1)) // m
@@ -317,22 +321,23 @@ class OrbitCurve(AbstractCurve):
         return monodromy
 
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Return the moduli, less one."""
+        """Compute the moduli of the multipliers minus one."""
         return np.abs(values) - 1
 
     def neutral(self, values: np.ndarray) -> float:
-        """Return the error that the solver leaves in multipliers."""
+        """Estimate the error that the solver leaves in the multipliers."""
         return 1e-6 * max(1.0, float(np.max(np.abs(values), initial=0.0)))
 
     def name(self, critical: complex) -> str:
-        """Return `period doubling` for the multiplier -1, `Neimark-Sacker point` for a pair on the unit circle."""
+        """Name the bifurcation: `period doubling` at the multiplier -1, `Neimark-Sacker point` at a complex pair."""
         return name_of_multiplier(critical)
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Return the coefficient of a fold, a cusp, a period doubling or a Neimark-Sacker point, from the return map.
+        """Compute the normal form coefficient of a fold, cusp, period doubling or Neimark-Sacker point.
 
-        It is that of the first node: of the map over a period of a forced flow, of the section across the velocity of
-        an autonomous one. NaN if a multiplier is so large that a run over the period tells nothing.
+        It is computed from the return map at the first node: the map over one period of a forced flow, or the Poincare
+        map across the velocity of an autonomous one. The result is NaN if a multiplier is too large for one run over
+        the period to be accurate.
         """
         if name not in ("cusp", *OF_RETURNS) or _largest(point) > REACH:
             return UNKNOWN
@@ -375,9 +380,9 @@ class OrbitCurve(AbstractCurve):
     def _given(
         self, found: Coefficient, shot: _Shot, basis: np.ndarray, A: np.ndarray, critical: complex
     ) -> Coefficient:
-        """Return the coefficient of a critical multiplier in the units of the given system.
+        """Convert the coefficient of a critical multiplier to the units of the given system.
 
-        There the section is across another direction, and the critical vector what the velocity leaves of it.
+        There the section is across another direction, and the critical vector is projected along the velocity.
         """
         if self.units is None:
             return found
@@ -390,33 +395,33 @@ class OrbitCurve(AbstractCurve):
         return self.in_given_units(found, vector, sizes)
 
     def size(self, state: Any, parameter: float) -> float:
-        """Return the size of an orbit: the distance of its nodes, and how far its first node moves at its velocity."""
+        """Compute the size of an orbit: the extent of its nodes, or the largest speed times the period."""
         shot = self._shot(state, parameter)
         return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
-        """Return an orbit with its nodes moved along it next to those of another one, and the parameter."""
+        """Flatten an orbit, with its nodes in phase with those of another orbit, and the parameter."""
         if point is near:
             return point.flat
         return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
 
     def beside(self, state: Any, near: Any, parameter: float) -> Any:
-        """Return an orbit with its nodes moved along it next to those of another one; of a forced flow as it is."""
+        """Move the nodes of an orbit into phase with those of another one; of a forced flow they stay."""
         if self.forced:
             return state
         moved, period = lambda rows, time: self._moved(rows, time, parameter), float(state.period)
         return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period), period)
 
     def _moved(self, nodes: np.ndarray, time: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the states a time later, and the velocities there."""
+        """Advance states by a time, and compute the velocities there."""
         full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
         ends, _, speeds, _ = shoot(self._pair, full, jnp.asarray(len(nodes) * time, float), self._rtol)
         return np.asarray(ends)[:, :-1], np.asarray(speeds)[:, :-1]
 
     def unresolved(self, point: CurvePoint) -> str:
-        """Return "" if a stricter solver confirms an orbit and its multipliers.
+        """Explain why an orbit is not confirmed by a stricter solver; "" if it is.
 
-        Else it is `homoclinic` for one that passes beside an equilibrium, and `accuracy` for another one.
+        The reason is `homoclinic` for an orbit close to an equilibrium, and `accuracy` otherwise.
         """
         shot = self._shot(point.state, point.parameter, STRICTER)
         at = self._equations(shot, point.basis)
@@ -428,7 +433,7 @@ class OrbitCurve(AbstractCurve):
         return unconfirmed(shot.speeds, forced=self.forced)
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """Return `equilibrium` where orbits have shrunk to one, and `period` for one that is too long."""
+        """End a curve of orbits as `equilibrium` where they shrink to a point, or `period` where they are too long."""
         cycle: Any = point.state
         if float(cycle.period) > self.longest:
             return "period"

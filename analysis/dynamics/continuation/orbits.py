@@ -1,4 +1,4 @@
-"""Periodic orbits followed in a parameter by multiple shooting, with folds, period doublings and tori located."""
+"""Continue periodic orbits in a parameter by multiple shooting, locate bifurcations, and switch branches."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -122,7 +122,7 @@ def orbits_from_hopf(
 
 
 def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
-    """Raise `ValueError` for no forcing of a flow that depends on time, and for an orbit without the period of one."""
+    """Raise `ValueError` if a time-dependent flow has no forcing, or if the orbit's period does not fit it."""
     if forcing is not None:
         check_period("forcing", flow, cycle.nodes, float(cycle.period))
     elif depends_on_time(flow, jax.tree.map(lambda a: a[0], cycle.nodes)):
@@ -139,7 +139,7 @@ def curve_of_orbits(
 
 
 def forcing_in(units: Units, forcing: Any) -> Any:
-    """Return the period of a forcing as a function of the flow in units; None for none."""
+    """Express the period of a forcing as a function of the rescaled flow; None without a forcing."""
     if forcing is None or units.are_given:
         return forcing
     function("forcing", forcing, "the flow")
@@ -147,7 +147,7 @@ def forcing_in(units: Units, forcing: Any) -> Any:
 
 
 class _Forcing(NamedTuple):
-    """The period of a forcing in a unit of time, as a function of the flow in units."""
+    """Period of a forcing in rescaled time, as a function of the rescaled flow."""
 
     given: Callable[[Any], Any]
     units: Units
@@ -157,7 +157,7 @@ class _Forcing(NamedTuple):
 
 
 def _at_hopf(curve: OrbitCurve, at: Bifurcation) -> CurvePoint:
-    """Return the orbit of size zero at a Hopf point, with the tangent towards orbits of a positive size."""
+    """Build the orbit of size zero at a Hopf point, with its tangent towards orbits of positive size."""
     flow = curve.parameter.at(at.parameter)
     basis, J = tangent_basis(flow.space, at.state), tangent_jacobian(flow, at.state)
     values, vectors = np.linalg.eig(J)
@@ -252,9 +252,9 @@ def orbit_ranges(
 
 @eqx.filter_jit
 def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: Array, component: Array) -> Array:
-    """Return the extremes of a component on segments, (segments, 2).
+    """Compute the extremes of a component on segments, (segments, 2).
 
-    `numbers` are the duration of each segment, the parameter, and the count of segments before it.
+    The columns of `numbers` are the duration of each segment, the parameter, and the number of segments before it.
     """
 
     import diffrax as dfx
@@ -274,7 +274,7 @@ def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: 
 
 
 def _with_cubics(values: Array, slopes: Array, step: Array) -> Array:
-    """Return values at equal distances, and those in between of the cubics with these values and slopes."""
+    """Refine values at equal distances by the cubics that also match their slopes."""
     u = jnp.arange(1, CUBIC)[:, None] / CUBIC
     first, last, out, into = (row[None] for row in (values[:-1], values[1:], step * slopes[:-1], step * slopes[1:]))
     ends = (1 + 2 * u) * (1 - u) ** 2 * first + u**2 * (3 - 2 * u) * last

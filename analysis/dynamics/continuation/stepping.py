@@ -1,4 +1,4 @@
-"""Curves of solutions followed by pseudo-arclength: steps, bounds, and why they end."""
+"""Step along curves by pseudo-arclength continuation: step-size control, bounds, closed curves and other ends."""
 
 from typing import Any
 
@@ -32,16 +32,16 @@ ANGLE = 0.8
 
 
 def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
-    """Return whether a curve that ended at a value of its parameter goes on within bounds.
+    """Test whether a curve that ended at some parameter value can be continued within new bounds.
 
-    It does from bounds, if the new ones lie further out, and from the cap on points.
+    It can if it ended at bounds and the new ones are wider, or if it ended at the limit on points.
     """
     near = LEAST * (bounds[1] - bounds[0])
     return end in ("bounds", "outside", "steps") and bounds[0] + near < parameter < bounds[1] - near
 
 
 def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
-    """Return the branch through a point, in both directions."""
+    """Continue a curve from a point in both directions."""
     low, high = within.bounds
     inside = min(max(first.parameter, low), high)
     if abs(first.parameter - inside) > ROUNDING * (high - low):
@@ -60,7 +60,7 @@ def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch
 def follow(
     curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
 ) -> tuple[list[CurvePoint], str]:
-    """Return the points of a curve from a first one in a direction, without it, and why the curve ends."""
+    """Continue a curve from a point in one direction; give the points after it, and why the curve ends."""
     points: list[CurvePoint] = []
     bounds, step = within.bounds, within.step
     _check_steps(curve, first, within)
@@ -98,14 +98,14 @@ def follow(
 
 
 def _other(here: CurvePoint, direction: np.ndarray, last: CurvePoint | None, least: float) -> list[CurvePoint]:
-    """Return the last point of a curve with its tangent, none if it is not away from the one before."""
+    """Give the last point of a curve with its tangent, unless it coincides with the point before."""
     if last is None or not float(np.linalg.norm(last.flat - here.flat)) > least:
         return []
     return [turned(here, direction, last)[0]]
 
 
 def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> None:
-    """Raise `ValueError` for steps that are not larger than the error of the points of a curve."""
+    """Raise `ValueError` if the steps do not exceed the error of the points of the curve."""
     error = curve.tolerances[1] * (1 + abs(first.parameter))
     for name, size in (("first", within.step), ("largest", within.largest)):
         if size <= error:
@@ -113,14 +113,14 @@ def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Non
 
 
 def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, within: Limits) -> Any:
-    """Return the points of another curve through a point, and its end, or None if only the first curve is found.
+    """Continue another curve through a point where two curves meet; None if only the first curve is found.
 
     Args:
         curve: the equations.
-        here: the point where both meet.
-        along: the tangent of the first curve there.
-        across: a direction out of it in the null space, towards which the other one is looked for.
-        within: the limits.
+        here: the point where both curves meet.
+        along: tangent of the first curve there.
+        across: direction in the null space towards which the other curve is searched.
+        within: limits of the continuation.
     """
     for towards in departures(curve, here, along, across, min(within.step, within.largest)):
         points, end = follow(curve, here, towards, within)
@@ -130,9 +130,9 @@ def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across:
 
 
 def _unsure(curve: AbstractCurve, three: tuple[CurvePoint, CurvePoint, CurvePoint], known: bool, far: bool) -> bool:
-    """Whether a step, the second of two, may have led to another branch.
+    """Test whether the last of three points may lie on another branch.
 
-    `known` is whether the tangents are those of the curve, `far` whether Newton steps that contract little are a sign.
+    `known` says whether the tangents are those of the curve, and `far` whether slow Newton contraction is a sign.
     """
     if far and three[2].contraction > CONTRACTION:
         return True
@@ -140,7 +140,7 @@ def _unsure(curve: AbstractCurve, three: tuple[CurvePoint, CurvePoint, CurvePoin
 
 
 def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
-    """Whether a curve has come back to its first point between two successive ones."""
+    """Test whether a curve has returned to its first point between two successive points."""
     low, high = sorted((here.parameter, found.parameter))
     room = CLOSED * float(np.linalg.norm(found.flat - here.flat))
     if not low - room <= first.parameter <= high + room or float(here.tangent[-1] * first.tangent[-1]) < 0:

@@ -1,4 +1,4 @@
-"""Data of phase portraits on circle and sphere: the field on a grid, equilibria by type, the basin of each point."""
+"""Compute phase portraits on the circle and the sphere: field, equilibria, and the limit of each grid point."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -30,12 +30,18 @@ class PortraitCycle(NamedTuple):
 
 
 class Portrait(NamedTuple):
-    """A grid, the vector field on it, the equilibria found, and the limit of each grid point.
+    """Vector field on a grid, equilibria, and the limit of each grid point.
 
-    `points` and `field` have shape (points, d), `equilibrium_points` (equilibria, d), and `kinds` holds the type of
-    each equilibrium that is isolated; `families` are curves of others. `limits`, shape (points,), is the index of the
-    stable equilibrium to which a grid point converges, a number beyond these for an attractor of another kind, whose
-    kind `others` has, -1 where no attractor is known. `cycles` are those of these attractors that are periodic orbits.
+    Attributes:
+        points: grid points, (points, d).
+        field: vector field at these points, (points, d).
+        equilibrium_points: isolated equilibria, (equilibria, d).
+        kinds: stability type of each equilibrium.
+        limits: for each grid point the index of the stable equilibrium that it reaches, a larger number for other
+            attractors, or -1 if no attractor is known, (points,).
+        cycles: limit cycles among the attractors.
+        families: curves of equilibria.
+        others: kind of each attractor that is no isolated equilibrium, by its number.
     """
 
     points: np.ndarray
@@ -51,7 +57,7 @@ class Portrait(NamedTuple):
     __str__ = report
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return as named arrays, to be saved, all fields but cycles, families and the kinds of other attractors."""
+        """Collect the arrays to save, by name; cycles, families and the kinds of other attractors are left out."""
         return {
             "points": self.points,
             "field": self.field,
@@ -62,17 +68,17 @@ class Portrait(NamedTuple):
 
 
 def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
-    """Return the portrait of a flow on the circle with states of shape (2,), at equally spaced angles from 0.
+    """Compute the phase portrait of a flow on the circle, with states of shape (2,), at equally spaced angles from 0.
 
     Args:
-        flow: the system; a time-dependent field is frozen at `t`.
-        num_points: size of the grid, at least 8. Newton's method starts from these points (at most 256), so that a pair
-            of equilibria between two of them can be missed.
-        t: the time at which the field is evaluated.
-        horizon: the time for which points are followed at least, in the flow's time unit, unless they arrive before.
+        flow: the system. A field that depends on time is frozen at `t`.
+        num_points: number of grid points, at least 8. At most 256 of them are starts of Newton's method, so that a pair
+            of equilibria between two starts can be missed.
+        t: time at which the field is evaluated.
+        horizon: shortest time, in the flow's time unit, for which points that have not arrived are integrated.
 
     Raises:
-        ValueError: for fewer points, a horizon that is not positive, or a flow with states of another shape.
+        ValueError: for too few points, a horizon that is not positive, or a flow with states of another shape.
     """
     _check(flow, num_points, horizon, 2)
     angles = 2 * np.pi * np.arange(num_points) / num_points
@@ -80,9 +86,9 @@ def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0,
 
 
 def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
-    """Return the portrait of a flow on the sphere S^2 with states of shape (3,), on a Fibonacci lattice.
+    """Compute the phase portrait of a flow on the sphere S^2, with states of shape (3,), on a Fibonacci lattice.
 
-    Arguments and errors are those of `circle_portrait`.
+    The arguments and errors are the same as for `circle_portrait`.
     """
     _check(flow, num_points, horizon, 3)
     heights = 1 - (2 * np.arange(num_points) + 1) / num_points
@@ -116,7 +122,7 @@ def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -
 def _limits(
     flow: AbstractFlow, starts: jax.Array, rests: np.ndarray, t: Time, horizon: float
 ) -> tuple[np.ndarray, tuple[PortraitCycle, ...], dict[int, str]]:
-    """Return the number of the limit of each start, -1 for none, limit cycles, and the kinds of limits by number."""
+    """Number the limit of each start, -1 for none; also find limit cycles, and the kinds of the other limits."""
     time_map, flat = set_up(Frozen(flow, t), starts, Search())
     longest = max(Search.longest, int(np.ceil(horizon / float(time_map.interval))))
     found = labelled(time_map, flat, Search(longest=longest), shown=False)

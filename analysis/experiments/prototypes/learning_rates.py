@@ -1,4 +1,4 @@
-"""The experiment of PROTOTYPES, Section 7.6: encoder and prototypes on MNIST at five ratios of learning rates."""
+"""Run the experiment of PROTOTYPES, Section 7.6: encoder and prototypes on MNIST at five ratios of learning rates."""
 
 import json
 from collections.abc import Iterator
@@ -112,7 +112,7 @@ class Digits(NamedTuple):
 
 
 def read_digits(config: LearningRatesConfig) -> Digits:
-    """Return the images of a configuration, read from the data folder."""
+    """Read the images of a configuration from the data folder."""
     arrays = read_arrays(data_file(config.file))
     images, labels = (np.concatenate([arrays[f"{x}_train"], arrays[f"{x}_test"]])[: config.images] for x in "xy")
     pixels = images.reshape(len(images), -1) / 255
@@ -120,7 +120,7 @@ def read_digits(config: LearningRatesConfig) -> Digits:
 
 
 def run_learning_rates(config: LearningRatesConfig, key: Key, folder: Path) -> Arrays:
-    """Return the measures of every variant, by ratio, seed and time; a run that is resumed gives the same bits."""
+    """Measure every variant by ratio, seed and time; a resumed run is reproduced bit for bit."""
     digits = read_digits(config)
     arrays: dict[str, np.ndarray] = {"variants": np.array([variant.name for variant in config.variants])}
     total = sum(len(variant.ratios) * variant.seeds for variant in config.variants)
@@ -158,7 +158,7 @@ def _kept(
     key: Key,
     folder: Path,
 ) -> History:
-    """Return the history of one run, read from `folder` if it is finished."""
+    """Run one history, or read it from `folder` if it is finished."""
     numbers = [
         asdict(variant.training),
         ratio,
@@ -184,7 +184,7 @@ def _kept(
 
 
 def descent_map(x: np.ndarray, training: TrainingOptions, ratio: float, epochs: int, key: Key) -> DescentMap:
-    """Return the descent of a linear encoder and prototypes on images at a ratio of the rates."""
+    """Set up the descent of a linear encoder and prototypes on images at a ratio of the rates."""
     flow = CoupledFlow(
         x,
         LinearEncoder(x.shape[1], training.outputs),
@@ -199,7 +199,7 @@ def descent_map(x: np.ndarray, training: TrainingOptions, ratio: float, epochs: 
 
 
 def first_state(x: np.ndarray, training: TrainingOptions, key: Key) -> Coupled:
-    """Return the first principal components as the encoder, and the centroids of k-means as the prototypes."""
+    """Start with the first principal components as the encoder, and centroids of k-means as the prototypes."""
     axes = principal_components(x, training.outputs).weight
     z = jnp.asarray(x) @ axes.T
     return Coupled(axes, kmeans(key, z, training.clusters, restarts=training.restarts).centroids)
@@ -223,14 +223,14 @@ def _arrays(variant: RateStudy, rows: list[History]) -> Arrays:
 
 
 def separation_ratios(arrays: Arrays, name: str, *, epoch: int = -1) -> np.ndarray:
-    """Return S after an epoch over S at the start, by ratio of the rates and seed; fewer epochs count as the last."""
+    """Compute S after an epoch over S at the start, by ratio of the rates and seed; shorter runs count at their end."""
     S = arrays[f"{name}: S"]
     last = S.shape[2] - 1
     return S[:, :, last if epoch < 0 else min(epoch, last)] / S[:, :, 0]
 
 
 def summarise_learning_rates(arrays: Arrays) -> str:
-    """Return separations, spreads and accuracies by variant and ratio as text, in means over seeds."""
+    """Format separations, spreads and accuracies by variant and ratio, averaged over seeds."""
     return "\n".join(line for name in arrays["variants"] for line in _summary(str(name), arrays))
 
 
