@@ -3,9 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # What `make test` compiles as users do; for the rest, and why, see tests/conftest.py.
-OPTIMISED := $(addprefix tests/, $(addsuffix .py, core/test_spaces simulation/test_simulate simulation/test_ensemble \
-	simulation/test_hybrid simulation/test_dense_output integrators/test_events integrators/test_symplectic \
-	systems/test_token_flow dynamics/test_lyapunov dynamics/equilibria/test_equilibria))
+OPTIMISED := $(addprefix tests/, $(addsuffix .py, core/test_spaces simulation/test_simulate systems/test_token_flow \
+	integrators/test_symplectic dynamics/test_lyapunov dynamics/equilibria/test_equilibria))
 ONE_THREAD := --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1
 QUICK := --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false $(ONE_THREAD)
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
