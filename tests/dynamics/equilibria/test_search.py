@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.equilibria.newton import Comparison, least_speed
+from analysis.dynamics.equilibria.newton import EquilibriumComparison, least_speed
 from analysis.dynamics.equilibria.search import PADDING, _Search, find_equilibria, token_permutations
 from analysis.dynamics.linearisation import rotations
 from analysis.dynamics.scaling.units import made_units
@@ -52,7 +52,7 @@ def test_a_direction_without_pull_that_no_symmetry_explains_is_a_family():
     ring = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * x)
     on, origin, own = jnp.asarray([0.6, 0.8]), jnp.zeros(2), made_units(ring)
     families = [
-        _Search(own, (), Comparison(own, None, None), symmetries)._is_family(x)
+        _Search(own, (), EquilibriumComparison(own, None, None), symmetries)._is_family(x)
         for symmetries in ((), rotations(2))
         for x in (on, origin)
     ]
