@@ -267,7 +267,8 @@ def test_ids_and_rulings_are_refused_in_one_sentence():
         claim("hardmax/lemma-3.1", SOURCE)
     with pytest.raises(
         ValueError,
-        match="`trial` must state its theorem in its docstring, .*, but that of `consensus/lemma-3.1` has none",
+        match="`trial` must state its theorem in its docstring, or be given as `statement`, "
+        "but that of `consensus/lemma-3.1` has none",
     ):
         claim("consensus/lemma-3.1", SOURCE)(lambda key, integrator: Trial((), ()))
     with pytest.raises(ValueError, match="`verdict` must be ILL_POSED or OUT_OF_SCOPE, but is SUPPORTED"):
