@@ -7,12 +7,11 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import numpy as np
 from jax.errors import JaxRuntimeError
 
 from dynsim.programs import Programmed
+from dynsim.programs.programmed import ARRAYS
 
-ARRAYS = (jax.Array, np.ndarray, np.generic)
 _CALLBACKS = logging.getLogger("jax._src.callback")
 
 
