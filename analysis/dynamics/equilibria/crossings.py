@@ -57,6 +57,11 @@ class Completeness(NamedTuple):
         """Whether the degree agrees with the indices, and the grid resolves the nullclines."""
         return self.resolved and self.degree is not None and self.degree == self.indices
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the degree says that others are missed, or the grid does not resolve the nullclines."""
+        return not self.resolved or (None not in (self.degree, self.indices) and self.degree != self.indices)
+
     def __str__(self) -> str:
         """Say in words how sure the search is."""
         if not self.resolved:
@@ -64,7 +69,8 @@ class Completeness(NamedTuple):
         if self.degree is None or self.indices is None:
             return "others may be missed"
         if self.degree != self.indices:
-            return f"others are missed: their indices add up to {self.indices}, the degree of the field is {self.degree}"
+            found = f"their indices add up to {self.indices}"
+            return f"others are missed: {found}, the degree of the field is {self.degree}"
         return "their indices add up to the degree of the field on the edge of the box"
 
 
@@ -133,11 +139,13 @@ def _axis(low: float, high: float, first: float, last: float, cells: int) -> np.
 def _is_aliased(field: Field, axes: list[np.ndarray], values: np.ndarray, signs: np.ndarray) -> bool:
     """Test whether a component changes sign in many cells, or inside of cells with one sign at all corners."""
     d = values.shape[-1]
-    if np.any(np.mean(signs, axis=tuple(range(d))) > CROWDED):
+    corners = _corners(values)
+    strictly = np.any(corners < 0, axis=0) & np.any(corners > 0, axis=0)
+    if np.any(np.mean(strictly, axis=tuple(range(d))) > CROWDED):
         return True
     low, high = _cells(axes, np.ones(signs.shape[:-1], bool))
     inside = field(low + (high - low) * (INSIDE[:, :d][np.arange(len(low)) % len(INSIDE)])).reshape(signs.shape)
-    other = ~signs & (inside * _corners(values)[0] < 0)
+    other = ~signs & (inside * corners[0] < 0)
     count = np.sum(other, axis=tuple(range(d)))
     return bool(np.any(count > ALIASED * (np.sum(signs, axis=tuple(range(d))) + len(axes[0]))))
 
@@ -198,9 +206,7 @@ def _spread(coarse: np.ndarray) -> np.ndarray:
 def _cells(axes: list[np.ndarray], marked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Collect the lower and the upper corners of marked cells, (cells, d)."""
     places = np.argwhere(marked)
-    return tuple(
-        np.stack([axis[places[:, k] + upper] for k, axis in enumerate(axes)], axis=1) for upper in (0, 1)
-    )  # pyright: ignore[reportReturnType]
+    return tuple(np.stack([axis[places[:, k] + upper] for k, axis in enumerate(axes)], axis=1) for upper in (0, 1))  # pyright: ignore[reportReturnType]
 
 
 def _refined(field: Field, low: np.ndarray, high: np.ndarray) -> np.ndarray:

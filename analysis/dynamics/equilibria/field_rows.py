@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
@@ -12,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from analysis.dynamics.equilibria.least_squares import least_squares
 from analysis.dynamics.flow_maps.autonomy import PROGRAMMED, fields
+from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import filled, room_for
 from dynsim._core.types import State, Time
@@ -27,6 +27,8 @@ RANK = 1e-9
 STEP = 1e-7
 # Largest part of the field that a Newton step cannot remove, relative to the terms of its linearisation.
 LEFT = 1e-12
+# Speed, relative to that at the starts, that is zero in every case, as where a component vanishes with its derivative.
+NOTHING = 1e-18
 # Relative changes of a state by which the rounding error of the field is estimated, and the multiple that counts.
 CHANGES, ROUNDING = 2.0**-50 * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]), 4.0
 
@@ -39,14 +41,20 @@ class FieldRows:
     The field is that of the flow in its own units, so that one compiled program serves all units.
     """
 
-    def __init__(self, units: Units, sample: State, t: Time = 0.0):
-        """Store the flow in its own units, the units, the shape of its states, and the time, in the flow's unit."""
+    def __init__(self, units: Units, samples: State, t: Time = 0.0):
+        """Store the flow, the units, the shape of sample states, (samples, ...), and typical speeds at them.
+
+        States are in the flow's own units, and so is the time.
+        """
+        sample = jax.tree.map(lambda y: np.asarray(y, float)[0], samples)
         self.flow, self.t = units.given(units.system), np.asarray(t, float)
         self.is_flat, self.scale, self.time = is_flat(self.flow.space), units.flat(sample), units.time
         self._evaluators: dict[Programmed, NumpyEvaluator | None] = {}
-        leaves, self._tree = jax.tree.flatten(jax.tree.map(lambda a: np.asarray(a, float), sample))
+        leaves, self._tree = jax.tree.flatten(sample)
         self._shapes = [leaf.shape for leaf in leaves]
         self._edges = np.cumsum([leaf.size for leaf in leaves])[:-1]
+        speeds = np.abs(self.field(self.flattened(samples) / self.scale))
+        self.typical = np.median(np.where(np.isfinite(speeds), speeds, 0.0), axis=0)
 
     def states(self, points: Rows) -> State:
         """Unflatten states, with the points on the first axis of every array."""
@@ -86,7 +94,7 @@ class FieldRows:
         found = self._evaluated(_PROJECTION, _projection, points)
         return found[:, 0], np.swapaxes(found[:, 1:], 1, 2)
 
-    def _evaluated(self, programmed: Programmed, compiled: Callable[..., Any], points: Rows) -> np.ndarray:
+    def _evaluated(self, programmed: Programmed, many: Callable[..., Any], points: Rows) -> np.ndarray:
         """Evaluate values and derivatives, (points, 1 + d, d): first the values, then the derivative by each entry."""
         d = points.shape[1]
         if not len(points):
@@ -99,8 +107,7 @@ class FieldRows:
         block = int(np.clip(ENTRIES // room_for(d * d), *ROWS))
         rows = filled(np.asarray(points, float), -(-len(points) // block) * block)
         parts = [
-            np.asarray(compiled(self.flow, self.t, self.states(rows[k : k + block])))
-            for k in range(0, len(rows), block)
+            np.asarray(many(self.flow, self.t, self.states(rows[k : k + block]))) for k in range(0, len(rows), block)
         ]
         return np.concatenate(parts)[: len(points)]
 
@@ -111,7 +118,7 @@ class FieldRows:
             self._evaluators[programmed] = programmed.rows((self.flow,), np.zeros(()), example)
         return self._evaluators[programmed]
 
-    def least(self, starts: Rows, known: Rows) -> Rows:
+    def least(self, starts: Rows, known: Float[np.ndarray, "known d"]) -> Rows:
         """Find a local minimum of the speed near each start, on the space.
 
         The speed is deflated: it is multiplied by a factor that grows near `known` states.
@@ -130,22 +137,26 @@ class FieldRows:
 
         return self.projected(least_squares(residuals, self.projected(starts)[0]))[0]
 
-    def polished(self, points: Rows, steps: int) -> tuple[Rows, Bool[np.ndarray, " points"]]:
-        """Take Newton steps from states while they reduce the field; also tell which states are equilibria."""
+    def polished(
+        self, points: Rows, steps: int, axes: slice | list[int] = slice(None)
+    ) -> tuple[Rows, Bool[np.ndarray, " points"]]:
+        """Take Newton steps from states, of the given entries, while they reduce the field; tell which are at rest."""
         found, left = np.array(points, float), np.flatnonzero(np.all(np.isfinite(points), axis=1))
         with np.errstate(all="ignore"):
             field, slopes = self(found[left])
             rows = np.sum(np.abs(slopes), axis=2)
             weights = 1 / np.where(rows > 0, rows, 1.0)
             for _ in range(steps):
-                aim = self.projected(found[left] + newton_steps(field, slopes))[0]
+                if not len(left):
+                    break
+                moved = found[left]
+                moved[:, axes] += newton_steps(field, slopes[..., axes])
+                aim = self.projected(moved)[0]
                 after, next_slopes = self(aim)
                 size, before = (np.max(np.abs(f) * weights, axis=1) for f in (after, field))
                 better = size < before
                 left, field, slopes, weights = left[better], after[better], next_slopes[better], weights[better]
                 found[left] = aim[better]
-                if not len(left):
-                    break
         return found, self.are_at_rest(found)
 
     def are_at_rest(self, points: Rows) -> Bool[np.ndarray, " points"]:
@@ -160,11 +171,11 @@ class FieldRows:
             field, slopes = self(points[sound])
             finite = np.all(np.isfinite(field), axis=1) & np.all(np.isfinite(slopes), axis=(1, 2))
             sound, field, slopes = sound[finite], field[finite], slopes[finite]
-            step = newton_steps(field, slopes)
+            step, regular = _steps(field, slopes)
             short = np.all(np.abs(step) <= STEP * (1 + np.abs(points[sound])), axis=1)
             kept = np.abs(field + np.einsum("pij,pj->pi", slopes, step))
             terms = np.einsum("pij,pj->pi", np.abs(slopes), np.abs(points[sound]))
-            rest[sound] = short & np.all(kept <= LEFT * terms, axis=1)
+            rest[sound] = short & (regular | np.all(kept <= LEFT * terms + NOTHING * self.typical, axis=1))
         others = sound[~rest[sound]]
         own, error = self.rounding(points[others])
         rest[others] = np.all(own <= ROUNDING * error, axis=1)
@@ -179,14 +190,25 @@ class FieldRows:
         return np.abs(own), np.max(spread, axis=0)
 
 
-def newton_steps(field: Rows, slopes: Float[np.ndarray, "points d d"]) -> Rows:
-    """Compute minimum-norm Newton steps from the field and its Jacobian at states; NaN where they are not finite."""
+def newton_steps(field: Rows, slopes: Float[np.ndarray, "points d axes"]) -> Float[np.ndarray, "points axes"]:
+    """Compute minimum-norm Newton steps from the field and its Jacobian at states; NaN where they are not finite.
+
+    The Jacobian may have the columns of some entries only, those that vary.
+    """
+    return _steps(field, slopes)[0]
+
+
+def _steps(field: Rows, slopes: Float[np.ndarray, "points d axes"]) -> tuple[np.ndarray, np.ndarray]:
+    """Compute Newton steps, and whether the Jacobian, with rows of equal norm, is regular at each state."""
     known = np.all(np.isfinite(field), axis=1) & np.all(np.isfinite(slopes), axis=(1, 2))
     rows = np.sqrt(np.sum(slopes**2, axis=2))
     weights = 1 / np.where(known[:, None] & (rows > 0), rows, 1.0)
     matrix = np.where(known[:, None, None], slopes * weights[..., None], 0.0)
-    step = -np.einsum("pij,pj->pi", np.linalg.pinv(matrix, rcond=RANK), np.where(known[:, None], field * weights, 0.0))
-    return np.where(known[:, None], step, np.nan)
+    left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
+    kept = sizes > RANK * sizes[:, :1]
+    along = np.einsum("pik,pi->pk", left, np.where(known[:, None], field * weights, 0.0))
+    step = -np.einsum("pkj,pk->pj", right, np.where(kept, along / np.where(kept, sizes, 1.0), 0.0))
+    return np.where(known[:, None], step, np.nan), np.all(kept, axis=1)
 
 
 def _linear_at(flow: AbstractFlow, t: Array, x: State) -> Array:
@@ -205,11 +227,11 @@ def _projection_at(flow: AbstractFlow, t: Array, x: State) -> Array:
 _LINEAR, _PROJECTION = Programmed(_linear_at), Programmed(_projection_at)
 
 
-@eqx.filter_jit
+@compiled
 def _linear(flow: AbstractFlow, t: Array, states: State) -> Array:
     return jax.vmap(lambda x: _linear_at(flow, t, x))(states)
 
 
-@eqx.filter_jit
+@compiled
 def _projection(flow: AbstractFlow, t: Array, states: State) -> Array:
     return jax.vmap(lambda x: _projection_at(flow, t, x))(states)

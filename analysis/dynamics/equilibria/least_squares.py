@@ -18,8 +18,9 @@ def least_squares(
     """Find a local minimum of a sum of squares near each start; where none is found, the last point.
 
     Each residual is divided by the norm of its derivative at the start, so that residuals may have any units. The
-    components of the points should have sizes of order one. The radius is the reciprocal of the damping, and rules for it are those of `optimistix.LevenbergMarquardt`: N. I. M.
-    Gould et al., Sensitivity of trust-region algorithms to their parameters (2005).
+    components of the points should have sizes of order one. The radius is the reciprocal of the damping, and rules for
+    it are those of `optimistix.LevenbergMarquardt`: N. I. M. Gould et al., Sensitivity of trust-region algorithms to
+    their parameters (2005).
 
     Args:
         residuals: the function of points (points, n) that returns residuals (points, m) and their derivatives

@@ -38,8 +38,9 @@ UNIT = 4
 # Number of states between two equilibria at which the speed is looked at, and the multiple of its rounding error that
 # counts as zero there.
 BETWEEN, FLAT = 9, 16.0
-# Number of equilibria with singular derivative that are all kept, and the distance of others, in units of the starts.
-FEW, APART = 16, 1 / 16
+# Number of equilibria that are all kept. Of more with a singular derivative, so many are kept as are at some distance
+# from each other, this one, in units of the starts, or twice as much and so on.
+FEW, MOST, APART = 16, 64, 1 / 16
 # Largest number of starts that go on by least squares where Newton's method fails.
 AGAIN = 128
 # Shares of a state, and of its unit, by which a degenerate equilibrium is uncertain at least.
@@ -111,14 +112,16 @@ def equilibria(
     return search.classified()
 
 
-def start_units(flow: AbstractFlow, starts: State, t: Time = 0.0) -> Units:
-    """Choose units of a search near the ranges of its starts, and near the inverse norm of the Jacobian there."""
+def start_units(flow: AbstractFlow, starts: State, t: Time = 0.0, sizes: State | None = None) -> Units:
+    """Choose units of a search near the ranges of its starts, and near the inverse norm of the Jacobian there.
+
+    Other `sizes` of the components may be given in place of the ranges.
+    """
     if isinstance(flow, NoisyFlow):
         return made_units(flow)
-    one = jax.tree.map(lambda y: y[0], starts)
-    sizes = ranges(starts) if is_flat(flow.space) else 1.0
+    sizes = (ranges(starts) if sizes is None else sizes) if is_flat(flow.space) else 1.0
     scale = jax.tree.map(lambda size: power_near(size / 4, UNIT), sizes)
-    rows = FieldRows(made_units(flow, scale=scale), one, t)
+    rows = FieldRows(made_units(flow, scale=scale), starts, t)
     slopes = rows(rows.flattened(starts) / rows.scale)[1]
     norms = np.linalg.norm(slopes, axis=(1, 2)) / np.sqrt(slopes.shape[1])
     known = norms[np.isfinite(norms)]
@@ -142,7 +145,7 @@ class Finder:
         """Store what is searched; `sample` are states in the flow's units, on the first axis of every array."""
         self.units, self.t, self.symmetries = units, t, tuple(symmetries)
         self.compare = EquilibriumComparison(units, invariant, radius)
-        self.rows = FieldRows(units, jax.tree.map(lambda y: np.asarray(y)[0], sample), t)
+        self.rows = FieldRows(units, sample, t)
         self.points: list[np.ndarray] = []
         self.values: list[np.ndarray] = []
         self.speeds: list[float] = []
@@ -160,7 +163,7 @@ class Finder:
             self.add_rows(*self.rows.polished(self.rows.least(starts, none if known is None else known), STEPS))
 
     def from_near(self, starts: np.ndarray) -> None:
-        """Add the equilibria that flattened starts near them lead to; least squares only where Newton's method fails."""
+        """Add the equilibria near flattened starts; by least squares only where Newton's method fails."""
         if len(starts):
             found, rest = self.rows.polished(starts, STEPS)
             self.add_rows(found, rest)
@@ -175,9 +178,11 @@ class Finder:
             weakest = np.linalg.svd(slopes)[1]
             uncertain = np.maximum(NEAR_ZERO * weakest[:, 0], np.linalg.norm(changes, ord=2, axis=(1, 2)))
             singular = np.flatnonzero(weakest[:, -1] <= uncertain)
-            if len(singular) > FEW:
-                first = np.unique(np.round(found[singular] / APART), axis=0, return_index=True)[1]
-                found = np.delete(found, np.delete(singular, first), axis=0)
+            apart, first = APART, np.arange(len(singular))
+            while len(first) > MOST:
+                first = np.unique(np.round(found[singular] / apart), axis=0, return_index=True)[1]
+                apart *= 2
+            found = np.delete(found, np.delete(singular, first), axis=0)
         speeds = np.max(np.abs(self.rows.field(found)), axis=1, initial=0.0)
         for x, speed in zip(found, speeds, strict=True):
             self.add(x, float(speed))
@@ -297,17 +302,18 @@ def jacobians(rows: FieldRows, points: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return slopes, np.max(np.where(np.isfinite(changes), changes, 0.0), axis=0)
 
 
-def weak_directions(rows: FieldRows, x: np.ndarray) -> np.ndarray:
+def weak_directions(rows: FieldRows, x: np.ndarray, axes: slice | list[int] = slice(None)) -> np.ndarray:
     """Compute the directions along which the field does not change near an equilibrium, (directions, d).
 
     A direction counts if the derivative along it is rounding of the Jacobian, or within the uncertainty of this.
     """
     (slopes,), (changes,) = jacobians(rows, x[None])
     basis = tangent_basis(rows.flow.space, rows.state(x))
-    _, sizes, right = np.linalg.svd(basis.T @ slopes @ basis)
+    along = basis[:, axes]
+    _, sizes, right = np.linalg.svd(basis.T @ slopes @ along)
     if not len(sizes):
         return np.empty((0, len(x)))
-    return right[sizes <= max(NEAR_ZERO * sizes[0], float(np.linalg.norm(changes, 2)))] @ basis.T
+    return right[sizes <= max(NEAR_ZERO * sizes[0], float(np.linalg.norm(changes, 2)))] @ along.T
 
 
 def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
@@ -162,6 +161,7 @@ def equilibria_in_box(
     t: Time = 0.0,
     *,
     lifted: Callable[[np.ndarray], np.ndarray] = lambda points: points,
+    axes: Sequence[int] = (0, 1),
 ) -> tuple[list[Equilibrium], Completeness]:
     """Search an interval or a rectangle for all equilibria of a flow, and tell how sure it is that these are all.
 
@@ -172,6 +172,7 @@ def equilibria_in_box(
         t: time at which the field is evaluated.
         lifted: states at points of the rectangle, (points, d), where this is a slice of a larger space. Equilibria
             need not lie in the slice.
+        axes: the components that vary in a slice.
     """
     grid = spread(np.zeros(len(low)), np.ones(len(low)), SIDE)
     starts = np.concatenate([[low, high], low + (high - low) * grid])
@@ -180,8 +181,8 @@ def equilibria_in_box(
     if sample.shape[1] == len(low):
         complete = search_box(finder, low / finder.rows.scale, high / finder.rows.scale)
     else:
-        scale, axes = high - low, [k for k in range(sample.shape[1]) if sample[0, k] != sample[1, k]]
-        field = lambda z: finder.rows.field(lifted(low + scale * z) / finder.rows.scale)[:, axes]
+        scale = high - low
+        field = lambda z: finder.rows.field(lifted(low + scale * z) / finder.rows.scale)[:, list(axes)]
         near, resolved = crossings(field, -EDGE * np.ones(2), (1 + EDGE) * np.ones(2), (np.zeros(2), np.ones(2)))
         finder.from_near(lifted(low + scale * near) / finder.rows.scale)
         complete = Completeness(resolved=resolved)

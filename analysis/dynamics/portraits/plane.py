@@ -8,8 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from analysis.dynamics.equilibria.crossings import Completeness
 from analysis.dynamics.equilibria.families import Family, equilibrium_families
-from analysis.dynamics.equilibria.newton import Equilibrium, equilibria, in_box
+from analysis.dynamics.equilibria.newton import Equilibrium, in_box
+from analysis.dynamics.equilibria.search import equilibria_in_box, spread
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import curves
 from analysis.dynamics.linearisation import tangent_jacobian
@@ -82,8 +84,6 @@ def _edges(velocity: Float[np.ndarray, "rows columns 2"]) -> np.ndarray:
 
 # Number of grid points on each side of the window.
 GRID = 101
-# Number of starts of Newton's method on each side of the window.
-SIDE = 7
 # Number of starts, on each side of the window, of the trajectories that locate limit cycles.
 STARTS = 3
 # Distance of the start of a separatrix from its saddle, relative to the diagonal of the window.
@@ -112,6 +112,7 @@ class PhasePlane(NamedTuple):
         trajectories: trajectories from the given starts.
         forced: whether the field depends on time, and is drawn at one time.
         poles: grid points beside which a component has a pole, so that its sign change is no nullcline.
+        completeness: whether the equilibria found explain the field on the edge of the window.
     """
 
     xs: Float[np.ndarray, " columns"]
@@ -128,6 +129,7 @@ class PhasePlane(NamedTuple):
     trajectories: Float[np.ndarray, "curves points 2"]
     forced: bool
     poles: Bool[np.ndarray, "rows columns 2"]
+    completeness: Completeness = Completeness()
 
     __repr__ = one_line
 
@@ -142,7 +144,8 @@ class PhasePlane(NamedTuple):
         ]
         places += [str(family) for family in self.families]
         cycles = [f"{k} cycle of period {p:.8g}" for k, p in zip(self.cycle_kinds, self.periods, strict=True)]
-        return "; ".join(places + cycles) or "no equilibrium and no limit cycle in the window"
+        listed = places + cycles or ["no equilibrium and no limit cycle in the window"]
+        return "; ".join([*listed, *([str(self.completeness)] if self.completeness.is_doubtful else [])])
 
 
 def phase_plane(
@@ -158,7 +161,8 @@ def phase_plane(
 ) -> PhasePlane:
     """Compute the data of a phase plane, or of a planar slice of a higher-dimensional system.
 
-    Equilibria are searched from a grid of starts and limit cycles from a few trajectories, so that some may be missed.
+    Equilibria are searched where nullclines cross, and `completeness` tells whether they are all; limit cycles are
+    searched by a few trajectories, so that some may be missed.
     In a slice the field is projected to the plane, and equilibria must lie in the slice. Trajectories leave the slice
     and are projected too.
 
@@ -190,17 +194,17 @@ def phase_plane(
     in_plane = lambda p: fields(flow, lifted(p), t)[:, list(axes)]
     poles = beside_poles(in_plane, xs, ys, field)
     forced = change_in_time(flow, points)[0] > 0
-    found, curves_of = _equilibria(flow, lifted, low, high, axes, state, t)
+    found, curves_of, complete = _equilibria(flow, lifted, low, high, axes, state, t)
     places = np.array([np.asarray(e.state)[list(axes)] for e in found]).reshape(-1, 2)
     whole = len(state) == 2
-    cycles = [] if forced or not whole else cycles_with_paths(flow, _spread(low, high, STARTS), horizon)
+    cycles = [] if forced or not whole else cycles_with_paths(flow, spread(low, high, STARTS), horizon)
     shown = [(o, path) for o, path in cycles if bool(np.any(np.all((path >= low) & (path <= high), axis=1)))]
     given = _starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
     return PhasePlane(
         xs, ys, field, found, places, curves_of,
         tuple(path for _, path in shown), tuple(o.stability for o, _ in shown), tuple(o.period for o, _ in shown),
-        into, out, along, forced, poles,
+        into, out, along, forced, poles, complete,
     )  # fmt: skip
 
 
@@ -244,33 +248,27 @@ def _equilibria(
     axes: tuple[int, int],
     at: np.ndarray,
     t: Time,
-) -> tuple[tuple[Equilibrium, ...], tuple[Family, ...]]:
+) -> tuple[tuple[Equilibrium, ...], tuple[Family, ...], Completeness]:
     """Find isolated equilibria and curves of equilibria in the window; in a slice only those in its plane."""
     others = [k for k in range(len(at)) if k not in axes]
-    starts = lifted(_spread(low, high, SIDE))
-    found = equilibria(flow, starts, t)
+    found, complete = equilibria_in_box(flow, low, high, t, lifted=lifted, axes=axes)
     inside = lambda x: in_box(x[list(axes)], low, high)
     near = IN_SLICE * float(np.max(high - low))
     kept = [e for e in found if np.all(np.abs(np.asarray(e.state)[others] - at[others]) <= near)]
     kept = [e for e in kept if inside(np.asarray(e.state))]
     extent = lifted(high - low)
     extent[others] = 1.0
+    corners = lifted(np.array([low, high]))
     isolated, curves_of = equilibrium_families(
-        flow, kept, starts, extent, inside=inside, axes=axes if others else None, t=t
+        flow, kept, corners, extent, inside=inside, axes=axes if others else None, t=t
     )
-    return isolated, tuple(f._replace(points=f.points[:, list(axes)]) for f in curves_of)
-
-
-def _spread(low: np.ndarray, high: np.ndarray, side: int) -> np.ndarray:
-    """Compute midpoints of side^2 cells of the window, shifted so that none lies on an axis of symmetry."""
-    parts = (np.arange(side) + 0.5 + 0.07 / np.sqrt(2)) / side
-    return low + (high - low) * np.stack(np.meshgrid(parts, parts), axis=-1).reshape(-1, 2)
+    return isolated, tuple(f._replace(points=f.points[:, list(axes)]) for f in curves_of), complete
 
 
 def _starts(given: Array | np.ndarray | int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Check the given starts, or spread that many over the window, (starts, 2)."""
     if isinstance(given, int):
-        return _spread(low, high, int(np.ceil(np.sqrt(given))))[:given] if given else np.empty((0, 2))
+        return spread(low, high, int(np.ceil(np.sqrt(given))))[:given] if given else np.empty((0, 2))
     starts = np.asarray(reals("trajectories", given), float)
     if starts.ndim != 2 or starts.shape[1] != 2:
         raise ArgumentError("trajectories", "have shape (starts, 2)", f"has shape {starts.shape}")
