@@ -227,9 +227,10 @@ class _Sheets:
                 break
         steps, x = np.max(np.abs(newton_steps(field, slopes)), axis=1), self._on_space(x)
         for k in np.flatnonzero((np.max(np.abs(field), axis=1) <= AT_REST) & (steps <= self.radius)):
-            if self._may_be_new(places[k], x[k]):
-                self.found[places[k]].append(x[k])
-                fresh.append((int(places[k]), x[k]))
+            place = int(places[k])
+            if self._may_be_new(place, x[k]):
+                self.found[place].append(x[k])
+                fresh.append((place, x[k]))
         return fresh
 
     def _on_space(self, x: np.ndarray) -> np.ndarray:

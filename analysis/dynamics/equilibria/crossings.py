@@ -117,8 +117,9 @@ def crossings(
         values = _on_grid(field, axes)
         signs = _changes(values)
         before = np.all(_changes(values[(slice(None, None, 2),) * len(axes)]), axis=-1)
-        fresh = np.all(signs, axis=-1) & ~_spread(before)
-        resolved = not np.any(fresh) and not _is_aliased(field, axes, values, signs)
+        strictly = _strict_changes(values)
+        fresh = np.all(strictly, axis=-1) & ~_spread(before)
+        resolved = not np.any(fresh) and not _is_aliased(field, axes, values, strictly)
         if resolved:
             break
     both = np.all(signs, axis=-1)
@@ -131,21 +132,25 @@ def crossings(
 def _axis(low: float, high: float, first: float, last: float, cells: int) -> np.ndarray:
     """Divide an interval into cells, smaller ones towards two points near its ends, and towards zero."""
     inner, near = np.linspace(first, last, cells + 1), (last - first) * NEARER
-    parts = [[low, high], inner, first + near, last - near, near, -near]
+    parts = [[low, 0.0, high], inner, first + near, last - near, near, -near]
     found = np.unique(np.concatenate(parts))
     return found[(found >= low) & (found <= high)]
+
+
+def _strict_changes(values: np.ndarray) -> np.ndarray:
+    """Find the cells at whose corners a component has both signs."""
+    corners = _corners(values)
+    return np.any(corners < 0, axis=0) & np.any(corners > 0, axis=0)
 
 
 def _is_aliased(field: Field, axes: list[np.ndarray], values: np.ndarray, signs: np.ndarray) -> bool:
     """Test whether a component changes sign in many cells, or inside of cells with one sign at all corners."""
     d = values.shape[-1]
-    corners = _corners(values)
-    strictly = np.any(corners < 0, axis=0) & np.any(corners > 0, axis=0)
-    if np.any(np.mean(strictly, axis=tuple(range(d))) > CROWDED):
+    if np.any(np.mean(signs, axis=tuple(range(d))) > CROWDED):
         return True
     low, high = _cells(axes, np.ones(signs.shape[:-1], bool))
     inside = field(low + (high - low) * (INSIDE[:, :d][np.arange(len(low)) % len(INSIDE)])).reshape(signs.shape)
-    other = ~signs & (inside * corners[0] < 0)
+    other = ~signs & (inside * _corners(values)[0] < 0)
     count = np.sum(other, axis=tuple(range(d)))
     return bool(np.any(count > ALIASED * (np.sum(signs, axis=tuple(range(d))) + len(axes[0]))))
 
@@ -175,18 +180,21 @@ def _changes(values: np.ndarray) -> np.ndarray:
 
 def _touches(values: np.ndarray) -> np.ndarray:
     """Find the cells beside whose corners a component may touch zero without a change of sign."""
-    d = values.shape[-1]
+    return np.any(_corners(np.any([may_touch(values, axis) for axis in range(values.shape[-1])], axis=0)), axis=0)
+
+
+def may_touch(values: np.ndarray, axis: int) -> np.ndarray:
+    """Find the points of a grid beside which a component may touch zero on a grid line, without a change of sign."""
     points = np.zeros(values.shape, bool)
-    for axis in range(d):
-        moved = np.moveaxis(values, axis, 0)
-        before, here, after = np.abs(moved[:-2]), np.abs(moved[1:-1]), np.abs(moved[2:])
-        same = (np.sign(moved[:-2]) == np.sign(moved[1:-1])) & (np.sign(moved[2:]) == np.sign(moved[1:-1]))
-        with np.errstate(all="ignore"):
-            bend = (before - 2 * here + after) / 2
-            least = here - ((after - before) / 2) ** 2 / (4 * bend)
-        low = same & (here <= before) & (here <= after) & (bend > 0) & (least <= TOUCHING * np.maximum(before, after))
-        np.moveaxis(points, axis, 0)[1:-1] |= low
-    return np.any(_corners(points), axis=0)
+    moved = np.moveaxis(values, axis, 0)
+    before, here, after = np.abs(moved[:-2]), np.abs(moved[1:-1]), np.abs(moved[2:])
+    with np.errstate(all="ignore"):
+        same = (moved[:-2] * moved[2:] > 0) & (moved[:-2] * moved[1:-1] >= 0)
+        bend = (before - 2 * here + after) / 2
+        least = here - ((after - before) / 2) ** 2 / (4 * bend)
+    low = same & (here <= before) & (here <= after) & (bend > 0) & (least <= TOUCHING * np.maximum(before, after))
+    np.moveaxis(points, axis, 0)[1:-1] = low
+    return points
 
 
 def _spread(coarse: np.ndarray) -> np.ndarray:
@@ -260,7 +268,7 @@ def box_degree(field: Field, low: np.ndarray, high: np.ndarray) -> int | None:
         if not len(wide):
             return round(float(np.sum(turns)) / (2 * np.pi))
         middles = (s[wide] + s[wide + 1]) / 2
-        if np.any(middles == s[wide]):
+        if np.any((middles == s[wide]) | (middles == s[wide + 1])):
             return None
         s, values = np.insert(s, wide + 1, middles), np.insert(values, wide + 1, field(at(middles)), axis=0)
     return None

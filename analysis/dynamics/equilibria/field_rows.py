@@ -31,6 +31,8 @@ LEFT = 1e-12
 NOTHING = 1e-18
 # Relative changes of a state by which the rounding error of the field is estimated, and the multiple that counts.
 CHANGES, ROUNDING = 2.0**-50 * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]), 4.0
+# Speed, relative to the change of the field over a unit, that Newton's method leaves in components that are not small.
+TINY = 1e-16
 
 Rows = Float[np.ndarray, "points d"]
 
@@ -177,17 +179,20 @@ class FieldRows:
             terms = np.einsum("pij,pj->pi", np.abs(slopes), np.abs(points[sound]))
             rest[sound] = short & (regular | np.all(kept <= LEFT * terms + NOTHING * self.typical, axis=1))
         others = sound[~rest[sound]]
-        own, error = self.rounding(points[others])
-        rest[others] = np.all(own <= ROUNDING * error, axis=1)
+        own, error, terms = self.rounding(points[others])
+        rest[others] = np.all(own <= ROUNDING * error + TINY * terms, axis=1)
         return rest
 
-    def rounding(self, points: Rows) -> tuple[Rows, Rows]:
-        """Compute the absolute values of the field, and estimates of their rounding errors by changing the states."""
+    def rounding(self, points: Rows) -> tuple[Rows, Rows, Rows]:
+        """Compute absolute values of the field, their rounding errors, and the changes of the field over a unit.
+
+        Rounding errors are estimated by small changes of the states.
+        """
         near = (points[None] * (1 + CHANGES[:, None, None])).reshape(-1, points.shape[1])
-        own = self.field(points)
+        own, slopes = self(points)
         with np.errstate(all="ignore"):
             spread = np.abs(self.field(near).reshape(len(CHANGES), *own.shape) - own)
-        return np.abs(own), np.max(spread, axis=0)
+        return np.abs(own), np.max(spread, axis=0), np.sum(np.abs(slopes), axis=2)
 
 
 def newton_steps(field: Rows, slopes: Float[np.ndarray, "points d axes"]) -> Float[np.ndarray, "points axes"]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.dynamics.equilibria.field_rows import FieldRows, newton_steps
+from analysis.dynamics.equilibria.field_rows import LEFT, FieldRows, newton_steps
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.flat import count_of, flat_state
 from analysis.dynamics.linearisation import (
@@ -218,8 +218,8 @@ class Finder:
         between = self.rows.projected(x + np.linspace(0.0, 1.0, BETWEEN)[:, None] * (other - x))[0]
         if np.all(self.rows.are_at_rest(between)):
             return True
-        own, error = self.rows.rounding(between)
-        return bool(np.all(own <= FLAT * np.max(error, axis=0)))
+        own, error, terms = self.rows.rounding(between)
+        return bool(np.all(own <= FLAT * np.max(error, axis=0) + LEFT * terms))
 
     def append(self, x: np.ndarray, value: np.ndarray, speed: float) -> None:
         """Add a new equilibrium."""
