@@ -30,7 +30,7 @@ LEFT = 1e-12
 # Speed, relative to that at the starts, that is zero in every case, as where a component vanishes with its derivative.
 NOTHING = 1e-18
 # Relative changes of a state by which the rounding error of the field is estimated, and the multiple that counts.
-CHANGES, ROUNDING = 2.0**-50 * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]), 4.0
+CHANGES, ROUNDING = 2.0**-38 * np.array([-3.1, -2.3, -1.2, -0.4, 0.7, 1.6, 2.2, 2.9]), 4.0
 # Speed, relative to the change of the field over a unit, that Newton's method leaves in components that are not small.
 TINY = 1e-16
 
