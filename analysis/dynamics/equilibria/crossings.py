@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Finder, jacobians
+from dynsim._core.printing import one_line
 
 # Cells on each side of the grid, which is halved once, on which nullclines are looked for: at first, and where it is
 # too coarse.
@@ -51,6 +52,8 @@ class Completeness(NamedTuple):
     degree: int | None = None
     indices: int | None = None
     resolved: bool = True
+
+    __repr__ = one_line
 
     @property
     def is_sure(self) -> bool:

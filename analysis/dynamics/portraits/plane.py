@@ -81,7 +81,7 @@ def touching_nullclines(
     xs: Float[np.ndarray, " columns"],
     ys: Float[np.ndarray, " rows"],
     velocity: Float[np.ndarray, "rows columns 2"],
-) -> tuple[Float[np.ndarray, "segments 2 2"], Float[np.ndarray, "segments 2 2"]]:
+) -> tuple[Float[np.ndarray, "first 2 2"], Float[np.ndarray, "second 2 2"]]:
     """Find where each component vanishes without a change of sign, as segments between the edges of grid cells.
 
     The arguments are those of `beside_poles`. The least value of a component on a grid line is found by sections; it is
@@ -89,7 +89,7 @@ def touching_nullclines(
     """
     found: tuple[dict, dict] = ({}, {})  # points on the edges of cells: component, then row, column and axis
     for axis, coordinates in ((1, xs), (0, ys)):
-        for row, column, which in np.argwhere(may_touch(velocity, axis)):
+        for row, column, which in np.argwhere(may_touch(velocity, axis)).tolist():
             found[which][(row, column, axis)] = None
         for which, marks in enumerate(found):
             places = np.array([place for place in marks if place[2] == axis], int).reshape(-1, 3)
@@ -103,9 +103,9 @@ def touching_nullclines(
             before, after = (np.abs(velocity[tuple(_shifted(places, axis, by).T)]) for by in (-1, 1))
             zero = speed(s) <= TOUCHED * np.maximum(before, after)[:, which]
             for place, point, low, keep in zip(places, at(s), s < coordinates[k], zero, strict=True):
-                del marks[tuple(place)]
+                del marks[tuple(place.tolist())]
                 if keep:
-                    marks[(*_shifted(place[None], axis, -int(low))[0], axis)] = point
+                    marks[(*_shifted(place[None], axis, -int(low))[0].tolist(), axis)] = point
     return _segments(found[0]), _segments(found[1])
 
 

@@ -397,14 +397,13 @@ def budworm(t, x, r=0.5, k=20.0):
     return r * x * (1 - x / k) - x**2 / (1 + x**2)
 
 
-@pytest.mark.parametrize("start", [0.0, 17.0])
-def test_the_numbers_of_stable_equilibria_do_not_depend_on_where_they_are_found(start):
+@pytest.mark.parametrize("starts", [[[0.0], [17.0]], [[0.0], [0.7]]])
+def test_the_numbers_of_stable_equilibria_do_not_depend_on_where_they_are_found(starts):
     """The spruce budworm: roots of a cubic, and the extinction."""
     flow = FunctionFlow(budworm, parameters={"r": 0.5, "k": 20.0})
     with without_compiling():
-        found = stability_map(
-            (Parameter(flow, "r", 0.05, 0.8), Parameter(flow, "k", 2.0, 40.0)), [jnp.asarray([start])], shape=(12, 11)
-        )
+        plane = Parameter(flow, "r", 0.05, 0.8), Parameter(flow, "k", 2.0, 40.0)
+        found = stability_map(plane, list(map(jnp.asarray, starts)), shape=(12, 11))
 
     def counted(r, k):
         roots = np.roots([-r / k, r, -r / k - 1, r])
