@@ -36,6 +36,8 @@ from dynsim.systems.rescaled import is_flat
 NEAR = 0.1
 # Largest number of Newton steps at a grid point, and the largest speed, in rescaled units, of an equilibrium.
 STEPS, AT_REST = 30, 1e-9
+# Parameters between grid points at which an equilibrium is corrected on its way, and the number of Newton steps there.
+STAGES, CORRECTIONS = 4, 3
 # Smallest number of states that are evaluated at once.
 BLOCK = 256
 
@@ -180,17 +182,18 @@ class _Sheets:
         every = np.repeat(np.arange(rows * columns), len(flat))
         fresh = self._added(every, np.tile(flat, (rows * columns, 1)))
         while fresh:
-            near = [(other, x) for place, x in fresh for other in self._beside(place)]
-            near = [(place, x) for place, x in near if self._may_be_new(place, x)]
-            fresh = self._added(np.array([place for place, _ in near], int), np.array([x for _, x in near]))
+            near = [(place, other, x) for place, x in fresh for other in self._beside(place)]
+            origins, places = (np.array([one[k] for one in near], int) for k in (0, 1))
+            states = np.array([x for _, _, x in near])
+            fresh = self._added(places, self._followed(origins, places, states)) + self._added(places, states)
 
     def counts(self) -> np.ndarray:
         """Count the equilibria, the stable and the undecided ones at each grid point."""
         places = np.repeat(np.arange(len(self.found)), [len(one) for one in self.found])
         counts = np.zeros((3, len(self.found)), int)
         if len(places):
-            _, slopes = self._evaluated(places, np.concatenate([np.stack(one) for one in self.found if one]))
-            points = [x for one in self.found for x in one]
+            points = np.array([x for one in self.found for x in one])
+            _, slopes = self._evaluated(self.grid.reshape(-1, 2)[places], points)
             for place, x, slope in zip(places, points, slopes, strict=True):
                 basis = tangent_basis(self.space, self.unravel(x))
                 J = basis.T @ slope @ basis
@@ -199,11 +202,20 @@ class _Sheets:
         return counts.reshape(3, *self.grid.shape[:2])
 
     def _beside(self, place: int) -> list[int]:
-        """List the neighbours of a grid point, on both diagonals too."""
+        """List the neighbours of a grid point."""
         rows, columns, _ = self.grid.shape
         row, column = divmod(place, columns)
-        near = [(row + a, column + b) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
+        near = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
         return [a * columns + b for a, b in near if 0 <= a < rows and 0 <= b < columns]
+
+    def _followed(self, origins: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Follow equilibria of grid points to others, by Newton steps at parameters between them."""
+        first, last = (self.grid.reshape(-1, 2)[k] for k in (origins, places))
+        for share in np.arange(1, STAGES + 1) / STAGES:
+            for _ in range(CORRECTIONS):
+                step = newton_steps(*self._evaluated((1 - share) * first + share * last, x))
+                x = np.where(np.isfinite(step), x + step, x)
+        return x
 
     def _may_be_new(self, place: int, x: np.ndarray) -> bool:
         """Test whether no equilibrium of a grid point is known that is as good as the same."""
@@ -214,12 +226,12 @@ class _Sheets:
         fresh: list[tuple[int, np.ndarray]] = []
         if not len(places):
             return fresh
-        x, left = starts.copy(), np.arange(len(places))
-        field, slopes = self._evaluated(places, x)
+        x, left, values = starts.copy(), np.arange(len(places)), self.grid.reshape(-1, 2)[places]
+        field, slopes = self._evaluated(values, x)
         for _ in range(STEPS):
             with np.errstate(all="ignore"):
                 moved = x[left] + newton_steps(field[left], slopes[left])
-            after, next_slopes = self._evaluated(places[left], moved)
+            after, next_slopes = self._evaluated(values[left], moved)
             better = np.max(np.abs(after), axis=1) < np.max(np.abs(field[left]), axis=1)
             left, after, next_slopes, moved = left[better], after[better], next_slopes[better], moved[better]
             x[left], field[left], slopes[left] = moved, after, next_slopes
@@ -239,9 +251,9 @@ class _Sheets:
             return x
         return np.asarray(jax.vmap(lambda y: ravel_pytree(self.space.project(self.unravel(y)))[0])(jnp.asarray(x)))
 
-    def _evaluated(self, places: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate the field and its Jacobian at states of grid points."""
-        values, fixed = self.grid.reshape(-1, 2)[places], (*self.takes, self.flow, self.sample)
+    def _evaluated(self, values: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate the field and its Jacobian at parameters and states."""
+        fixed = (*self.takes, self.flow, self.sample)
         evaluate = _AT_POINT.rows(fixed, values[0], x[0]) if len(x) else None
         if evaluate is not None:
             found = evaluate(values, x)
@@ -262,5 +274,5 @@ _AT_POINT = Programmed(_at_point)
 
 
 @eqx.filter_jit
-def _at_points(first: Any, second: Any, flow: AbstractFlow, sample: State, values: Array, states: Array) -> Array:
+def _at_points(first: Any, second: Any, flow: AbstractFlow, sample: State, values: Any, states: Any) -> Array:
     return jax.vmap(lambda value, x: _at_point(first, second, flow, sample, value, x))(values, states)

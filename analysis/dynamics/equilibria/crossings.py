@@ -300,18 +300,22 @@ def _inside(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray
     return np.all((points > low) & (points < high), axis=1)
 
 
+def spread(low: np.ndarray, high: np.ndarray, side: int) -> np.ndarray:
+    """Compute midpoints of side^d cells of a box, shifted so that none lies on an axis of symmetry."""
+    parts = (np.arange(side) + 0.5 + 0.07 / np.sqrt(2)) / side
+    return low + (high - low) * np.stack(np.meshgrid(*[parts] * len(low)), axis=-1).reshape(-1, len(low))
+
+
 def _divide(finder: Finder, low: np.ndarray, high: np.ndarray, degree: int) -> bool:
     """Divide a box whose degree is not explained, and search the parts for which this is so, again and again.
 
     Tell whether the field does not become small in what is left, as at a pole or a jump.
     """
-    parts, size = [(low, high, degree)], None
+    parts, speeds = [(low, high, degree)], np.zeros((1, len(low)))
+    whole = np.nanmedian(np.abs(finder.rows.field(spread(low, high, SIDE))), axis=0)
     for _ in range(DIVISIONS):
-        shares = (np.arange(SIDE) + 0.5) / SIDE
-        grid = np.stack(np.meshgrid(*[shares] * len(low), indexing="ij"), axis=-1).reshape(-1, len(low))
-        starts = np.concatenate([a + (b - a) * grid for a, b, _ in parts])
+        starts = np.concatenate([spread(a, b, SIDE) for a, b, _ in parts])
         speeds = np.abs(finder.rows.field(starts))
-        size = np.nanmedian(speeds, axis=0) if size is None else size
         finder.from_near(starts)
         points, indices = found_indices(finder)
         if indices is None:
@@ -320,7 +324,7 @@ def _divide(finder: Finder, low: np.ndarray, high: np.ndarray, degree: int) -> b
         parts = [part for one in parts if left(*one) for part in _halves(finder.rows, *one) if left(*part)]
         if not 0 < len(parts) <= MOST_PARTS:
             return False
-    return bool(np.any(np.nanmin(speeds, axis=0) > CONTINUOUS * size))
+    return bool(np.any(np.nanmin(speeds, axis=0) > CONTINUOUS * whole))
 
 
 def _halves(rows: FieldRows, low: np.ndarray, high: np.ndarray, degree: int) -> list[tuple]:

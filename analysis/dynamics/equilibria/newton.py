@@ -277,7 +277,7 @@ def classified(
     which the equilibrium is uncertain.
     """
     z = jax.tree.map(jnp.asarray, rows.state(x))
-    found = spectrum(units.system, z, rows.t / units.time, symmetries=units.acting(symmetries))
+    found = spectrum(units.system, z, float(rows.t) / units.time, symmetries=units.acting(symmetries))
     (slopes,), (changes,) = jacobians(rows, x[None])
     tolerance = max(NEAR_ZERO * float(np.linalg.norm(slopes, 2)), float(np.linalg.norm(changes, 2)))
     unstable, word = index(found.values, tolerance=tolerance), kind(found.values, tolerance)

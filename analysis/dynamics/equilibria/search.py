@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.equilibria.crossings import Completeness, completed, crossings, search_box
+from analysis.dynamics.equilibria.crossings import Completeness, completed, crossings, search_box, spread
 from analysis.dynamics.equilibria.newton import Equilibrium, Finder, random_starts, start_units, weak_directions
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import spectrum
@@ -138,7 +138,7 @@ def find_equilibria(
     complete, end, done, quiet = Completeness(), "rounds", 0, 0
     planar = sides is not None and sides.shape[1] <= 2 and search.rows.is_flat
     if planar and sides is not None:
-        complete = search_box(search, *(sides / search.rows.scale))
+        complete = search_box(search, sides[0] / search.rows.scale, sides[1] / search.rows.scale)
     for done in range(1, rounds + 1):
         before = len(search.points)
         search.round(search.units.rescaled(starts_of(done)), deflated=True)
@@ -150,7 +150,7 @@ def find_equilibria(
             end = "quiet"
             break
     if planar and sides is not None and not group and not symmetries and invariant is None:
-        complete = completed(search, *(sides / search.rows.scale), complete)
+        complete = completed(search, sides[0] / search.rows.scale, sides[1] / search.rows.scale, complete)
     return search.result(sides, rounds=done, starts=count * done, end=end, completeness=complete)
 
 
@@ -326,9 +326,3 @@ def _ratios(d: int) -> np.ndarray:
     for _ in range(60):
         root = (1 + root) ** (1 / (d + 1))
     return root ** -np.arange(1.0, d + 1)
-
-
-def spread(low: np.ndarray, high: np.ndarray, side: int) -> np.ndarray:
-    """Compute midpoints of side^d cells of a box, shifted so that none lies on an axis of symmetry."""
-    parts = (np.arange(side) + 0.5 + 0.07 / np.sqrt(2)) / side
-    return low + (high - low) * np.stack(np.meshgrid(*[parts] * len(low)), axis=-1).reshape(-1, len(low))

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from analysis.dynamics.equilibria.crossings import Completeness, may_touch
+from analysis.dynamics.equilibria.crossings import Completeness, may_touch, spread
 from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Equilibrium, in_box
-from analysis.dynamics.equilibria.search import equilibria_in_box, spread
+from analysis.dynamics.equilibria.search import equilibria_in_box
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import curves
 from analysis.dynamics.linearisation import tangent_jacobian
