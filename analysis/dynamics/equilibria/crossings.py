@@ -317,10 +317,10 @@ def _divide(finder: Finder, low: np.ndarray, high: np.ndarray, degree: int) -> b
         starts = np.concatenate([spread(a, b, SIDE) for a, b, _ in parts])
         speeds = np.abs(finder.rows.field(starts))
         finder.from_near(starts)
-        points, indices = found_indices(finder)
-        if indices is None:
+        points, known = found_indices(finder)
+        if known is None:
             return False
-        left = lambda a, b, w: w != int(np.sum(indices[_inside(points, a, b)]))  # noqa: B023 - used at once
+        left = lambda a, b, w, points=points, known=known: w != int(np.sum(known[_inside(points, a, b)]))
         parts = [part for one in parts if left(*one) for part in _halves(finder.rows, *one) if left(*part)]
         if not 0 < len(parts) <= MOST_PARTS:
             return False
