@@ -79,7 +79,7 @@ def _two_embeddings(
     "with a linear output layer, since theta . grad_theta + P . grad_P = 2 L_q > 0. The hypotheses do not say that the "
     "effective loss has a nondegenerate minimum; no control: the corrected claim is the positive case",
 )
-def slow_encoder_gives_a_stable_equilibrium(key: Key, integrator: AbstractIntegrator) -> Trial:
+def slow_encoder_gives_a_stable_equilibrium(key: Key) -> Trial:
     """If L_q is twice continuously differentiable, the fast subsystem converges exponentially to P*(theta) at a rate
     mu_P > 0, the effective loss has a Hessian of norm at most L, and eps < mu_P / L, then for small eps the coupled
     system has a locally exponentially stable equilibrium with distinct prototypes.
@@ -216,7 +216,7 @@ def nondegenerate_minimum_is_stable(key: Key, integrator: AbstractIntegrator) ->
     "eta_P decreases at the rate 4 L_q: every trajectory ends with all prototypes at one point, at these ratios as at "
     "any other; see `full` for the other mode; no control: the corrected claim is the positive case",
 )
-def ratios_of_a_tenth_are_reliably_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def ratios_of_a_tenth_are_reliably_stable(key: Key) -> Trial:
     """A ratio eps in [.01, .1] reliably gives the stable regime.
 
     Read: then the system has an equilibrium with distinct prototypes. Along the field at every state with distinct

@@ -1,6 +1,7 @@
 """Claims of Section 10 on the rule to which the step-size conditions are said to reduce."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -14,7 +15,6 @@ from analysis.growing.step_sizes import GateSteps, Measured, StepSizes, common_b
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
@@ -49,7 +49,7 @@ def _potentials(flow: Any, ys: Any) -> jax.Array:
     "descent then diverges. With constant rates (E4) fails, and with (E4) the gate's steps tend to 0, so that eta_P "
     "<< eta+ fails for constant eta_P after finitely many steps. Both modes. " + POSITIVE_CASE,
 )
-def conditions_are_a_rule_of_ratios(key: Key, integrator: AbstractIntegrator) -> Trial:
+def conditions_are_a_rule_of_ratios(key: Key) -> Trial:
     """If eta_T << eta_P << eta+, ratios in [0.01, 0.1], and N_min > max(N_gate, s*), then (E1)-(E6) hold, stably."""
     head = expanding_head(key)
     steps, factor = 5, int(numpy_rng(key, "factor").integers(3, 5))
@@ -115,24 +115,18 @@ def _bounded_trial(key: Key, low: float, high: float) -> Trial:
     )
 
 
-@claim(
+conditions_are_a_rule_of_ratios_below_a_bound = claim(
     "growing/corollary-9/corrected",
     GROWING.at("Corollary 9", "(41)"),
+    statement="""If eta_T << eta_P << eta+ and N_min > max(N_gate, s*), then (E1)-(E6) hold over a finite run.
+
+    Added: all rates are below a common bound: c times given rates with c below the least of the bounds of (E1)-(E3)
+    over the rates; gate steps c / s.
+    """,
+    trial=partial(_bounded_trial, low=0.5, high=0.99),
+    control=partial(_bounded_trial, low=1.01, high=1.05),  # Up to a twentieth above the bound.
     variant="corrected",
     num_trials=6,
     note="the bound is sharp; the gate's steps decrease as 1 / s, and the ratio is met at all steps of the run. Along "
     "the run the potential falls",
 )
-def conditions_are_a_rule_of_ratios_below_a_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If eta_T << eta_P << eta+ and N_min > max(N_gate, s*), then (E1)-(E6) hold over a finite run.
-
-    Added: all rates are below a common bound: c times given rates with c below the least of the bounds of (E1)-(E3)
-    over the rates; gate steps c / s.
-    """
-    return _bounded_trial(key, 0.5, 0.99)
-
-
-@conditions_are_a_rule_of_ratios_below_a_bound.with_control
-def conditions_are_a_rule_of_ratios_below_a_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Up to a twentieth above the bound."""
-    return _bounded_trial(key, 1.01, 1.05)

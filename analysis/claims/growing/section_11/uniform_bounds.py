@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -60,7 +61,7 @@ def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, G
     "which the paper does not give, are drawn; fixed embeddings, so that C_3 = 0. Mode full; no control: the corrected "
     "claim is the positive case",
 )
-def functional_falls_by_the_bound_at_all_times(key: Key, integrator: AbstractIntegrator) -> Trial:
+def functional_falls_by_the_bound_at_all_times(key: Key) -> Trial:
     """Under the hypotheses of Theorem 8 and (55), dW/dt <= -(c_0 - C_1 eps_1 - C_2 eps_2) (|grad_P W|^2 + sum sigma) at
     all times of a dwell interval, and sigma = 0 at limit points.
 
@@ -126,7 +127,7 @@ def _two_planes(a: Fraction, gap: Fraction) -> tuple[GrowingFlow, Growing]:
     "/ (6 eta_P C_0 L_P |X|^2), of which (61) leaves out D^2 / (2 eta_P). The gap is that of planes (lemma-23), C_0 "
     "is drawn; no control: corollary-12/weak-coupling has (60), which does imply (55)",
 )
-def design_rule_implies_the_coupling_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def design_rule_implies_the_coupling_condition(key: Key) -> Trial:
     """Rates with (61) satisfy (55), for C_1 = 2 eta_P C_gate |X|^2 L_P / D^2 with C_gate = C_0 / D^2.
 
     The instance: one free embedding at rest with weak coupling, |H|^2 = 2, mu_theta = 31, L_theta = 32, eta_P =
@@ -211,9 +212,15 @@ def _uniform_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -
     )  # fmt: skip
 
 
-@claim(
+functional_falls_by_the_least_rate_at_all_times = claim(
     "growing/corollary-13/corrected",
     COROLLARY,
+    statement="""
+    At all times between events dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), the
+    sum being over heads above T_min, for any rates; so W(t) <= W(0) + the jumps at growth.
+    """,
+    trial=partial(_uniform_trial, clipped=False),
+    control=partial(_uniform_trial, clipped=True),  # Heads at T_min count in the sum of sigma.
     variant="corrected",
     num_trials=2,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), the sum over heads above T_min, the least rate in place of the "
@@ -221,14 +228,3 @@ def _uniform_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -
     "scales: eta_T and eta_theta exceed eta_P. theorem-9/corrected has the bound at one state, here it is along runs; "
     "limit points are in theorem-8-limit-set/corrected and theorem-8-iv/corrected. Mode full",
 )
-def functional_falls_by_the_least_rate_at_all_times(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At all times between events dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), the
-    sum being over heads above T_min, for any rates; so W(t) <= W(0) + the jumps at growth.
-    """
-    return _uniform_trial(key, integrator, clipped=False)
-
-
-@functional_falls_by_the_least_rate_at_all_times.with_control
-def functional_falls_by_the_least_rate_at_all_times(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Heads at T_min count in the sum of sigma."""
-    return _uniform_trial(key, integrator, clipped=True)

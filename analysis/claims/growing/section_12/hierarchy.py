@@ -1,6 +1,7 @@
 """Claims of Section 12 on the hierarchy of heads: temperatures, separation forces, and the number of heads."""
 
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -107,7 +108,7 @@ def _held(at: Interval, flow: GrowingFlow, x: Growing, cold: Fraction) -> tuple[
     "their direction are in the wrong order, as in corollary-3. Reading features; K = 2, prototypes that differ along "
     "u; no control: the special case is the positive one",
 )
-def temperatures_follow_the_spectral_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def temperatures_follow_the_spectral_order(key: Key) -> Trial:
     """lambda^(1) >= lambda^(2) at growth and later, and T_inf^(1) <= T_inf^(2).
 
     The instance: tokens at -z and z on e3, orthogonal to the top plane (e1, e2), fixed embeddings, banks of two
@@ -164,6 +165,8 @@ def _generic_trial(key: Key, integrator: AbstractIntegrator, values: tuple[float
 @claim(
     "growing/lemma-25/generic",
     LEMMA_25,
+    # Both members of a pair count: the second head has the value of the first.
+    control=partial(_generic_trial, values=(2.0, 2.0)),
     variant="special case",
     num_trials=2,
     note="added: no head is equally far from all tokens; then (63) holds with equalities. Random tokens, mode full",
@@ -173,12 +176,6 @@ def generic_temperatures_are_equal(key: Key, integrator: AbstractIntegrator) -> 
     all end at T_min.
     """
     return _generic_trial(key, integrator, VALUES)
-
-
-@generic_temperatures_are_equal.with_control
-def generic_temperatures_are_equal(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Both members of a pair count: the second head has the value of the first."""
-    return _generic_trial(key, integrator, (2.0, 2.0))
 
 
 @claim(
@@ -191,7 +188,7 @@ def generic_temperatures_are_equal(key: Key, integrator: AbstractIntegrator) -> 
     "bank, with equal forces, or in either order. Readings data and tokens weigh M_a with the data, which the banks "
     "do not follow either; no control: there is no repair",
 )
-def forces_decrease_along_the_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def forces_decrease_along_the_order(key: Key) -> Trial:
     """At convergence F^(1) / F^(2) >= lambda^(1) / lambda^(2) (T_inf^(2) / T_inf^(1))^2 > 1.
 
     The instance: that of Lemma 25 with the tokens on e1 and T_min = z p_0, p_0 being the least p. Then F^(2) = 8 p_2^2,
@@ -248,7 +245,7 @@ def _either_way(key: Key) -> tuple[list[int], tuple[Measurement, ...]]:
     "where prototypes of a head are equally far from each token; else (F1) makes all heads local; no control: the "
     "corrected claim is the positive case",
 )
-def boundary_is_determined_by_the_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
+def boundary_is_determined_by_the_spectrum(key: Key) -> Trial:
     """The boundary of local and global heads is determined by the spectrum of M_a.
 
     The instances: one M_a and two sets of tokens. Corners of a rectangle, its long side along the first or the second

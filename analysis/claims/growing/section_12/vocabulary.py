@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -51,7 +52,7 @@ def to_the_bank(mu: np.ndarray, p: np.ndarray) -> np.ndarray:
     "continuous representation to a constant. No barrier, mode full; no control: the corrected claim is the positive "
     "case",
 )
-def local_heads_are_discrete_and_fine(key: Key, integrator: AbstractIntegrator) -> Trial:
+def local_heads_are_discrete_and_fine(key: Key) -> Trial:
     """Heads that tend to T_min give out prototypes, by hard assignments, and are finer (have the larger lambda) than
     those that tend to a temperature above it.
 
@@ -131,24 +132,19 @@ def _stratified_trial(key: Key, integrator: AbstractIntegrator, *, exchanged: bo
     )  # fmt: skip
 
 
-@claim(
+local_heads_are_nearly_discrete_and_global_ones_constant = claim(
     "growing/corollary-16/corrected",
     COROLLARY,
+    statement="""
+    With c_1^2 >= T_init and 4 c_2^2 < T_min the first head tends to T_min, where 1 - max q <= (K - 1) exp(-gap /
+    T_min) and outputs are 2 a (1 - max q) away from prototypes; the second one stays above T_min, its assignments tend
+    to 1 / K and its outputs to one point.
+    """,
+    trial=partial(_stratified_trial, exchanged=False),
+    control=partial(_stratified_trial, exchanged=True),  # The short side along the head of the larger lambda.
     variant="corrected",
     num_trials=3,
     note="changed: hard up to (K - 1) exp(-gap / T_min), and the centroids of a global head one point in the limit. "
     "Added: tokens at the corners of a rectangle, c^2 >= T_init along the head of the larger lambda and 4 c^2 < T_min "
     "along the other one, no barrier. Mode full",
 )
-def local_heads_are_nearly_discrete_and_global_ones_constant(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With c_1^2 >= T_init and 4 c_2^2 < T_min the first head tends to T_min, where 1 - max q <= (K - 1) exp(-gap /
-    T_min) and outputs are 2 a (1 - max q) away from prototypes; the second one stays above T_min, its assignments tend
-    to 1 / K and its outputs to one point.
-    """
-    return _stratified_trial(key, integrator, exchanged=False)
-
-
-@local_heads_are_nearly_discrete_and_global_ones_constant.with_control
-def local_heads_are_nearly_discrete_and_global_ones_constant(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The short side along the head of the larger lambda."""
-    return _stratified_trial(key, integrator, exchanged=True)
