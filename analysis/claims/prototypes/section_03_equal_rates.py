@@ -150,16 +150,17 @@ def _wide(key: Key) -> tuple[float, float]:
     return rng.uniform(1.0, 1.05), rng.uniform(0.21, 0.22)
 
 
-equal_rates_collapse_wide_clusters = claim(
+@claim(
     "prototypes/claim-equal-rates-collapse/wide-clusters",
     PROTOTYPES.at("Sec 3.4 (i)"),
-    statement="With equal and large learning rates the prototypes of wide clusters collapse within 50 epochs.",
-    trial=lambda key: _equal_rates_trial(key, *_wide(key)),
     variant="special case",
     num_trials=4,
     note="for a linear encoder, clusters a third as wide as their centres are far from the origin, and a rate near the "
     "largest stable one; both modes",
 )
+def equal_rates_collapse_wide_clusters(key: Key) -> Trial:
+    """With equal and large learning rates the prototypes of wide clusters collapse within 50 epochs."""
+    return _equal_rates_trial(key, *_wide(key))
 
 
 @equal_rates_collapse_wide_clusters.with_control

@@ -101,17 +101,17 @@ def _distance(levels: np.ndarray, values: np.ndarray) -> float:
     return float(np.max(np.abs(levels - values))) if len(levels) == len(values) else np.inf
 
 
-heads_are_added_in_decreasing_order = claim(
+@claim(
     "growing/experiment-1-order",
     GROWING.at("Exp 1 (i)-(ii)"),
-    statement=r"For M_a with the pairs \lambda_k = 2 (.7)^{k-1} heads have \lambda^{(h)} = \lambda_h, "
-    "in decreasing order.",
-    trial=lambda key: _order_trial(key, spectrum(SETTING)),
     num_trials=4,
     note=f"{READING}, and a head takes a plane with it whether it captures a direction or a plane; 11 heads without a "
     "cap. With the readings `data` and `tokens` the levels never increase either, but they are not the eigenvalues of "
     "M_a; a random first head has no level",
 )
+def heads_are_added_in_decreasing_order(key: Key) -> Trial:
+    r"""For M_a with the pairs \lambda_k = 2 (.7)^{k-1} heads have \lambda^{(h)} = \lambda_h, in decreasing order."""
+    return _order_trial(key, spectrum(SETTING))
 
 
 @heads_are_added_in_decreasing_order.with_control

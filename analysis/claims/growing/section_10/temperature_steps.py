@@ -58,16 +58,17 @@ def _dwell_trial(expected: Fraction) -> Trial:
     )
 
 
-dwell_time_is_333_steps = claim(
+@claim(
     "growing/remark-3/corrected",
     DWELL,
-    statement="For the printed values t* = 333, and about 2 more steps of (37) at constant activity reach T_min.",
-    trial=lambda key: _dwell_trial(Fraction(333)),
     variant="corrected",
     evidence="certified",
     num_trials=1,
     note="changed: 333 in place of 33",
 )
+def dwell_time_is_333_steps(key: Key) -> Trial:
+    """For the printed values t* = 333, and about 2 more steps of (37) at constant activity reach T_min."""
+    return _dwell_trial(Fraction(333))
 
 
 @dwell_time_is_333_steps.with_control

@@ -89,14 +89,9 @@ def _hierarchy_trial(path: HybridTrajectory) -> Trial:
     )
 
 
-spectral_hierarchy_emerges = claim(
+@claim(
     "growing/lemma-26/hierarchy",
     THEOREM,
-    statement="""
-    For pairs of M_a with different values: lambda decreases strictly; 2 sum lambda^2 / |M_a|^2 = 1 - |A_res|^2 /
-    |M_a|^2; k heads leave the least energy of any k directions; S >= lambda / (W(0) + jumps at growth).
-    """,
-    trial=lambda key, integrator: _hierarchy_trial(grown_run(key, integrator, end=200.0, turned=True)),
     variant="special case",
     num_trials=2,
     note="what holds of Theorem 10 jointly with the coverage: (I) of the lambda alone, (II) with squares, two "
@@ -104,6 +99,11 @@ spectral_hierarchy_emerges = claim(
     "bound by the repaired W; (III) is left out. Mode full, a barrier, and prototypes that descend it; "
     "gate at its limit",
 )
+def spectral_hierarchy_emerges(key: Key, integrator: AbstractIntegrator) -> Trial:
+    """For pairs of M_a with different values: lambda decreases strictly; 2 sum lambda^2 / |M_a|^2 = 1 - |A_res|^2 /
+    |M_a|^2; k heads leave the least energy of any k directions; S >= lambda / (W(0) + jumps at growth).
+    """
+    return _hierarchy_trial(grown_run(key, integrator, end=200.0, turned=True))
 
 
 @spectral_hierarchy_emerges.with_control
