@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.rational_instances import integers
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from analysis.tokens.energies import alignment_potential, rate_along
 from dynsim._core.types import Key
@@ -236,10 +236,9 @@ def _equator_trial(key: Key) -> Trial:
     )
 
 
-@claim(
+@certified(
     "consensus/lemma-6.1-lower",
     CONSENSUS.at("Lemma 6.1 (2)", "(22)"),
-    evidence="certified",
     num_trials=4,
     note="refuted on the invariant equator v^T y = 0; that an equilibrium attracts itself is not counted; no control: "
     "the corrected claim is its positive case, and its control the same refutation by simulation",
@@ -303,6 +302,5 @@ lower_eigenvectors_attract_a_null_set = claim(
     """,
     trial=partial(_lower_trial, in_plane=False),
     control=partial(_lower_trial, in_plane=True),  # An initial point on the equator.
-    variant="corrected",
     num_trials=8,
 )

@@ -40,9 +40,7 @@ STATEMENTS = (
     Statement("corollary-3", GROWING.at("Cor 3"), "three-level hierarchy"),
     Statement("definition-1", GROWING.at("Def 1"), "directional loss lies in [0,1]"),
     Statement(
-        "lemma-9",
-        GROWING.at("Lemma 9"),
-        "random MLP rows: expected best squared alignment O(sigma^2 log d / d)",
+        "lemma-9", GROWING.at("Lemma 9"), "random MLP rows: expected best squared alignment O(sigma^2 log d / d)"
     ),
     Statement("lemma-10", GROWING.at("Lemma 10"), "the captured direction has no residual"),
     Statement("theorem-4", GROWING.at("Thm 4"), "I_DDCL <= I_MLP"),
@@ -86,9 +84,7 @@ STATEMENTS = (
     Statement("theorem-8-limit-set", GROWING.at("Thm 8 (iii)"), "limit points lie in A*"),
     Statement("theorem-8-iv", GROWING.at("Thm 8 (iv)"), "temperatures, separations and architecture at points of A*"),
     Statement(
-        "theorem-8-event-count",
-        GROWING.at("Sec 11"),
-        "the Algorithm has at most 2 K~ growth and pruning events",
+        "theorem-8-event-count", GROWING.at("Sec 11"), "the Algorithm has at most 2 K~ growth and pruning events"
     ),
     Statement("corollary-10", GROWING.at("Cor 10"), "four levels of stability results, each of which extends the last"),
     Statement("corollary-11", GROWING.at("Cor 11"), "W subsumes finite growth, collapse-safety and discrete time"),

@@ -11,7 +11,7 @@ from analysis.claims.hardmax.instances.certified_limits import skewed
 from analysis.claims.hardmax.instances.clouds import ClusteringCase, case, distinct, invertible, run
 from analysis.claims.rational_instances import Exact, integers, matrix, rational_matrix
 from analysis.hardmax.exact_geometry import solved
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.networks.sentiment.classifier import ReviewClassifier, hardmax_logits
@@ -77,7 +77,7 @@ def _shipped_logit(
     return equal(what, found / scale, float(expected) / scale, tolerance=ROUNDING)
 
 
-identity_restricts_nothing = claim(
+identity_restricts_nothing = certified(
     "hardmax/claim-identity-no-restriction",
     HARDMAX.at("Section 6.2"),
     statement="""
@@ -86,7 +86,6 @@ identity_restricts_nothing = claim(
     """,
     trial=partial(_review_trial, decoder=True),
     control=partial(_review_trial, decoder=False),  # The decoder w unchanged.
-    evidence="certified",
     num_trials=16,
     note="the paper mentions only the encoder; the decoder must absorb B^{-T} as well. The statement is about the "
     "functions that can be represented, not about the course of training; a singular A has no invertible B",

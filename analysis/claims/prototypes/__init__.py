@@ -39,9 +39,7 @@ STATEMENTS = (
         "passing the assertion V >= -1e-8 is a check of the decomposition (3)",
     ),
     Statement(
-        "algorithm-1-assertion",
-        PROTOTYPES.at("Alg 1, Sec 3.4 (iii)"),
-        "V of line 12 is never negative, up to rounding",
+        "algorithm-1-assertion", PROTOTYPES.at("Alg 1, Sec 3.4 (iii)"), "V of line 12 is never negative, up to rounding"
     ),
     Statement(
         "claim-equal-rates-collapse",
@@ -75,9 +73,7 @@ STATEMENTS = (
     Statement("proposition-3-sufficient", PROTOTYPES.at("Prop 3, (14)"), "H* > 0 and (14) imply stability"),
     Statement("proposition-3-proof", PROTOTYPES.at("proof"), "J* > 0 iff (14)"),
     Statement(
-        "proposition-3-weak-coupling",
-        PROTOTYPES.at("Prop 3"),
-        "weak coupling reduces (14) to eta_theta < eta_P",
+        "proposition-3-weak-coupling", PROTOTYPES.at("Prop 3"), "weak coupling reduces (14) to eta_theta < eta_P"
     ),
     Statement("theorem-2-decrease", PROTOTYPES.at("Thm 2"), "W is non-increasing along the flow"),
     Statement("theorem-2-no-collapse", PROTOTYPES.at("Thm 2"), "no limit point has S(P) = 0"),
@@ -93,9 +89,7 @@ STATEMENTS = (
         "L_OLS is a soft commitment loss without hard argmin, gradients flow continuously",
     ),
     Statement(
-        "proposition-4-sigma",
-        PROTOTYPES.at("Prop 4"),
-        "Sigma_q = 0 only if all tokens go to a single prototype",
+        "proposition-4-sigma", PROTOTYPES.at("Prop 4"), "Sigma_q = 0 only if all tokens go to a single prototype"
     ),
     Statement("proposition-4-utilisation", PROTOTYPES.at("Prop 4"), "full codebook utilisation by construction"),
     Statement("proposition-4-centroid", PROTOTYPES.at("Prop 4"), "no prototype can sit at the global centroid"),
@@ -139,9 +133,7 @@ STATEMENTS = (
     Statement("appendix-a-7", PROTOTYPES.at("(A.7)"), "the reduced flow is a Lipschitz contraction"),
     Statement("appendix-a-rate", PROTOTYPES.at("App A (b)"), "decay rate at least c min(mu_P, mu_P/(L eps))"),
     Statement(
-        "appendix-a-iv",
-        PROTOTYPES.at("App A"),
-        "condition (iv) is sufficient; resonance instabilities at eps ~ 1",
+        "appendix-a-iv", PROTOTYPES.at("App A"), "condition (iv) is sufficient; resonance instabilities at eps ~ 1"
     ),
     Statement("experiment-7.2-improvement", PROTOTYPES.at("Table 3"), "DDCL improves on k-means on the debris data"),
     Statement("experiment-7.2-boundary", PROTOTYPES.at("Sec 7.2"), "the residual error is a genuine LEO/HEO ambiguity"),
@@ -149,9 +141,7 @@ STATEMENTS = (
     Statement("experiment-7.6-monotone", PROTOTYPES.at("Sec 7.6"), "S(P) grows monotonically for eps <= .1"),
     Statement("experiment-7.6-collapse", PROTOTYPES.at("Sec 7.6"), "S(P) collapses within 50 epochs at eps = 1"),
     Statement(
-        "experiment-lambda-condition",
-        PROTOTYPES.at("Sec 7"),
-        "the reported runs satisfy lambda > 2 eta_P C(K,2)",
+        "experiment-lambda-condition", PROTOTYPES.at("Sec 7"), "the reported runs satisfy lambda > 2 eta_P C(K,2)"
     ),
     Statement(
         "experiment-consistency",

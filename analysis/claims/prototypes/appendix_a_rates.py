@@ -16,7 +16,7 @@ from analysis.claims.prototypes.section_04_escape import plane_bank
 from analysis.claims.prototypes.section_04_small_ratios import effective_hessian
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.hessian import rate_spectrum
 from dynsim._core.types import Key
@@ -33,10 +33,9 @@ SOURCE = PROTOTYPES.at("Appendix A")
 SEPARATION = PROTOTYPES.at("Appendix A (b)")
 
 
-@claim(
+@certified(
     "prototypes/appendix-a-ii",
     SOURCE,
-    evidence="certified",
     num_trials=4,
     note="at a critical temperature an equilibrium with distinct prototypes has a zero eigenvalue; convergence itself "
     "fails (fact-1). Both modes; no control: the corrected claim is the positive case",
@@ -96,7 +95,6 @@ def _exponential_trial(flow: PrototypeFlow, start: jax.Array, integrator: Abstra
     SOURCE,
     # No ridge, and a prototype far away.
     control=lambda key, integrator: _exponential_trial(*plane_bank(key, far=9.0, ridge=0.0), integrator),
-    variant="corrected",
     num_trials=3,
     note="added: a ridge, and that P* is nondegenerate, as it is at generic data; any lambda > 0 does. Mode full",
 )
@@ -107,10 +105,9 @@ def fast_subsystem_with_a_ridge_converges_exponentially(key: Key, integrator: Ab
     return _exponential_trial(*plane_bank(key, far=2.0, ridge=0.3), integrator)
 
 
-@claim(
+@certified(
     "prototypes/appendix-a-rate",
     SEPARATION,
-    evidence="certified",
     num_trials=4,
     note="in the time eta_P t of the appendix the slow direction decays at the rate eps l at most: no c > 0 serves all "
     "eps. Mode frozen; no control: the corrected claim is the positive case",
@@ -187,17 +184,15 @@ decay_rate_is_that_of_the_slower_part = claim(
     trial=partial(_rate_trial, slow=lambda e, low, high: e * low),
     # The printed bound, with 1 / (L eps) in place of eps l.
     control=partial(_rate_trial, slow=lambda e, low, high: 1 / (high * e)),
-    variant="corrected",
     num_trials=4,
     note="changed: mu_P / (L eps) becomes eps l, l the least eigenvalue of the effective Hessian; c = 1/2, with the "
     "least eigenvalue mu' of H_PP - H_Ptheta H_thetatheta^-1 H_thetaP for mu_P. Any eps > 0; mode full",
 )
 
 
-@claim(
+@certified(
     "prototypes/appendix-a-iv",
     SOURCE,
-    evidence="certified",
     num_trials=2,
     note="the flow has real eigenvalues at every ratio, and a nondegenerate minimum is stable at every ratio: there is "
     "nothing for (iv) to prevent, nor is (iv) sufficient for what Theorem 1 says (theorem-1). Mode frozen; no control: "
@@ -271,7 +266,6 @@ long_steps_are_unstable = claim(
     """,
     trial=partial(_descent_trial, exchanged=False),
     control=partial(_descent_trial, exchanged=True),  # The learning rates exchanged.
-    variant="corrected",
     num_trials=4,
     note="changed: the instability is that of descent with steps that are too long, a flip and no resonance; the ratio "
     "of rates does not decide it; added: a nondegenerate minimum. Mode full",

@@ -14,7 +14,7 @@ from analysis.claims.prototypes.instances.partly_trained import Minimum, minimum
 from analysis.claims.prototypes.section_04_time_scales import exact_velocities, moving, shipped_field
 from analysis.dynamics.convergence import observed_order
 from analysis.dynamics.equilibria.newton import newton
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, equal, holds
 from analysis.prototypes.hessian import hessian_blocks
 from analysis.prototypes.slow_manifold import (
@@ -39,10 +39,9 @@ def _source(equation: str):
     return PROTOTYPES.at("Appendix A", equation=equation)
 
 
-@claim(
+@certified(
     "prototypes/appendix-a-systems",
     _source("(A.3)-(A.5)"),
-    evidence="certified",
     num_trials=4,
     note="in that time dtheta/dt = -eps F: it is the encoder that is slow, and (A.3) exchanges the roles; the variable "
     "with eps in (A.3) is theta, and (A.5) takes P for the fast one; mode frozen; no control: the corrected claim is "
@@ -102,7 +101,6 @@ def _subsystem_trial(key: Key, integrator: AbstractIntegrator, shift: float) -> 
     "prototypes/appendix-a-systems/corrected",
     _source("(A.3)-(A.5)"),
     control=partial(_subsystem_trial, shift=0.05),  # The fast subsystem at another theta.
-    variant="corrected",
     num_trials=3,
     note="changed: the roles; with claim-rescaling/corrected for the slow time eta_theta t. Mode full",
 )
@@ -113,10 +111,9 @@ def prototypes_are_the_fast_subsystem(key: Key, integrator: AbstractIntegrator) 
     return _subsystem_trial(key, integrator, 0.0)
 
 
-@claim(
+@certified(
     "prototypes/appendix-a-6",
     _source("(A.6)"),
-    evidence="certified",
     num_trials=4,
     note="theta is slow: it stays where it starts for times eta_P t of order one. Mode frozen; no control: "
     "the corrected claim is the positive case",
@@ -191,16 +188,14 @@ prototypes_are_near_their_quasi_static_equilibrium = claim(
     """,
     trial=partial(_manifold_trial, end=lambda _: 0.4),
     control=partial(_manifold_trial, end=lambda e: 0.1 * e),  # Within the initial layer, at eta_P t = 1 / 10.
-    variant="corrected",
     num_trials=3,
     note="changed: the roles, and an initial layer is left out; near a nondegenerate minimum. Mode full",
 )
 
 
-@claim(
+@certified(
     "prototypes/appendix-a-7",
     _source("(A.7)"),
-    evidence="certified",
     num_trials=2,
     note="a bounded Hessian makes the field Lipschitz, not contracting: below the critical temperature 2 a^2 two "
     "solutions near the collapse move apart. Mode frozen; no control: the corrected claim is the positive case",
@@ -270,7 +265,6 @@ reduced_flow_contracts_near_a_minimum = claim(
     ),
     # The Hessian by theta at fixed prototypes in place of that of the reduced loss.
     control=partial(_contraction_trial, curvature=lambda at: hessian(at)[:2, :2]),
-    variant="corrected",
     num_trials=4,
     note="added: a neighbourhood of a nondegenerate minimum, where the Hessian is also at least l > 0; changed: the "
     "roles. Mode full",

@@ -5,11 +5,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from analysis.experiments.prototypes.learning_rates import (
-    TrainingOptions,
-    descent_map,
-    first_state,
-)
+from analysis.experiments.prototypes.learning_rates import TrainingOptions, descent_map, first_state
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_most, equal
 from dynsim._core.types import Key

@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from analysis.claims.prototype_banks import Parts, RationalBank, distances, hard_bank, parts, random_bank, soft
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -54,10 +54,9 @@ def _output_trial(key: Key, bank: RationalBank, expected: Exact) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/remark-1",
     PROTOTYPES.at("Remark 1", "(4)-(5)"),
-    evidence="certified",
     num_trials=12,
     note="true by (4), which defines the output; measured on the layer that ships",
 )
@@ -145,10 +144,9 @@ def _heads_trial(given: _Heads, found: list[Parts], *, hard: bool) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/claim-multihead",
     PROTOTYPES.at("Section 3.2"),
-    evidence="certified",
     num_trials=4,
     note="no control: the corrected claim is the positive case",
 )
@@ -158,13 +156,7 @@ def decomposition_holds_for_each_head(key: Key) -> Trial:
     return _heads_trial(given, [bank.parts for bank in given.banks], hard=True)
 
 
-@claim(
-    "prototypes/claim-multihead/corrected",
-    PROTOTYPES.at("Section 3.2"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=12,
-)
+@certified("prototypes/claim-multihead/corrected", PROTOTYPES.at("Section 3.2"), num_trials=12)
 def corrected_decomposition_holds_for_each_head(key: Key) -> Trial:
     """For each head Lq = R + V, independently. Changed: R = sum_n |z_n - mu_n|^2 of the head in place of L_OLS."""
     given = _heads(key)
@@ -188,10 +180,9 @@ def operations(tokens: int, k: int, m: int, heads: int) -> int:
     return matmul_flops(lambda z: layer(z, 1.0), jnp.zeros((tokens, m)))
 
 
-@claim(
+@certified(
     "prototypes/claim-complexity",
     PROTOTYPES.at("Section 3.3"),
-    evidence="certified",
     num_trials=4,
     note="multiplications and additions in the matrix products of the layer that ships, which multiplies in the "
     "cheaper order; W_O costs 2 min(T, K) m^2 with one head, and the projections W_h cost 2 T m^2 with several; "
@@ -234,7 +225,7 @@ def _cost_trial(key: Key, heads: int) -> Trial:
     )
 
 
-cost_is_linear_for_many_tokens = claim(
+cost_is_linear_for_many_tokens = certified(
     "prototypes/claim-complexity/corrected",
     PROTOTYPES.at("Section 3.3"),
     statement="""A layer with one head takes O(T K m) operations: at most 6 T K m.
@@ -243,8 +234,6 @@ cost_is_linear_for_many_tokens = claim(
     """,
     trial=partial(_cost_trial, heads=1),
     control=partial(_cost_trial, heads=2),  # Two heads with projections.
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
     note="matrix products alone; equality at m = max(T, K). W_O is applied to the prototypes, K m^2, where K < T",
 )

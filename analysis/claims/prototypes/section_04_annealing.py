@@ -17,7 +17,7 @@ from analysis.claims.prototypes.instances.schedules import Relaxing
 from analysis.claims.prototypes.section_04_escape import lyapunov
 from analysis.claims.prototypes.section_04_lyapunov import derivatives, loss_value, random_system
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.prototypes.lyapunov import rate_along
 from dynsim._core.types import Key
@@ -147,11 +147,10 @@ annealed_free_energy_decreases = claim(
 )
 
 
-@claim(
+@certified(
     "prototypes/theorem-3-monotone/frozen",
     THEOREM,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read: in the mode frozen, whose Lyapunov function at fixed T is W = F + barrier, and with c(t) = 0, which is "
     "enough in the mode full; no control: the claim `frozen-corrected`, with another c(t), is the positive case",
@@ -197,10 +196,9 @@ corrected_frozen_free_energy_decreases = claim(
 )
 
 
-@claim(
+@certified(
     "prototypes/corollary-1",
     PROTOTYPES.at("Corollary 1"),
-    evidence="certified",
     num_trials=2,
     note="its own proof says 'not nested'. Theorem 1 needs no barrier, and Theorem 2 lambda > 2 eta_P C(K, 2) > 0; "
     "Theorem 1 needs a fast subsystem that converges exponentially, and Fact 1 does not; no control: the claim `fixed-"

@@ -10,7 +10,7 @@ from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.claims.prototypes.instances.schedules import Relaxing
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.boundedness import escape_constant
 from analysis.prototypes.certificates import bounding_radius
@@ -54,7 +54,7 @@ def _mode(key: Key) -> str:
     return ("full", "frozen")[int(jax.random.randint(key, (), 0, 2))]
 
 
-frozen_encoder_flow_converges = claim(
+frozen_encoder_flow_converges = certified(
     "prototypes/fact-1",
     FACT,
     statement="""
@@ -64,7 +64,6 @@ frozen_encoder_flow_converges = claim(
     The instance has one embedding and two prototypes on a line, started at a distance.
     """,
     trial=lambda key: _escape_trial(key, escape(key, mode=_mode(key), coupled=False)),
-    evidence="certified",
     num_trials=4,
     note="a Lyapunov function exists; convergence fails for every lambda > 0 in both modes: a prototype far from "
     "the embeddings and the others is repelled like 2 lambda / r^3 and attracted at most like r e^(-r^2 / T), so "
@@ -72,7 +71,7 @@ frozen_encoder_flow_converges = claim(
 )
 
 
-coupled_flow_converges = claim(
+coupled_flow_converges = certified(
     "prototypes/theorem-2-convergence",
     THEOREM_2,
     statement="""
@@ -82,17 +81,15 @@ coupled_flow_converges = claim(
     The instance has one free embedding and two prototypes on a line.
     """,
     trial=lambda key: _escape_trial(key, escape(key, mode=_mode(key), coupled=True)),
-    evidence="certified",
     num_trials=4,
     note="as Fact 1, with a free embedding that moves at its own rate; both modes, each with the gradient of its own "
     "potential; the growth law is the claim `growth`; no control: the corrected claim is the positive case",
 )
 
 
-@claim(
+@certified(
     "prototypes/theorem-3-convergence",
     THEOREM_3,
-    evidence="certified",
     num_trials=4,
     note="the region of the escape at the first temperature is one at every lower temperature; both modes; no control: "
     "the corrected claim is the positive case",
@@ -243,7 +240,6 @@ frozen_encoder_flow_with_a_ridge_converges = claim(
     trial=lambda key, integrator: _ridge_trial(*plane_bank(key, far=_far(key), ridge=0.3), integrator),
     # No ridge, and a prototype far away.
     control=lambda key, integrator: _ridge_trial(*plane_bank(key, far=9.0, ridge=0.0), integrator),
-    variant="corrected",
     num_trials=4,
     note="added: a ridge rho / 2 |P|^2; then any lambda > 0 does. Mode full, in which W is L_q "
     "plus barrier and ridge; for the mode frozen see theorem-2-convergence/corrected",
@@ -260,7 +256,6 @@ coupled_flow_with_a_ridge_converges = claim(
     trial=lambda key, integrator: _ridge_trial(*line_bank(key, far=_far(key), ridge=0.3), integrator),
     # No ridge, and a prototype far away.
     control=lambda key, integrator: _ridge_trial(*line_bank(key, far=9.0, ridge=0.0), integrator),
-    variant="corrected",
     num_trials=4,
     note="added: a ridge, and a linear encoder of data that span their space (or free embeddings), which W bounds; any "
     "lambda > 0 and any ratio of rates do. Mode frozen, in which W is F + N T log K plus barrier and ridge",
@@ -272,7 +267,6 @@ coupled_flow_with_a_ridge_converges = claim(
     THEOREM_3,
     # No ridge, and a prototype far away.
     control=lambda key, integrator: _ridge_trial(*line_bank(key, far=9.0, ridge=0.0, annealed=True), integrator),
-    variant="corrected",
     num_trials=2,
     note="added: a ridge, and a linear encoder of data that span their space; T(t) tends to T_min without reaching it. "
     "Mode frozen, in which W is F + N T log K plus barrier and ridge",

@@ -25,7 +25,7 @@ from analysis.claims.prototypes.instances.partly_trained import (
     pair_in_full_mode,
     random_pair,
 )
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, equal, holds
 from analysis.prototypes.hessian import HessianBlocks, condition_bound, hessian_blocks, rate_condition, rate_spectrum
 from dynsim._core.types import Key
@@ -49,10 +49,9 @@ def _along_the_difference(flow: CoupledFlow, x: Coupled) -> tuple[Array, Array]:
     return third(at), derivative(third)(at) @ direction
 
 
-@claim(
+@certified(
     "prototypes/proposition-3-iff",
     PROPOSITION,
-    evidence="certified",
     num_trials=2,
     note="'if' holds, 'only if' does not: at the critical temperature, 2 max Cov (mode frozen) or 4 max Cov (full), "
     "J* is singular, and the equilibrium is the strict local minimum of the potential by its fourth derivative; no "
@@ -132,7 +131,6 @@ exponentially_stable_iff_positive_spectrum = claim(
     """,
     trial=partial(_decay_trial, exchanged=False),
     control=partial(_decay_trial, exchanged=True),  # J* with the rates of encoder and prototypes exchanged.
-    variant="corrected",
     num_trials=8,
     note="changed: exponentially for asymptotically; rates are resolved to 1e-3. Minima in the mode full, pairs "
     "at the mean in the mode frozen",
@@ -195,10 +193,9 @@ def _bounds(pair: SymmetricPair) -> tuple[Fraction, Fraction]:
     return min(lows) / (coupling + max(highs)), min(highs) / (coupling + max(lows))
 
 
-@claim(
+@certified(
     "prototypes/proposition-3-proof",
     PROTOTYPES.at("Proposition 3 (proof)"),
-    evidence="certified",
     num_trials=2,
     note="false in both directions: at equal rates (14) fails and all eigenvalues of J* are positive; at small ratios "
     "(14) holds and J*, which is not symmetric, is not positive definite as a quadratic form. Mode frozen; no control: "
@@ -260,7 +257,6 @@ def _somewhere(key: Key) -> tuple[Minimum, float]:
 @claim(
     "prototypes/proposition-3-proof/corrected",
     PROTOTYPES.at("Proposition 3 (proof)"),
-    variant="corrected",
     num_trials=16,
     note="changed: (14) becomes the Schur complement, in which the rates do not occur; both modes, at any state",
 )
@@ -281,10 +277,9 @@ def positive_jacobian_iff_schur_complement(key: Key) -> Trial:
     return _schur_trial(key, at, rate_condition(at.flow.with_ratio(1.0), at.state).holds, 1.0)
 
 
-@claim(
+@certified(
     "prototypes/proposition-3-weak-coupling",
     PROPOSITION,
-    evidence="certified",
     num_trials=2,
     note="it becomes eta_theta / eta_P < lambda_min / lambda_max of H_PP; mode frozen, all prototypes at the mean; no "
     "control: the corrected claim is the positive case",
@@ -339,7 +334,6 @@ def _weak_trial(key: Key, expected: Fraction, pair: SymmetricPair) -> Trial:
 @claim(
     "prototypes/proposition-3-weak-coupling/corrected",
     PROPOSITION,
-    variant="corrected",
     num_trials=6,
     note="changed: 1 becomes the inverse condition number of H_PP; it is 1 only for a multiple of the identity",
 )

@@ -14,7 +14,7 @@ import numpy as np
 from analysis.claims.prototypes.lyapunov_candidates import candidates_that_ship
 from analysis.claims.prototypes.section_04_escape import FRAMES, line_bank, lyapunov, plane_bank
 from analysis.claims.rational_logarithms import Enclosure
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.prototypes.lyapunov import measures, rate_along
 from dynsim._core.types import Key, Scalar, State, Time
@@ -114,11 +114,10 @@ def exponential(x: Fraction) -> Enclosure:
     return Enclosure(below, below + 2 * terms[-1])
 
 
-@claim(
+@certified(
     "prototypes/theorem-2-decrease/frozen",
     THEOREM,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read: with the stop-gradient of Section 2.2, mode frozen; there F + barrier decreases (claims `corrected` of "
     "theorem-2-convergence); no control: the mode full is the positive case",
@@ -214,10 +213,9 @@ def no_limit_point_is_collapsed(key: Key, integrator: AbstractIntegrator) -> Tri
     return _separation_trial(flow, start, integrator, 0.5)
 
 
-@claim(
+@certified(
     "prototypes/theorem-2-coercive",
     THEOREM,
-    evidence="certified",
     num_trials=2,
     note="for every lambda: the barrier tends to zero at large distances, as do the assignments of a far prototype, "
     "in both modes; lambda plays no part; no control: the corrected claim is the positive case",
@@ -286,7 +284,6 @@ ridge_makes_sublevel_sets_compact = claim(
     """,
     trial=partial(_coercive_trial, ridge=0.5),
     control=partial(_coercive_trial, ridge=0.0),  # No ridge.
-    variant="corrected",
     num_trials=6,
     note="added: a ridge rho / 2 |P|^2 with rho > 0, and an encoder that its embeddings determine, such as a linear "
     "one of data that span their space; any lambda > 0 does. Mode full; the constants are attained",

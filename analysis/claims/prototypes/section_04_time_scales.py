@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.claims.prototypes.instances.lattices import LatticePoint, lattice_point
 from analysis.claims.rational_instances import Exact
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
@@ -43,10 +43,9 @@ def moving(at: LatticePoint) -> Measurement:
     return holds("both derivatives are nonzero", all(np.any(g != 0) for g in at.gradients))
 
 
-@claim(
+@certified(
     "prototypes/claim-rescaling",
     SECTION,
-    evidence="certified",
     num_trials=4,
     note="in tau = t / eps both derivatives are eps times those in t, so that eps dtheta/dtau = -eps^2 eta_theta "
     "grad_theta; no rescaling of time makes the encoder the fast variable; mode frozen; no control: the corrected "
@@ -95,7 +94,6 @@ def _rescaled_trial(key: Key, exponent: int) -> Trial:
 @claim(
     "prototypes/claim-rescaling/corrected",
     SECTION,
-    variant="corrected",
     num_trials=6,
     note="changed: the variable with eps, which is the prototypes, and the time s = eta_theta t",
 )

@@ -11,7 +11,7 @@ from analysis.claims.prototype_banks import RationalBank, distances, random_bank
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.claims.rational_logarithms import logarithm
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
@@ -65,10 +65,9 @@ def _degenerate_trial(q: Exact, kind: str, degenerate: bool, what: str, *, refut
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-4-sigma",
     PROTOTYPES.at("Proposition 4 (proof)"),
-    evidence="certified",
     num_trials=6,
     note="for any assignments, such as the limits T -> 0, of which the proof speaks; at T > 0 and K >= 2 Sigma_q is "
     f"never zero in exact arithmetic, and is in floating point once assignments underflow. {POSITIVE_CASE}",
@@ -80,13 +79,7 @@ def covariance_vanishes_for_one_prototype_alone(key: Key) -> Trial:
     return _degenerate_trial(q, "different", alike, "all tokens go to one prototype", refuted=True)
 
 
-@claim(
-    "prototypes/proposition-4-sigma/corrected",
-    PROTOTYPES.at("Proposition 4 (proof)"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=12,
-)
+@certified("prototypes/proposition-4-sigma/corrected", PROTOTYPES.at("Proposition 4 (proof)"), num_trials=12)
 def covariance_vanishes_for_hard_assignments(key: Key) -> Trial:
     """Sigma_q = 0 only if each token is assigned to a single prototype. Changed: each to its own. Then it is zero."""
     kind = str(numpy_rng(key, "kind").choice(["one", "different", "one soft row", "soft"]))
@@ -124,10 +117,9 @@ def _gap_weight(bank: RationalBank) -> Fraction:
     return 1 / bank.base ** int(np.max(d - np.min(d, axis=1)[:, None]) / bank.spacing**2)
 
 
-@claim(
+@certified(
     "prototypes/proposition-4-utilisation",
     PROTOTYPES.at("Proposition 4"),
-    evidence="certified",
     num_trials=4,
     note="used means a mean assignment above .01, as in Table 5. A prototype far from all embeddings, or more than 100 "
     "prototypes, of which at most 99 can be used; the proof's q_nk > 0 holds for every prototype anywhere, and says "
@@ -143,13 +135,7 @@ def all_prototypes_are_used(key: Key) -> Trial:
     return _used_trial(bank._replace(p=bank.spacing * grid, name="121 prototypes"), Fraction(1), Fraction(0))
 
 
-@claim(
-    "prototypes/proposition-4-utilisation/corrected",
-    PROTOTYPES.at("Proposition 4"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=8,
-)
+@certified("prototypes/proposition-4-utilisation/corrected", PROTOTYPES.at("Proposition 4"), num_trials=8)
 def prototypes_of_hot_banks_are_used(key: Key) -> Trial:
     """The whole codebook is used. Added: e^(-D/T) > K/100, D being the largest of |z_n - p_k|^2 - min_j |z_n - p_j|^2.
 
@@ -231,10 +217,9 @@ def _frozen_hessian(bank: RationalBank, barrier: Fraction, cold: Fraction) -> Ex
     return found.reshape(k * m, k * m)
 
 
-@claim(
+@certified(
     "prototypes/proposition-4-centroid",
     PROTOTYPES.at("Proposition 4"),
-    evidence="certified",
     num_trials=4,
     note="mode frozen, with the barrier of Fact 1 and its condition on lambda; the equilibrium attracts all prototypes "
     "near it in the plane, by the signs of the pivots of its Hessian at both ends of an enclosure of log b, to which "
@@ -314,7 +299,6 @@ at_most_one_prototype_is_at_the_centroid = claim(
     """,
     trial=partial(_two_at_the_centroid, present=True),
     control=partial(_two_at_the_centroid, present=False),  # The same distance, and the loss without barrier.
-    variant="corrected",
     num_trials=6,
     note="mode full; as for any other point, and whatever the embeddings",
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.claims.prototype_banks import distances
 from analysis.claims.rational_instances import matrix
-from analysis.ledger.claim import claim, rule
+from analysis.ledger.claim import certified, rule
 from analysis.ledger.evidence import Trial, agrees, equal, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
@@ -73,13 +73,12 @@ def _dead_trial(key: Key, kind: Any, *, near: int) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/remark-3-formula/largest",
     PROTOTYPES.at("Remark 3"),
     # Soft assignments in place of the straight-through estimator.
     control=partial(_dead_trial, kind=SoftQuantiser, near=1),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="at the extremal instance; no share is larger, since some code is nearest to any embedding",
 )
@@ -91,13 +90,12 @@ def largest_share_of_dead_codes(key: Key) -> Trial:
     return _dead_trial(key, HardQuantiser, near=1)
 
 
-share_of_dead_codes = claim(
+share_of_dead_codes = certified(
     "prototypes/remark-3-formula/share",
     PROTOTYPES.at("Remark 3"),
     statement="Read: with a straight-through estimator floor(100 (1 - 1/K)) percent of K codes are dead.",
     trial=partial(_dead_trial, kind=HardQuantiser, near=64),
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="Table 5 contradicts it too: of 16 codes 81.2% are used after one epoch, where the formula has 93% dead, of "
     "64 codes 18.8%, where it has 98% dead, and later all; no control: `largest` is the positive case",

@@ -17,7 +17,7 @@ from analysis.claims.prototype_banks import (
 )
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.claims.rational_logarithms import logarithm
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -69,13 +69,12 @@ def _trial(
     )
 
 
-variance_gradient_is_not_zero = claim(
+variance_gradient_is_not_zero = certified(
     "prototypes/claim-gradient-nonzero",
     PROTOTYPES.at("Section 8.3"),
     statement="For distinct prototypes, at least two, 2 P Sigma_q is not zero.",
     trial=lambda key: _nonzero_trial(_some_bank(key), one_hot=False),
     control=lambda key: _nonzero_trial(random_bank(key), one_hot=True),  # The assignments of temperature zero.
-    evidence="certified",
     num_trials=18,
     note="in exact arithmetic: the kernel of Sigma_q is that of constants as q > 0. In floating point assignments "
     "underflow at gaps of 745 T, and then it is zero",
@@ -100,10 +99,9 @@ def _nonzero_trial(bank: RationalBank, *, one_hot: bool) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/remark-3-gradient",
     PROTOTYPES.at("Remark 3"),
-    evidence="certified",
     num_trials=4,
     note="with any eta_P > 0: a gradient contains no learning rate, and with 1 for eta_P it counts the pull to the "
     "embeddings twice. In the mode full the difference is rational, and its terms times log b irrational; no control: "
@@ -134,11 +132,9 @@ def _split_trial(bank: RationalBank, pulled: Exact) -> Trial:
     return _trial(bank, (), (holds("the sum is the gradient in the mode frozen", equal), *_ships(bank)))
 
 
-@claim(
+@certified(
     "prototypes/remark-3-gradient/corrected",
     PROTOTYPES.at("Remark 3"),
-    variant="corrected",
-    evidence="certified",
     num_trials=12,
     note="mode frozen; in the mode full q_nk becomes q_nk (1 - (d_nk - <d>_n)/T), as measured on what ships",
 )
@@ -175,10 +171,9 @@ def _count_trial(bank: RationalBank, least: int) -> Trial:
     return _trial(bank, (), (conclusion, *computed(bank)), **{"|Sigma_q P|^2": rows})
 
 
-@claim(
+@certified(
     "prototypes/remark-3-nonzero",
     PROTOTYPES.at("Remark 3"),
-    evidence="certified",
     num_trials=4,
     note="by symmetry; so does the whole gradient of that prototype vanish, in both modes, where its embeddings are "
     "symmetric; no control: the corrected claim is the positive case",
@@ -189,12 +184,10 @@ def every_prototype_has_a_force(key: Key) -> Trial:
     return _count_trial(bank, len(bank.p))
 
 
-@claim(
+@certified(
     "prototypes/remark-3-nonzero/corrected",
     PROTOTYPES.at("Remark 3"),
     control=lambda key: _count_trial(_centred_bank(key), 3),  # Three instead of two.
-    variant="corrected",
-    evidence="certified",
     num_trials=18,
     note="in exact arithmetic; the rows of Sigma_q P sum to zero, and two is sharp",
 )

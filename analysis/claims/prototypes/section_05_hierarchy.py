@@ -7,15 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.prototype_banks import RationalBank, parts, shipped, soft, squared_norms
-from analysis.claims.prototypes.instances.two_levels import (
-    GROUPS,
-    TwoBanks,
-    far_apart,
-    generic_flow,
-    random_two_banks,
-)
+from analysis.claims.prototypes.instances.two_levels import GROUPS, TwoBanks, far_apart, generic_flow, random_two_banks
 from analysis.claims.rational_instances import Exact
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
@@ -45,12 +39,8 @@ def _levels_that_ship(given: TwoBanks) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
-    "prototypes/proposition-5-decomposition",
-    PROTOTYPES.at("Proposition 5", "(17)"),
-    evidence="certified",
-    num_trials=4,
-    note=POSITIVE_CASE,
+@certified(
+    "prototypes/proposition-5-decomposition", PROTOTYPES.at("Proposition 5", "(17)"), num_trials=4, note=POSITIVE_CASE
 )
 def decomposition_holds_at_every_level(key: Key) -> Trial:
     """At each level Lq = M + V with V >= 0, M being the sum of the least squared distances of the level."""
@@ -142,7 +132,6 @@ corrected_decomposition_holds_at_every_level = claim(
     trial=partial(_levels_trial, forgotten=False),
     # The embeddings in place of the soft centroids as inputs of level 2.
     control=partial(_levels_trial, forgotten=True),
-    variant="corrected",
     num_trials=8,
     note="the inputs of level 2 are soft centroids of level 1, or their means over groups; detached or not",
 )
@@ -176,10 +165,9 @@ def _independence_trial(given: TwoBanks, other: TwoBanks, conclusions: tuple[Mea
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-5-independence",
     PROTOTYPES.at("Proposition 5 (proof)"),
-    evidence="certified",
     num_trials=4,
     note=f"Sigma_q of level 2 is that of its inputs, which are made of the prototypes of level 1. {POSITIVE_CASE}",
 )
@@ -196,12 +184,10 @@ def _same_inputs_trial(key: Key, across: int) -> Trial:
     return _independence_trial(given, other, (holds("moving prototypes outwards keeps the inputs", all(kept)),))
 
 
-@claim(
+@certified(
     "prototypes/proposition-5-independence/corrected",
     PROTOTYPES.at("Proposition 5 (proof)"),
     control=partial(_same_inputs_trial, across=1),  # Prototypes of level 1 whose soft centroids move.
-    variant="corrected",
-    evidence="certified",
     num_trials=6,
 )
 def variance_gradient_depends_on_inputs_alone(key: Key) -> Trial:
@@ -244,10 +230,9 @@ def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[M
     )
 
 
-@claim(
+@certified(
     "prototypes/claim-no-interference",
     PROTOTYPES.at("Section 5.2; Section 8.4"),
-    evidence="certified",
     num_trials=4,
     note="mode frozen, inputs not detached: the loss of level 2 moves P1 through them. The second half fails with "
     "any constant in place of 1e-6, detached or not: the gradients of V are of the size of the distances of the "
@@ -269,13 +254,11 @@ def levels_do_not_interfere(key: Key) -> Trial:
     return Trial(hypotheses, trial.conclusions, witness, parameters=trial.parameters)
 
 
-@claim(
+@certified(
     "prototypes/claim-no-interference/corrected",
     PROTOTYPES.at("Section 5.2; Section 8.4"),
     # Inputs through which the loss of level 2 is differentiated.
     control=lambda key: _interference_trial(random_two_banks(key), detached=False),
-    variant="corrected",
-    evidence="certified",
     num_trials=6,
     note="mode frozen; the half on gradients that cannot vanish is dropped: it is false, detached or not",
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.claims.prototype_banks import RationalBank, computed, distances, hard, random_bank, soft, squared_norms
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
@@ -62,10 +62,9 @@ def _continuity_trial(key: Key, slope, what: str) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-4-soft",
     PROTOTYPES.at("Proposition 4"),
-    evidence="certified",
     num_trials=4,
     note="L_OLS is min_k, a hard minimum, whose gradient 2 (z - p_k) jumps by 2 |p_1 - p_2| where two prototypes are "
     "nearest; no control: the corrected claim is the positive case",
@@ -90,7 +89,6 @@ def hard_loss_has_a_continuous_gradient(key: Key) -> Trial:
     "prototypes/proposition-4-soft/corrected",
     PROTOTYPES.at("Proposition 4"),
     control=partial(_continuity_trial, slope=_hard_slope, what="R"),  # The hard minimum.
-    variant="corrected",
     num_trials=8,
     note="mode full; in the mode frozen its gradient is 2 (z_n - mu_n), continuous as well",
 )

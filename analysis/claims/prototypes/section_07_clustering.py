@@ -249,7 +249,6 @@ errors_are_between_leo_and_meo = claim(
     # The right ascension of the node separates them.
     control=lambda key: _error_trial(key, _drawn(key, ("uniform",)), ("LEO", "MEO"), "sin Omega", genuine=False),
     num_trials=4,
-    variant="corrected",
     note="another pair, and no ambiguity: the prototypes cut two regimes of similar inclination across the node and "
     "the cross-section, which have a larger variance, while the semi-major axis separates them; with uniform "
     "cross-sections (a prototype may go to a few log-normal ones instead); both modes",

@@ -13,7 +13,7 @@ from analysis.claims.prototype_banks import distances
 from analysis.claims.rational_instances import matrix
 from analysis.experiments import Record, best_record
 from analysis.experiments.prototypes.quantisation import QUANTISATION
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -37,10 +37,9 @@ def _used(z: jax.Array, p: jax.Array, temperature: jax.Array) -> tuple[jax.Array
     return q, utilisation(q), separation(p), prototype_variance(z, p, temperature)
 
 
-@claim(
+@certified(
     "prototypes/experiment-7.4-utilisation",
     PROTOTYPES.at("Section 7.4, Table 5"),
-    evidence="certified",
     num_trials=4,
     note="read: what is counted, 100% of mean assignments above .01, implies what Proposition 4 says. It is met by a "
     "bank with all prototypes at the centroid of the embeddings, so it confirms nothing of the kind: for K < 100 "
@@ -131,7 +130,6 @@ full_utilisation_shows_distances_alike = claim(
     trial=lambda key: _margin_trial(key, 99.0, extremal=bool(numpy_rng(key, "kind").integers(2))),
     # The bound T ln(100 / (K - 1)), for the extremal instance.
     control=partial(_margin_trial, numerator=100.0, extremal=True),
-    variant="corrected",
     num_trials=16,
     note="the bound is sharp: half of the instances have K - 1 coincident prototypes, S = 0, and lose one code "
     "beyond it. Untrained latent tokens are that close together at T = 2, and trained ones after a collapse",

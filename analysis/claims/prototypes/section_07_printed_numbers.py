@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb
 
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
@@ -85,11 +85,10 @@ def _several(figures: Sequence[Printed], among: Sequence[str]) -> tuple[Measurem
     return (at_least("least number of places of a quantity", min(counts), 2, tolerance=0.0),)
 
 
-@claim(
+@certified(
     "prototypes/experiment-consistency",
     PROTOTYPES.at("abstract, Sec 7.3-7.4, Tab 4-5, Fig 4"),
     num_trials=1,
-    evidence="certified",
     note="read: a quantity has one value wherever it is printed; 39 % may be another epoch's (25 of 64 codes), but the "
     "abstract names none; no control: the numbers are the paper's, and those that agree pass the same measurement",
 )
@@ -128,12 +127,11 @@ def _section_trial(figures: Sequence[Printed]) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/experiment-consistency/text",
     PROTOTYPES.at("Sec 7.3-7.4, Tab 5"),
     variant="special case",
     num_trials=1,
-    evidence="certified",
     note="leaves out the abstract, Section 1, Table 4, Figure 4, and the eps of Table 5",
 )
 def printed_figures_of_the_text_agree(key: Key) -> Trial:
@@ -162,24 +160,21 @@ def _barrier_trial(runs: Sequence[BarrierRun]) -> Trial:
     )
 
 
-reported_runs_satisfy_the_condition = claim(
+reported_runs_satisfy_the_condition = certified(
     "prototypes/experiment-lambda-condition",
     PROTOTYPES.at("Sec 7"),
     statement="Every reported run with a barrier satisfies lambda > 2 eta_P C(K, 2).",
     trial=lambda key: _barrier_trial(RUNS),
     num_trials=1,
-    evidence="certified",
     note="for the runs that report a lambda, with eta_P = 1e-3 of Section 7.4 and, by reference, 7.5; 7.2, 7.3 and 7.6 "
     "report none; no control: the numbers are the paper's, and the runs that satisfy it pass the same measurement",
 )
 
 
-@claim(
+@certified(
     "prototypes/experiment-lambda-condition/corrected",
     PROTOTYPES.at("Sec 7"),
-    variant="corrected",
     num_trials=1,
-    evidence="certified",
     note="leaves out K = 64 of Table 5 and level 1 of Table 6 with lambda = .5",
 )
 def some_reported_runs_satisfy_the_condition(key: Key) -> Trial:
@@ -225,13 +220,12 @@ def _epochs_trial(trainings: Sequence[ReportedTraining]) -> Trial:
     )
 
 
-reported_experiments_have_155_epochs = claim(
+reported_experiments_have_155_epochs = certified(
     "prototypes/claim-training-epochs",
     PROTOTYPES.at("Sec 3.4 (iii), Sec 7"),
     statement="All experiments that the paper reports have 155 training epochs in total.",
     trial=lambda key: _epochs_trial(TRAININGS),
     num_trials=1,
-    evidence="certified",
     note="the epochs that Section 7 prints add to 2,205, and Sections 7.2 and 7.6 alone have more than 155 in one run; "
     "that V is never negative is algorithm-1-assertion; no control: the numbers are the paper's, and those of "
     "`networks` pass the same measurement",
@@ -243,13 +237,12 @@ def _of_networks(runs_of_images: int) -> tuple[ReportedTraining, ...]:
     return tuple(replace(t, runs=runs_of_images) if t.section == "7.4" else t for t in chosen)
 
 
-@claim(
+@certified(
     "prototypes/claim-training-epochs/networks",
     PROTOTYPES.at("Sec 3.4 (iii), Sec 7.3-7.5"),
     control=lambda key: _epochs_trial(_of_networks(2)),  # Both sizes K of Table 5.
     variant="special case",
     num_trials=1,
-    evidence="certified",
     note="leaves out Sections 7.2 and 7.6, and one of the two sizes K of Table 5",
 )
 def readouts_of_networks_have_155_epochs(key: Key) -> Trial:

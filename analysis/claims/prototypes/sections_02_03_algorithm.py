@@ -21,7 +21,7 @@ from analysis.claims.prototype_banks import (
     squared_norms,
 )
 from analysis.claims.rational_instances import matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -74,10 +74,9 @@ def _subtraction_trial(bank: RationalBank, subtracted: Fraction, what: str) -> T
     return _trial(bank, (_mean_loss(bank),), (holds(f"Lq - {what} equals the mean variance", variance == V),))
 
 
-@claim(
+@certified(
     "prototypes/algorithm-1-line-12",
     PROTOTYPES.at("Algorithm 1, line 12"),
-    evidence="certified",
     num_trials=4,
     note=f"the difference is the mean of |z_n - mu_n|^2 - min_k |z_n - p_k|^2. {POSITIVE_CASE}",
 )
@@ -87,13 +86,7 @@ def subtraction_gives_the_variance(key: Key) -> Trial:
     return _subtraction_trial(bank, bank.parts.hard, "(1/B) sum min")
 
 
-@claim(
-    "prototypes/algorithm-1-line-12/corrected",
-    PROTOTYPES.at("Algorithm 1, line 12"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=22,
-)
+@certified("prototypes/algorithm-1-line-12/corrected", PROTOTYPES.at("Algorithm 1, line 12"), num_trials=22)
 def subtraction_of_the_error_gives_the_variance(key: Key) -> Trial:
     """V := Lq - (1/B) sum_n |z_n - mu_n|^2 equals (1/B) sum_nk q_nk |p_k - mu_n|^2. Changed: what is subtracted."""
     bank = hard_bank(key)
@@ -110,10 +103,9 @@ def subtraction_of_the_error_gives_the_variance(key: Key) -> Trial:
     return _subtraction_trial(bank, np.sum(squared_norms(bank.z - mean[None])), "(1/B) sum |z - mean mu|^2")
 
 
-@claim(
+@certified(
     "prototypes/algorithm-1-line-20",
     PROTOTYPES.at("Algorithm 1, line 20"),
-    evidence="certified",
     num_trials=4,
     note=f"Lq - L_OLS is never negative, whatever the decomposition. {POSITIVE_CASE}",
 )
@@ -156,7 +148,7 @@ def _detection_trial(key: Key, *, two_sided: bool) -> Trial:
     )
 
 
-two_sided_assertion_is_a_check = claim(
+two_sided_assertion_is_a_check = certified(
     "prototypes/algorithm-1-line-20/corrected",
     PROTOTYPES.at("Algorithm 1, line 20"),
     statement="""Passing the assertion |Lq - R - V| <= 1e-8, means over n, is a check of the decomposition.
@@ -168,8 +160,6 @@ two_sided_assertion_is_a_check = claim(
     trial=partial(_detection_trial, two_sided=True),
     # The printed assertion, which passes with any rows that sum to s >= 1.
     control=partial(_detection_trial, two_sided=False),
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
     note="a check of the normalisation of Q, which is all that the decomposition rests on; the temperature does not "
     "enter it",
@@ -192,10 +182,9 @@ def _assertion_trial(bank: RationalBank, subtracted: Fraction, second: str) -> T
     )
 
 
-@claim(
+@certified(
     "prototypes/algorithm-1-assertion",
     PROTOTYPES.at("Algorithm 1; Section 3.4"),
-    evidence="certified",
     num_trials=22,
     note="true because a weighted mean is at least the least of its terms, and no evidence for (3)",
 )

@@ -18,7 +18,7 @@ from analysis.claims.prototypes.instances.clouds import (
     slow_flow,
 )
 from analysis.claims.rational_instances import identity
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from analysis.prototypes.collapse import FACTORS, collapse, collapse_spectrum, critical_temperature
 from dynsim._core.types import Key
@@ -52,7 +52,7 @@ def _spectrum(flow: PrototypeFlow) -> tuple[np.ndarray, tuple[Measurement, ...]]
     )
 
 
-collapse_is_a_saddle = claim(
+collapse_is_a_saddle = certified(
     "prototypes/claim-collapse-saddle",
     PROTOTYPES.at("Section 2.2"),
     statement="""
@@ -61,7 +61,6 @@ collapse_is_a_saddle = claim(
     Read: its Hessian has a negative eigenvalue; in the mode frozen that of the free energy.
     """,
     trial=lambda key: in_some_mode(lambda mode: _exact_trial(key, mode)),
-    evidence="certified",
     num_trials=4,
     note="both modes: on perturbations with sum zero the Hessian is (2N/K)(1 - (a/T) C) with the covariance C of the "
     "embeddings and a = 2 (frozen), 4 (full), so that collapse is a strict minimum for T > a lambda_max(C); "
@@ -118,7 +117,6 @@ def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
     PROTOTYPES.at("Section 2.2"),
     # Frozen assignments below the critical temperature of the mode full.
     control=partial(_saddle_trial, gradient="frozen", factor=4.0),
-    variant="corrected",
     num_trials=8,
     note="the closed form of the whole spectrum is measured, with which the critical temperatures are sharp",
 )
@@ -234,7 +232,6 @@ prototypes_with_a_barrier_do_not_converge_to_one_point = claim(
     """,
     trial=partial(_barrier_trial, present=True),
     control=partial(_barrier_trial, present=False),  # The same bound for the flow without barrier.
-    variant="corrected",
     num_trials=6,
     note="by descent of the potential, not by the decomposition; any lambda > 0 does. Two to four prototypes, both "
     "modes, losses being means",

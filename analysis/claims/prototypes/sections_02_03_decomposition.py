@@ -22,7 +22,7 @@ from analysis.claims.prototype_banks import (
 from analysis.claims.prototypes.instances.encoded_banks import EncodedBank, encoded_bank, perceptron
 from analysis.claims.rational_instances import Exact
 from analysis.hardmax.exact_geometry import in_hull
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -43,10 +43,9 @@ def _about_the_nearest(bank: RationalBank) -> Fraction:
     return np.sum(bank.q * distances(nearest, bank.p))
 
 
-@claim(
+@certified(
     "prototypes/equation-3",
     PROTOTYPES.at("Section 2.2", "(3)"),
-    evidence="certified",
     num_trials=4,
     note="V alone is no matter of the gradient's mode; M + V can be below and above Lq, and Lq - M - V = R - M. "
     + POSITIVE_CASE,
@@ -58,13 +57,7 @@ def loss_is_hard_loss_plus_variance(key: Key) -> Trial:
     return _trial(bank, (holds("Lq = M + V", Lq == M + V),), computed(bank), Lq=Lq, M=M, V=V)
 
 
-@claim(
-    "prototypes/equation-3/corrected",
-    PROTOTYPES.at("Section 2.2", "(3)"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=22,
-)
+@certified("prototypes/equation-3/corrected", PROTOTYPES.at("Section 2.2", "(3)"), num_trials=22)
 def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
     """Lq = R + V for all embeddings, prototypes and T > 0. Changed: R = sum_n |z_n - mu_n|^2 in place of L_OLS."""
     bank = hard_bank(key)
@@ -92,7 +85,7 @@ def _variance_trial(bank: RationalBank, V: Fraction) -> Trial:
     )
 
 
-@claim("prototypes/equation-3-v-nonnegative", PROTOTYPES.at("Section 2.2", "(3)"), evidence="certified", num_trials=22)
+@certified("prototypes/equation-3-v-nonnegative", PROTOTYPES.at("Section 2.2", "(3)"), num_trials=22)
 def variance_is_not_negative(key: Key) -> Trial:
     """V >= 0. Read: with equality if and only if all prototypes coincide, since assignments are positive."""
     bank = hard_bank(key)
@@ -126,10 +119,9 @@ def _encoded_trial(given: EncodedBank, conclusions: tuple[Measurement, ...], *, 
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-1",
     PROTOTYPES.at("Proposition 1"),
-    evidence="certified",
     num_trials=4,
     note="encoders are linear, affine or free, with integers for weights. " + POSITIVE_CASE,
 )
@@ -165,7 +157,6 @@ def _universal_trial(key: Key, factor: float) -> Trial:
     "prototypes/proposition-1/corrected",
     PROTOTYPES.at("Proposition 1"),
     control=partial(_universal_trial, factor=0.5),  # R and V at half the temperature of Lq.
-    variant="corrected",
     num_trials=12,
 )
 def corrected_decomposition_holds_for_any_encoder(key: Key) -> Trial:
@@ -183,10 +174,9 @@ def _inequality_trial(bank: RationalBank, least: list[Fraction], what: str, *, r
     return _trial(bank, (fact,), computed(bank)) if refuted else _trial(bank, (fact, *computed(bank)))
 
 
-@claim(
+@certified(
     "prototypes/proposition-1-inequality",
     PROTOTYPES.at("Proposition 1 (proof)"),
-    evidence="certified",
     num_trials=2,
     note="it would be the other way round for sum_k q_nk |z_n - p_k|^2. " + POSITIVE_CASE,
 )
@@ -210,11 +200,9 @@ def _distance_from_hull(z: Exact, p: Exact) -> Fraction:
     return min(nearest)
 
 
-@claim(
+@certified(
     "prototypes/proposition-1-inequality/corrected",
     PROTOTYPES.at("Proposition 1 (proof)"),
-    variant="corrected",
-    evidence="certified",
     num_trials=22,
     note="true because mu_n is in the hull",
 )

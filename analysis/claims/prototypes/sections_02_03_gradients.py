@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 from analysis.claims.prototype_banks import RationalBank, computed, hard_bank, parts, random_bank, soft
 from analysis.claims.prototypes.instances.encoded_banks import EncodedBank, encoded_bank
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
@@ -59,14 +59,13 @@ def _variance_gradient_trial(bank: RationalBank, *, stopped: bool) -> Trial:
     )
 
 
-gradient_of_the_variance = claim(
+gradient_of_the_variance = certified(
     "prototypes/equation-3-gradient",
     PROTOTYPES.at("Section 2.2"),
     statement="At fixed assignments the gradient of V by P is 2 P Sigma_q, Sigma_q = sum_n (diag q_n - q_n q_n^T).",
     trial=lambda key: _variance_gradient_trial(hard_bank(key), stopped=True),
     # The gradient through the assignments.
     control=lambda key: _variance_gradient_trial(random_bank(key), stopped=False),
-    evidence="certified",
     num_trials=12,
     note="the prototypes are the columns of P as printed; the gradient through the assignments is another",
 )
@@ -77,10 +76,9 @@ def _pair_sum(p: Exact) -> Fraction:
     return np.sum((p[:, None] - p[None]) ** 2)
 
 
-@claim(
+@certified(
     "prototypes/claim-separation-force",
     PROTOTYPES.at("Section 2.2"),
-    evidence="certified",
     num_trials=4,
     note="descent moves P along -2 P Sigma_q, which decreases the sum of |p_j - p_k|^2 over all pairs at the rate "
     "8 K V, whatever the configuration: the force contracts, and has no other case. Ascent on V would separate at "
@@ -153,10 +151,9 @@ def _encoder_trial(given: EncodedBank, claimed: Exact, conclusions: tuple[Measur
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-2",
     PROTOTYPES.at("Proposition 2", "(10)"),
-    evidence="certified",
     num_trials=4,
     note=f"mode frozen; the proof has the factor 2 that (10) lacks. {POSITIVE_CASE}",
 )
@@ -200,7 +197,7 @@ def _error_slope(given: EncodedBank, dz: Exact) -> Fraction:
     return Fraction(sum(s * parts(bank.z + s * dz, bank.p, bank.q).error for s in (1, -1))) / 2
 
 
-encoder_gradient_with_its_factor = claim(
+encoder_gradient_with_its_factor = certified(
     "prototypes/proposition-2/corrected",
     PROTOTYPES.at("Proposition 2", "(10)"),
     statement="""At fixed assignments the gradient of Lq by theta is 2 sum_n (d z_n / d theta)^T (z_n - mu_n).
@@ -209,8 +206,6 @@ encoder_gradient_with_its_factor = claim(
     """,
     trial=partial(_corrected_trial, gradient="frozen"),
     control=partial(_corrected_trial, gradient="full"),  # The gradient of the coupled flow in the mode full.
-    variant="corrected",
-    evidence="certified",
     num_trials=9,
     note="mode frozen; in the mode full the gradient is another, that of the control",
 )

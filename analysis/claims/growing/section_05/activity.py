@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.claims.growing.instances.boxes import rates_of_change, two_heads
 from analysis.growing.temperatures import activity
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
@@ -19,10 +19,9 @@ from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 
 
-@claim(
+@certified(
     "growing/lemma-8",
     GROWING.at("Lemma 8"),
-    evidence="certified",
     num_trials=4,
     note="sigma tends to 0 with T at every token without a tie, and so does the difference: the limit in the proof is "
     "not that of the variance. Any eta_P >= 0, modes full and frozen, sum or mean; no control: the corrected claim is "
@@ -128,7 +127,6 @@ scale_separation_is_amplified_while_hot = claim(
     """,
     trial=partial(_amplification_trial, chill=1.0),
     control=partial(_amplification_trial, chill=1 / 6),  # Head 1 at a sixth of that temperature.
-    variant="corrected",
     num_trials=8,
     note="added: prototypes at rest, and third central moments of the squared distances, averaged over tokens, at most "
     "0 for head 1 and at least 0 for head 2; the former needs three prototypes, and ends when T_1 is low enough",

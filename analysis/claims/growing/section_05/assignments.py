@@ -11,7 +11,7 @@ import numpy as np
 from analysis.claims.growing.instances.boxes import Box
 from analysis.claims.growing.instances.interactions import in_planes
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng, random_key
@@ -28,10 +28,9 @@ POSITIVE_CASE = "no control: the corrected claim is the positive case"
 _assignments = jax.jit(assignments)
 
 
-@claim(
+@certified(
     "growing/theorem-3-assignments",
     HARDNESS,
-    evidence="certified",
     num_trials=2,
     note="T_min > 0 keeps them soft, at bounded distances; for global heads the statement is the definition of q. "
     + POSITIVE_CASE,
@@ -108,7 +107,6 @@ assignments_become_hard_without_a_least_temperature = claim(
     trial=partial(_hardness_trial, tied=False),
     # A token as far from two nearest prototypes; the gap is that to the third one.
     control=partial(_hardness_trial, tied=True),
-    variant="corrected",
     num_trials=8,
     note="changed: in the limit T_min to 0, at fixed prototypes, and for tokens without a tie",
 )
@@ -146,10 +144,9 @@ def _scaled(key: Key, scaling: str) -> tuple[Fraction, list[tuple[float, float, 
     return factor, found, tokens
 
 
-@claim(
+@certified(
     "growing/theorem-3-discriminant",
     DISCRIMINANT,
-    evidence="certified",
     num_trials=2,
     note="with a spread of the first prototypes that does not depend on lambda; in units of lambda, as the proof has "
     "it, see `eigenvalue`. Readings features, data and tokens: all are homogeneous in M_a. " + POSITIVE_CASE,
@@ -174,11 +171,10 @@ def first_activity_is_proportional_to_lambda_and_separation(key: Key) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/theorem-3-discriminant/eigenvalue",
     DISCRIMINANT,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read, as in the proof: the first prototypes are lambda apart in some unit. " + POSITIVE_CASE,
 )
@@ -234,7 +230,6 @@ first_activity_is_proportional_to_variance_and_separation = claim(
     "tends to 0.",
     trial=partial(_variance_trial, centred=True),
     control=partial(_variance_trial, centred=False),  # The mean square in place of the variance.
-    variant="corrected",
     num_trials=4,
     note="changed: the variance of the tokens along the direction in place of lambda, to leading order in the spread "
     "of the first prototypes, equally spaced on the line through the mean",

@@ -19,7 +19,7 @@ from analysis.claims.growing.instances.boxes import (
 )
 from analysis.claims.growing.section_05.temperatures import random_heads
 from analysis.growing.temperatures import activity, hitting_time, printed_hitting_time
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -42,10 +42,9 @@ def cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
     return Box(sides, sides[1] / 2, start, start * Fraction(int(rng.integers(2, 4)), 4), eta_P, eta_T)
 
 
-@claim(
+@certified(
     "growing/theorem-3-divergence",
     GROWING.at("Theorem 3 (1)"),
-    evidence="certified",
     num_trials=2,
     note="the paper's own Fig. 1 has all eight heads at T_min. Head h reaches T_min if and only if the integral of "
     "sigma_h over time reaches (T_init^3 - T_min^3) / (3 eta_T); (B1)-(B3) say nothing on it. Modes full and frozen. "
@@ -110,7 +109,6 @@ def _split_trial(key: Key, integrator: AbstractIntegrator, order: tuple[int, int
 @claim(
     "growing/theorem-3-divergence/corrected",
     GROWING.at("Theorem 3 (1)"),
-    variant="corrected",
     num_trials=3,
     note="added: tokens at the corners of a rectangle, losses averaged, two prototypes a head; c^2 >= T_init along one "
     "head and 4 c^2 < T_min along the other, eta_T / eta_P small. What decides is the variance of the tokens along the "
@@ -133,10 +131,9 @@ def heads_split_by_the_variance_of_tokens(key: Key, integrator: AbstractIntegrat
     return _split_trial(key, integrator, (1, 0) if swapped else (0, 1), first=int(not swapped))
 
 
-@claim(
+@certified(
     "growing/corollary-3",
     GROWING.at("Corollary 3"),
-    evidence="certified",
     num_trials=2,
     note="(1) holds, see lemma-25-interlacing; (2) and (3) do not: lambda, of M_a, says nothing on the tokens that the "
     "temperatures see, and with the readings data and tokens, too, M_a can make lambda_1 the larger one. (4) rests on "
@@ -188,7 +185,7 @@ def _order_trial(key: Key, order: tuple[int, int]) -> Trial:
     )
 
 
-first_heads_are_local_if_tokens_vary_along_them = claim(
+first_heads_are_local_if_tokens_vary_along_them = certified(
     "growing/corollary-3/corrected",
     GROWING.at("Corollary 3"),
     statement="""
@@ -197,18 +194,15 @@ first_heads_are_local_if_tokens_vary_along_them = claim(
     """,
     trial=partial(_order_trial, order=(0, 1)),
     control=partial(_order_trial, order=(1, 0)),  # The short side along the head of the larger lambda.
-    variant="corrected",
-    evidence="certified",
     num_trials=2,
     note="added: as in theorem-3-divergence/corrected, with the long side along the head of the larger lambda; left "
     "out: (4). Mode full",
 )
 
 
-@claim(
+@certified(
     "growing/theorem-3-hitting-time",
     GROWING.at("Theorem 3 (proof), Experiment 2 (ii)"),
-    evidence="certified",
     num_trials=2,
     note="sigma falls with T. For prototypes at rest the time is a quadrature, for trained ones the inequality is "
     "strict all the same. " + POSITIVE_CASE,
@@ -310,7 +304,6 @@ local_heads_arrive_by_the_least_activity = claim(
     """,
     trial=partial(_arrival_trial, by_first=False),
     control=partial(_arrival_trial, by_first=True),  # The initial activity in place of the least one.
-    variant="corrected",
     num_trials=4,
     note="changed: sigma_0 is the least activity on the way, as the proof uses it. Mode full, prototypes at rest and "
     "trained",

@@ -13,7 +13,7 @@ from analysis.claims.growing.instances.boxes import Box, rates_of_change, two_he
 from analysis.claims.growing.instances.interactions import in_planes
 from analysis.claims.prototype_banks import RationalBank, distances
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
@@ -76,10 +76,9 @@ def _lattice_head(key: Key) -> LatticeHead:
     )
 
 
-@claim(
+@certified(
     "growing/lemma-6",
     LEMMA_6,
-    evidence="certified",
     num_trials=2,
     note="with the Lq of (2), a sum over tokens, dLq/dT = N sigma / T^2 for the sigma of (21), a mean: (22) lacks a "
     "factor N. " + POSITIVE_CASE,
@@ -144,7 +143,6 @@ temperature_equation_of_the_mean = claim(
     statement="Gradient descent at the rate eta_T on Lq / N is dT/dt = -eta_T sigma / T^2, with sigma of (21).",
     trial=partial(_rate_trial, reduction="mean"),
     control=partial(_rate_trial, reduction="sum"),  # The sum Lq.
-    variant="corrected",
     num_trials=4,
     note="changed: Lq / N, the mean over tokens, or equally sigma without 1 / N. The derivative by T is the full one; "
     "at fixed assignments it is zero",

@@ -12,7 +12,7 @@ from analysis.claims.growing.instances.boxes import Box, rates_of_change
 from analysis.claims.growing.section_05.specialisation import cooling_box, mixed_box
 from analysis.growing.pruning import heads_at
 from analysis.growing.residuals import directional_loss
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng, random_key
@@ -84,10 +84,9 @@ def _least(flow: GrowingFlow, rng: np.random.Generator) -> tuple[Measurement, ..
     return (at_least("(1): least loss of other directions less I", min(others) - own, 0.0, tolerance=ROUNDING),)
 
 
-@claim(
+@certified(
     "growing/corollary-4",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="(1) holds here; (2) and (3) do not. (3): both heads are local, as in theorem-3-divergence. (2): in the "
     "Algorithm tokens do not depend on heads, so that growth leaves F_sep of older heads as it is, although (A2') "

@@ -15,7 +15,7 @@ from analysis.growing.residuals import (
     paired_spectrum,
     squared_norm,
 )
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng, random_key
@@ -109,11 +109,10 @@ directional_loss_is_a_share = claim(
 )
 
 
-@claim(
+@certified(
     "growing/definition-1/tokens",
     LOSS,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="read: |X P M_a P X^T|_F / |X M_a X^T|_F, where P is no contraction of the tokens' matrix; no control: "
     "`growing/definition-1` is the positive case",

@@ -10,7 +10,7 @@ from analysis.claims.growing.instances.interactions import blocks, decreasing, i
 from analysis.claims.rational_instances import matrix
 from analysis.growing.residuals import captured_basis, directional_loss, squared_norm
 from analysis.hardmax.exact_geometry import determinant
-from analysis.ledger.claim import claim, rule
+from analysis.ledger.claim import certified, claim, rule
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
@@ -36,11 +36,10 @@ theorem_4_has_no_mlp_loss = rule(
 )
 
 
-@claim(
+@certified(
     "growing/theorem-4/span",
     DOMINANCE,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="read: the MLP captures the span of its 4d rows, which is everything almost surely; likewise for the columns "
     "of W_2. " + POSITIVE_CASE,
@@ -77,11 +76,10 @@ def _spanning_rows(rng: np.random.Generator) -> np.ndarray:
             return rows
 
 
-@claim(
+@certified(
     "growing/theorem-4/best-row",
     DOMINANCE,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="read, as in the proof: the MLP captures the best aligned row alone, normalised. The inequality is true, and "
     "the case of equality is not. " + POSITIVE_CASE,
@@ -173,7 +171,6 @@ adaptive_direction_beats_the_best_row = claim(
     """,
     trial=partial(_dominance_trial, ratio=0.8),
     control=partial(_dominance_trial, ratio=1.0),  # All singular values equal.
-    variant="corrected",
     num_trials=8,
     note="added: the MLP captures its best aligned row alone, normalised; s_1 exceeds another singular value. Changed: "
     "equality if and only if that row lies in the dominant space, a plane in general. Reading features; in the reading "
@@ -181,10 +178,9 @@ adaptive_direction_beats_the_best_row = claim(
 )
 
 
-@claim(
+@certified(
     "growing/proposition-2",
     GAIN,
-    evidence="certified",
     num_trials=4,
     note="with the best aligned row, normalised, of 4d rows. Rows near those of the instance do the same, so that the "
     "probability is positive under (C1); for d = 2, or if the MLP captures the span of its rows, I_MLP = 0 always. "
@@ -259,7 +255,6 @@ gain_is_bounded_below_by_the_gap = claim(
     """,
     trial=partial(_gain_trial, over_the_plane=2),
     control=partial(_gain_trial, over_the_plane=1),  # v_1 in place of the dominant plane.
-    variant="corrected",
     num_trials=8,
     note="changed: s_1^2 - s_3^2 in place of s_1^2, the dominant plane in place of v_1, normalised rows. The constant "
     "is sharp: it is attained in the limit of many equal planes",

@@ -8,16 +8,10 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from analysis.experiments.growing.instances import (
-    Choices,
-    Setting,
-    all_heads,
-    growing_flow,
-    spectrum,
-)
+from analysis.experiments.growing.instances import Choices, Setting, all_heads, growing_flow, spectrum
 from analysis.experiments.growing.outcomes import coverages
 from analysis.growing.greedy import energy_coverage
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -136,11 +130,10 @@ def _exact_levels(flow: GrowingFlow) -> tuple[list[Fraction], Measurement]:
     return exact, equal("distance of the levels from the fractions", far, 0.0, tolerance=1e-12 * SETTING.largest)
 
 
-@claim(
+@certified(
     "growing/experiment-1-coverage",
     GROWING.at("Exp 1 (iii)", "Figure 1"),
     num_trials=4,
-    evidence="certified",
     note=f"{READING}, |M_a|_F^2 = 2 sum lambda_k^2 = 15.69; 11 heads cover .417, all 32 pairs .425; with every "
     "eigenvalue counted once in |M_a|_F^2 they cover .833 and .850. The printed .899 is 1 - 8 theta_w / |M_a|_F with "
     "|M_a|_F = 3.961 not squared and 8 heads, the capacity of Experiment 2; by the printed formula it is .965 for 11 "
@@ -209,6 +202,5 @@ squares_of_two_for_each_plane_reach_the_bound = claim(
     trial=partial(_squares_trial, weight=2),
     control=partial(_squares_trial, weight=1),  # One square for each head.
     num_trials=4,
-    variant="corrected",
     note=f"{READING}; 11 heads cover .9996, 8 heads .9967",
 )

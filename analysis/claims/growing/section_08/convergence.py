@@ -169,7 +169,6 @@ growth_without_pruning_ends = claim(
     """,
     trial=partial(_growth_trial, pruning=False),
     control=partial(_growth_trial, pruning=True),  # Heads are pruned below phi_g < theta_w, and directions given back.
-    variant="corrected",
     num_trials=4,
     note="without (D1), since temperatures do not enter growth; minimal by interlacing, sufficient in that the "
     "residual is at most theta_w; the gate's limit is a vector of the plane that depends on its start",

@@ -18,7 +18,7 @@ from analysis.claims.growing.instances.small_clouds import (
     with_values,
 )
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -77,10 +77,9 @@ def one_plane(key: Key) -> OnePlane:
     return OnePlane(s, rotation(rng)[:2], matrix(rows))
 
 
-@claim(
+@certified(
     "growing/lemma-11",
     GROWING.at("Lemma 11", "(31)"),
-    evidence="certified",
     num_trials=4,
     note="for M_a of rank two the DDCL-INCRT layer leaves nothing, I_DDCL = 0, and no gap, while almost every row of "
     "an MLP leaves a positive one: no constant in O helps. With the values 2, 1, 1 it leaves the gap 0 in place of 1. "
@@ -162,7 +161,6 @@ every_gap_is_preserved = claim(
     """,
     trial=partial(_gap_trial, share=1.0),
     control=partial(_gap_trial, share=0.9),  # Nine tenths of the gap before.
-    variant="corrected",
     num_trials=8,
     note="from interlacing: Delta_MLP <= s_1 - s_3, with equality for a row in the second plane, and Delta_DDCL = "
     "s_2 - s_3. " + MLP,
@@ -234,10 +232,9 @@ temperatures_perturb_the_residual_little = claim(
 )
 
 
-@claim(
+@certified(
     "growing/lemma-13",
     GROWING.at("Lemma 13", "(35)"),
-    evidence="certified",
     num_trials=4,
     note="for M_a of rank two one head suffices, and so does one row of an MLP if theta_w is not far below s, on an "
     "open set of rows; for d = 2 every row does, almost surely. If INCRT alone, too, grows along v_1, the two numbers "
@@ -313,7 +310,6 @@ no_more_heads_than_other_directions = claim(
     trial=partial(_count_trial, strict=False),
     # Strictly fewer, as printed, than of random directions in the planes of the pairs.
     control=partial(_count_trial, strict=True),
-    variant="corrected",
     num_trials=6,
     note="by interlacing no K~ - 1 directions leave at most theta_w. A random first head that captures nothing (the "
     "Algorithm) adds one to both",

@@ -20,7 +20,7 @@ from analysis.claims.growing.instances.small_clouds import (
 from analysis.claims.growing.section_08.growth import MLP, directions_needed, one_plane
 from analysis.growing.pruning import heads_at
 from analysis.growing.temperatures import printed_hitting_time
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -35,10 +35,9 @@ COROLLARY = GROWING.at("Corollary 5")
 TIME = 0.5  # t* of the first head
 
 
-@claim(
+@certified(
     "growing/corollary-5",
     COROLLARY,
-    evidence="certified",
     num_trials=3,
     note="the gap is not improved and the count not reduced, both on one layer of rank two, as in lemma-11 and "
     "lemma-13; (D1) is satisfiable whenever sigma_0 > 0, by a longer dwell time, and not at all if sigma_0 = 0. It "
@@ -134,7 +133,6 @@ dwell_time_is_satisfiable_and_not_needed = claim(
     trial=partial(_hypothesis_trial, strict=False),
     # Strictly fewer heads than random directions in the planes of the pairs.
     control=partial(_hypothesis_trial, strict=True),
-    variant="corrected",
     num_trials=2,
     note="changed: gaps are kept, not improved, if all pairs of M_a have them (lemma-11/corrected), the number of "
     "heads is at most that of other directions, not less (lemma-13/corrected), and no head is pruned; (D1), which "

@@ -17,7 +17,7 @@ from analysis.claims.growing.instances.tight_banks import NEAR, lone_bank, remot
 from analysis.claims.prototype_banks import RationalBank, computed, distances, soft, squared_norms
 from analysis.growing.pruning import pruned
 from analysis.growing.separation import separation_force
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -29,10 +29,9 @@ SMALL_M = "Gamma depends on M_a alone and sigma does not depend on M_a"
 _force, _variance = jax.jit(separation_force), jax.jit(distance_variance)
 
 
-@claim(
+@certified(
     "growing/lemma-15/bound",
     GROWING.at("Lemma 15", "(36)"),
-    evidence="certified",
     num_trials=4,
     note=f"{SMALL_M}: no constant will do; no control: the corrected claim is the positive case",
 )
@@ -78,11 +77,10 @@ def _diameter(bank: RationalBank) -> Fraction:
     return np.max(distances(bank.p, bank.p))
 
 
-@claim(
+@certified(
     "growing/lemma-15/algorithm",
     GROWING.at("Lemma 15", "(36); Algorithm, Step 4"),
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="S(P) is a minimum: other prototypes of the head may be far away; for two prototypes see the correction; no "
     "control: the corrected claim is the positive case",
@@ -108,11 +106,9 @@ def _tight(key: Key) -> tuple[RationalBank, Fraction, bool]:
     return bank, _diameter(bank) * Fraction(int(numpy_rng(key, "phi").integers(11, 30)), 10), False
 
 
-@claim(
+@certified(
     "growing/lemma-15/corrected",
     GROWING.at("Lemma 15", "(36)"),
-    variant="corrected",
-    evidence="certified",
     num_trials=9,
     note="the constant 1 is sharp: attained in the limit by two prototypes and a far token on their line at a high "
     "temperature; for two prototypes the largest distance is S(P), so that the Algorithm's rule does. That the head is "
@@ -157,11 +153,9 @@ def _force_trial(bank: RationalBank, phi: Fraction, *hypotheses: Measurement) ->
     )
 
 
-@claim(
+@certified(
     "growing/lemma-16/corrected",
     GROWING.at("Lemma 16"),
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
     note="with equality 4 D |diag Sigma_q|^2 for two prototypes, D being their squared distance. If S(P) < phi_g is a "
     "squared distance, as the code has it, two prototypes give the order phi_g and not phi_g^2",
@@ -202,11 +196,9 @@ def _fall_trial(key: Key, last: RationalBank, phi: Fraction) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/theorem-6-ii/corrected",
     GROWING.at("Theorem 6 (ii)"),
-    variant="corrected",
-    evidence="certified",
     num_trials=4,
     note="forces add up over heads, so that the sum falls by F_sep of the pruned head",
 )

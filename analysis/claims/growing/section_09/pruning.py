@@ -21,7 +21,7 @@ from analysis.claims.growing.instances.rational_heads import (
 )
 from analysis.growing.pruning import heads_at, pruned
 from analysis.growing.separation import separation_force
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -102,10 +102,9 @@ def _dominated(key: Key) -> RationalHeads:
     return random_heads(key, DOMINATED)
 
 
-@claim(
+@certified(
     "growing/lemma-16",
     GROWING.at("Lemma 16"),
-    evidence="certified",
     num_trials=4,
     note=f"the first inequality is true; the order is not. {DECIDED_BY_M}. {POSITIVE_CASE}",
 )
@@ -128,14 +127,13 @@ def force_of_the_pruned_head_is_of_second_order(key: Key) -> Trial:
     return _refuting(found, 2)
 
 
-pruning_leaves_the_survivors_separations = claim(
+pruning_leaves_the_survivors_separations = certified(
     "growing/theorem-6-i",
     GROWING.at("Theorem 6 (i)"),
     statement="S(P_h) of every surviving head is the same before and after a pruning.",
     trial=lambda key: _survivors_trial(key, pooled=False),
     # The least distance of two prototypes of any two heads, one of the pruned head being that of another.
     control=lambda key: _survivors_trial(key, pooled=True),
-    evidence="certified",
     num_trials=6,
     note="true for a trivial reason: the prototypes of the survivors are not touched; forces, temperatures and "
     "directions neither",
@@ -197,10 +195,9 @@ def _dropped(heads: RationalHeads) -> Measurement:
     return agrees("the fall of the sum of forces", pruned(*heads.system(), LAST).drop, float(heads.forces[LAST]))
 
 
-@claim(
+@certified(
     "growing/theorem-6-ii",
     GROWING.at("Theorem 6 (ii)"),
-    evidence="certified",
     num_trials=4,
     note=f"the sum of forces falls by F_sep of the pruned head exactly. {DECIDED_BY_M}. {POSITIVE_CASE}",
 )
@@ -215,7 +212,7 @@ def pruning_lowers_the_force_in_second_order(key: Key) -> Trial:
     return _refuting(_trial(heads, (bounded, _dropped(heads)), *conditions(heads, LAST), forces=heads.forces), 1)
 
 
-force_per_head_does_not_decrease = claim(
+force_per_head_does_not_decrease = certified(
     "growing/corollary-8",
     GROWING.at("Corollary 8"),
     statement="""If Gamma < phi_g < theta_w for the pruned head, F_red / (H - 1) >= F_full / H - O(phi_g^2 / (H - 1)).
@@ -223,7 +220,6 @@ force_per_head_does_not_decrease = claim(
     Read: the constant of O is at most 10^9.
     """,
     trial=lambda key: _refuting(_mean_trial(in_order(_dominated(key), largest_last=True), Fraction(CONSTANT)), 1),
-    evidence="certified",
     num_trials=4,
     note=f"the mean changes by (F_full / H - F_pruned) / (H - 1). {DECIDED_BY_M}. {POSITIVE_CASE}",
 )
@@ -246,11 +242,9 @@ def _mean_trial(heads: RationalHeads, constant: Fraction, *more: Measurement) ->
     )
 
 
-@claim(
+@certified(
     "growing/corollary-8/corrected",
     GROWING.at("Corollary 8"),
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
     note="sharp: heads of equal forces are among the trials, where the mean stays",
 )
@@ -272,10 +266,9 @@ def force_per_head_does_not_decrease_without_a_weak_head(key: Key) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/theorem-6-iii",
     GROWING.at("Theorem 6 (iii)"),
-    evidence="certified",
     num_trials=4,
     note="the share of a survivor grows by 1 / (1 - share of the pruned head): by H / (H - 1) only if that share is "
     "1 / H, and by 1 + O(phi_g) if it is negligible, as the proof says. If the weight of a head is read as 1 / H, "
@@ -330,7 +323,6 @@ weights_of_survivors_grow_by_the_pruned_share = claim(
     """,
     trial=partial(_shares_trial, equal_weights=False),
     control=partial(_shares_trial, equal_weights=True),  # 1 / H for the share of the pruned head, as printed.
-    variant="corrected",
     num_trials=10,
     note="both modes, with a linear encoder and without one; equal heads, where the factor is H / (H - 1), among them",
 )

@@ -25,7 +25,7 @@ from analysis.claims.prototype_banks import RationalBank, distances
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.pruning import heads_at
 from analysis.growing.step_sizes import exchange_lipschitz
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -153,10 +153,9 @@ def _exact_sums(heads: RationalHeads, gone: list[int]) -> list[Fraction]:
     return [sum((heads.forces[h] for h in range(HEADS) if h not in gone[:j]), Fraction(0)) for j in range(EVENTS + 1)]
 
 
-@claim(
+@certified(
     "growing/corollary-7",
     HOMEOSTATIC,
-    evidence="certified",
     num_trials=3,
     note="adds up Theorem 6 (ii), which fails: Gamma = |B u|, B = M_a / |M_a|_F, depends on M_a alone, and the forces "
     "do not depend on M_a. Here for two prunings in succession, without any training between; with training F_sep "
@@ -225,11 +224,9 @@ def _tight_trial(key: Key, banks: tuple[RationalBank, RationalBank], phi: Fracti
     )
 
 
-@claim(
+@certified(
     "growing/corollary-7/corrected",
     HOMEOSTATIC,
-    variant="corrected",
-    evidence="certified",
     num_trials=3,
     note="changed: distances in place of Gamma, and the falls at the prunings alone, not what training does between "
     "them; each is F_sep of the pruned head, at most 4 N^2 phi_g^2 as tr Sigma_q <= N",

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.claims.growing.instances.small_clouds import DIMENSION, growing_system, with_values
 from analysis.growing.temperatures import activity, printed_hitting_time, printed_step_bound, step_bound
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -124,7 +124,7 @@ def _error_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -> 
     )
 
 
-discrete_temperatures_follow_the_flow = claim(
+discrete_temperatures_follow_the_flow = certified(
     "growing/lemma-17-ii",
     ERROR,
     statement="""
@@ -133,7 +133,6 @@ discrete_temperatures_follow_the_flow = claim(
     """,
     trial=partial(_error_trial, clipped=True),
     control=partial(_error_trial, clipped=False),  # T(s) stops at T_min, and T_s of (37) does not.
-    evidence="certified",
     num_trials=3,
     note="Delta t = 1. True for a trivial reason: if both stop at T_min neither moves by more than sigma_max / T_min^2 "
     "eta_T a step; if neither does, T(s) <= T_s <= T_init as long as T(s) exists, and T_init - T(s) is at most three "
@@ -141,10 +140,9 @@ discrete_temperatures_follow_the_flow = claim(
 )
 
 
-@claim(
+@certified(
     "growing/lemma-19",
     DWELL,
-    evidence="certified",
     num_trials=2,
     note="s* is that of Lemma 17 (iii), too small by about log(T_init / T_min) steps. Settled: T_s <= T_min for a head "
     "with sigma_s >= sigma_0, and an angle below eps_gate between the gate and the top plane (v_1 is not unique, "
@@ -257,7 +255,6 @@ dwell_time_with_the_logarithm_settles = claim(
     "then.",
     trial=partial(_settled_trial, with_logarithm=True),
     control=partial(_settled_trial, with_logarithm=False),  # s* = ceil(t*) + 1, as printed.
-    variant="corrected",
     num_trials=3,
     note="changed: the steps with the logarithm, as in lemma-17-iii/corrected, in place of s*, for a head with sigma_s "
     ">= sigma_0; and N_gate is written out for constant steps eta of the gate, with E = A^T A: the slope against the "

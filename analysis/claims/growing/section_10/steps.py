@@ -13,13 +13,8 @@ from analysis.claims.growing.instances.steps import measured_at, met, separated_
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, contracting_head, expanding_head
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.separation import expanded, expansion_derivatives, separation_force
-from analysis.growing.step_sizes import (
-    SEGMENTS,
-    cooling_steps,
-    exchange_lipschitz,
-    step_conditions,
-)
-from analysis.ledger.claim import claim
+from analysis.growing.step_sizes import SEGMENTS, cooling_steps, exchange_lipschitz, step_conditions
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -68,10 +63,9 @@ def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction]:
     return after, head.force() + head.first_derivative.low + head.second_derivative.low / 2 - after
 
 
-@claim(
+@certified(
     "growing/lemma-18",
     GROWING.at("Lemma 18", "(40)"),
-    evidence="certified",
     num_trials=4,
     note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that "
     "F_sep falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the "
@@ -152,17 +146,15 @@ step_keeps_the_force_to_second_order = claim(
     """,
     trial=partial(_remainder_trial, first_order=True),
     control=partial(_remainder_trial, first_order=False),  # Without the term of first order, as printed.
-    variant="corrected",
     num_trials=8,
     note="mode full; phi(1) is the force after the expansion alone. The net gain is positive if phi(1) - phi(0) "
     "exceeds the term of first order and R",
 )
 
 
-@claim(
+@certified(
     "growing/theorem-7",
     GROWING.at("Theorem 7 (v)"),
-    evidence="certified",
     num_trials=4,
     note="part (v): with eta_P between 1 / L_P and 2 / L_P one step may put two prototypes into one point, where they "
     "stay, while no flow does. (i) falls with Lemma 18. (E4) has the gate's steps tend to 0 and (E5) bounds "

@@ -13,7 +13,7 @@ from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.events import FRAMES, small_flow, without_heads
 from analysis.growing.functionals import rate_of_change
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -85,10 +85,9 @@ class Pruned(NamedTuple):
         return flow, x._replace(prototypes=x.prototypes.at[0].set(first), clock=jnp.asarray(2.0))
 
 
-@claim(
+@certified(
     "growing/theorem-8-iv",
     THEOREM,
-    evidence="certified",
     num_trials=2,
     note="the architecture fails: a head with 0 < S(P) < phi_g is removed, and its direction stays captured, as in the "
     "Algorithm; if directions are given back growth need not end (theorem-5). The rest is trivial: S(P) > 0 is in the "
@@ -189,7 +188,6 @@ architecture_is_minimal_without_pruning = claim(
     """,
     trial=partial(_limit_trial, first=False),
     control=partial(_limit_trial, first=True),  # With the random first head of the Algorithm, which has no direction.
-    variant="corrected",
     num_trials=3,
     note="added: no head is removed, each has a direction, prototypes and encoder descend W, and a ridge. Changed: T* "
     "is at most T_init, as no T_inf is given for a point of A*. The limit is in A* as a strong regulariser takes all "

@@ -13,7 +13,7 @@ from analysis.claims.growing.section_11.limits import pair_of_prototypes
 from analysis.claims.growing.section_11.lyapunov import shipped_activities, slow_rates
 from analysis.claims.prototypes.section_04_lyapunov import derivatives, loss_value
 from analysis.growing.functionals import piecewise_free_energy, rate_of_change
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -38,10 +38,9 @@ def _first_level(at: LatticeHeads, flow: GrowingFlow, x: Growing) -> float:
     return found
 
 
-@claim(
+@certified(
     "growing/corollary-10",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="read as Corollary 1 of the DDCL-Attention paper, whose proof has each level as a special case of the next. "
     "(i) and (ii) are no case of (iv): as T becomes constant, Phi adds sum sigma to dW/dt, whatever eta_T; nor is "
@@ -147,7 +146,6 @@ levels_have_one_functional_but_for_the_potential = claim(
     """,
     trial=partial(_levels_trial, potential="repaired"),
     control=partial(_levels_trial, potential="printed"),  # The printed potential.
-    variant="corrected",
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), and (iii) for the one schedule that is trained; no events. The "
     "descent of (ii) is prototypes/theorem-2-decrease, that of (iii) prototypes/theorem-3-monotone; the functional of "

@@ -164,7 +164,6 @@ functional_frames_growth_collapse_and_steps = claim(
     """,
     trial=partial(_frame_trial, release="retain"),
     control=partial(_frame_trial, release="release"),  # Removed heads give their directions back.
-    variant="corrected",
     num_trials=2,
     note="changed: the number of heads ever added in place of the final one; W(0) and the jumps at growth, without "
     "Phi, in place of W(0); Phi = (T^3 - T_min^3) / (3 eta_T) for the steps; an error O(eta (J + 1)), as steps between "

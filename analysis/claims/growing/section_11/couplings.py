@@ -8,7 +8,7 @@ import numpy as np
 from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
 from analysis.growing.couplings import Curvatures, LearningRates, couplings, curvatures
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -40,10 +40,9 @@ def _one_token(key: Key, kappa: float, regulariser: float) -> tuple[GrowingFlow,
     return flow, Growing(jnp.zeros((1, 2)), jnp.zeros(2), banks, jnp.full(1, T**3), jnp.zeros(())), a
 
 
-@claim(
+@certified(
     "growing/corollary-12",
     COROLLARY,
-    evidence="certified",
     num_trials=4,
     note="C_3 eps_3 / c_0 >= |H| / (L_theta mu_theta) depends on no rate; so the third condition holds for all rates "
     "or for none. (61) leaves out the factor eta_P, and asks then for an eta_P above 2 / L_P. By c_0 <= eta_theta "

@@ -9,7 +9,7 @@ from analysis.claims.growing.instances.lattice_heads import lattice_heads
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.lyapunov import random_heads, shipped_activities, slow_rates
 from analysis.growing.functionals import rate_of_change
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -56,17 +56,15 @@ functional_dissipates = claim(
     """,
     trial=partial(_bound_trial, clipped=(False, False)),
     control=partial(_bound_trial, clipped=(True, True)),  # Both heads are at T_min, and their activities in the sum.
-    variant="corrected",
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T); prototypes and encoder descend W; no coupling condition. Heads "
     "at T_min do not count: their sigma is positive where all derivatives vanish. Mode full",
 )
 
 
-@claim(
+@certified(
     "growing/theorem-9",
     THEOREM_9,
-    evidence="certified",
     num_trials=4,
     note="with (III) = +sigma; (55) is homogeneous of degree one in the rates: it holds for all small multiples of "
     "them once it holds, while dW/dt tends to sum sigma > 0. The constants, which the paper does not give, are drawn. "

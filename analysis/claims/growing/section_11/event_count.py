@@ -75,7 +75,6 @@ events_are_at_most_twice_the_grown_heads = claim(
     """,
     trial=partial(_event_trial, release="retain", final=False),
     control=partial(_event_trial, release="release", final=False),  # Removed heads give their directions back.
-    variant="corrected",
     num_trials=2,
     note="changed: the number of heads ever added in place of the final one, at most d / 2 planes where directions of "
     "removed heads are retained; one event more where a random first head is removed. In continuous time heads are "

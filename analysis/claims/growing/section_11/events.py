@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.section_11.lyapunov import random_heads
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -27,10 +27,9 @@ from dynsim.systems.prototypes.losses import PrototypeLoss
 LEMMA_21, LEMMA_22, THEOREM = GROWING.at("Lemma 21"), GROWING.at("Lemma 22"), GROWING.at("Theorem 8")
 
 
-@claim(
+@certified(
     "growing/lemma-21",
     LEMMA_21,
-    evidence="certified",
     num_trials=4,
     note="growth changes no old term, and adds positive ones: L_q and barrier of the new head, Phi(T_init) >= 0. The "
     "reduction of L_q in the proof has no counterpart in W: Lemma 10 is on A_res, which does not occur in it. Any "
@@ -276,7 +275,6 @@ repaired_functional_rises_at_growth_alone = claim(
     trial=lambda key, integrator: _monotone_trial(small_run(key, integrator, end=CLIPPED), "repaired"),
     # The printed potential.
     control=lambda key, integrator: _monotone_trial(small_run(key, integrator, end=CLIPPED), "printed"),
-    variant="corrected",
     num_trials=2,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), prototypes and encoder that descend W, and the jumps at growth "
     "in the bound; mode full",

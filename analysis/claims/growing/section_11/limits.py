@@ -15,7 +15,7 @@ from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.events import small_run
 from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.growing.functionals import energy_along, rate_of_change
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -66,10 +66,9 @@ def _lowest_speed(at: Escape) -> float:
     return min(found)
 
 
-@claim(
+@certified(
     "growing/theorem-8-bounded",
     THEOREM,
-    evidence="certified",
     num_trials=2,
     note="(F1) does not make W coercive: the barrier tends to zero at large distances, as do the assignments of a far "
     "prototype, which is repelled with b^3 db/dt >= eta_P lambda / 8 at every temperature on the way. Mode full; the "
@@ -126,12 +125,7 @@ def _bounded_trial(key: Key, integrator: AbstractIntegrator, *, ridge: float) ->
                 1.0,
                 tolerance=SOLVER,
             ),
-            at_least(
-                "least S over lambda / it",
-                min(apart) * top / float(flow.loss.barrier),
-                1.0,
-                tolerance=SOLVER,
-            ),
+            at_least("least S over lambda / it", min(apart) * top / float(flow.loss.barrier), 1.0, tolerance=SOLVER),
         ),
         witness={"|P|^2": sizes, "W(0)": first, "jumps": rises},
     )
@@ -146,7 +140,6 @@ trajectories_with_a_ridge_are_bounded = claim(
     """,
     trial=partial(_bounded_trial, ridge=0.2),
     control=partial(_bounded_trial, ridge=0.0),  # No ridge.
-    variant="corrected",
     num_trials=2,
     note="added: a ridge rho / 2 |P|^2, prototypes and encoder that descend W, the repaired Phi, and the jumps at "
     "growth; then any lambda > 0 does. Mode full; a prototype starts at the distance 30",
@@ -196,10 +189,9 @@ def symmetric_interval(key: Key) -> Interval:
     return Interval(z, lam, low, high)
 
 
-@claim(
+@certified(
     "growing/theorem-8-limit-set",
     THEOREM,
-    evidence="certified",
     num_trials=2,
     note="a clipped temperature rests at T_min > 0, where sigma is positive unless all prototypes are equally far "
     "from each token. (Besides, some trajectories have no limit point: theorem-8-bounded.) Mode full, fixed "
@@ -272,7 +264,6 @@ limit_points_are_critical = claim(
     trial=partial(_limit_trial, share=1.0),
     # Prototypes that feel half of the barrier: their limit is not critical for W.
     control=partial(_limit_trial, share=0.5),
-    variant="corrected",
     num_trials=2,
     note="changed: sigma = 0 for heads above T_min alone. Added: a ridge, prototypes and encoder that descend W. "
     "Generic tokens, where all heads end at T_min. Mode full",

@@ -12,7 +12,7 @@ from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.instances.lattice_heads import LOG_2, LatticeHeads, inner, lattice_heads
 from analysis.claims.growing.instances.measured import measured
 from analysis.growing.functionals import FunctionalDerivative, free_energy_terms, rate_of_change, temperature_potential
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -55,10 +55,9 @@ def shipped_activities(at: LatticeHeads, flow: GrowingFlow) -> Measurement:
     return agrees("sigma of the flow that ships", measured(flow, at.state())[1], np.array(at.activities, float))
 
 
-@claim(
+@certified(
     "growing/definition-2",
     DEFINITION,
-    evidence="certified",
     num_trials=4,
     note="dPhi/dT = -T^2 / eta_T and dT/dt = -eta_T sigma / T^2 (losses as means, as (22) needs with sigma of (21)); "
     "with sums both have the factor N; no control: the corrected claim is the positive case",
@@ -112,7 +111,6 @@ def _potential_trial(key: Key, potential: str) -> Trial:
     "growing/definition-2/corrected",
     DEFINITION,
     control=partial(_potential_trial, potential="printed"),  # The printed potential.
-    variant="corrected",
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), which is positive at T_init; after the clip it is zero and stays",
 )
@@ -137,10 +135,9 @@ def slow_rates(at: LatticeHeads) -> tuple[Fraction, Fraction, Fraction]:
     return eta, eta_T, total - eta * steepest - eta_T * squares * square * square
 
 
-@claim(
+@certified(
     "growing/lemma-20",
     LEMMA_20,
-    evidence="certified",
     num_trials=4,
     note="(III) is +sigma, by definition-2, and (I) and (II) are of the order of the rates: where sigma > 0, W rises "
     "if these are small, and every condition is an upper bound of a rate or of a ratio. Both modes; (C1) is on an MLP "
@@ -194,11 +191,10 @@ def stream_of(key: Key, index: int) -> Key:
     return jax.random.fold_in(key, index)
 
 
-@claim(
+@certified(
     "growing/lemma-20/equation-46",
     LEMMA_20,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read: with (46) and (48) as printed, in which prototypes descend L_q and not the barrier. The heads are at "
     "T_min, so that neither potential plays a part; mode full; no control: the corrected claim is the positive case",
@@ -256,7 +252,6 @@ def _descent_trial(flow: GrowingFlow, x: Growing, loss: PrototypeLoss) -> Trial:
 @claim(
     "growing/lemma-20/corrected",
     LEMMA_20,
-    variant="corrected",
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T); prototypes and encoder descend W with its barrier, ridge and "
     "regulariser. Mode full; any lambda >= 0, any rates, no separation of time scales",

@@ -12,7 +12,7 @@ from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.events import FRAMES, small_flow
 from analysis.claims.growing.section_11.limits import pair_of_prototypes, symmetric_interval
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -28,10 +28,9 @@ LEMMA_23, LEMMA_24 = GROWING.at("Lemma 23"), GROWING.at("Lemma 24")
 NORMALISATIONS = ("oja", "exin")
 
 
-@claim(
+@certified(
     "growing/lemma-23",
     LEMMA_23,
-    evidence="certified",
     num_trials=4,
     note="singular values of A_res come in pairs: the gap lambda_1 - lambda_2 of (50) is 0, read as the gap of the "
     "planes here; v_1 is any unit vector of the top plane, all of which are equilibria of the gate. (51) is trivially "
@@ -139,7 +138,6 @@ gate_tends_to_the_top_plane = claim(
     trial=partial(_plane_trial, rate_of=lambda s, r: s**2 - r**2),
     # The rate eta_+ (s_1 - s_3)^2, the square of the printed gap.
     control=partial(_plane_trial, rate_of=lambda s, r: (s - r) ** 2),
-    variant="corrected",
     num_trials=6,
     note="changed: the top plane, s_3 being the value of the second pair, and the exponential rate of a fixed A_res, "
     "which does not change on a dwell interval. For every start that is not orthogonal to the plane; those that are "
@@ -147,10 +145,9 @@ gate_tends_to_the_top_plane = claim(
 )
 
 
-@claim(
+@certified(
     "growing/lemma-24",
     LEMMA_24,
-    evidence="certified",
     num_trials=2,
     note="sigma falls by orders of magnitude on the way, since assignments harden: at the t* of the initial sigma the "
     "temperature is far above T_min, by a margin that does not depend on the rates. At fixed P the only rest point is "
@@ -243,7 +240,6 @@ temperatures_rest_at_the_least_one = claim(
     """,
     trial=partial(_arrival_trial, initial=False),
     control=partial(_arrival_trial, initial=True),  # The initial activity in t*.
-    variant="corrected",
     num_trials=2,
     note="changed: sigma_0 in t* is the least sigma until then, and the deviation is 0, for any eps_2. Mode full, "
     "symmetric tokens, sigma falling along the way; a head with sigma = 0 keeps its temperature",

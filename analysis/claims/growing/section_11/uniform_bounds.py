@@ -16,7 +16,7 @@ from analysis.claims.growing.section_11.limits import Interval, symmetric_heads,
 from analysis.growing.couplings import LearningRates, couplings, curvatures
 from analysis.growing.functionals import energy_along, rate_of_change
 from analysis.growing.residuals import paired_spectrum
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -50,10 +50,9 @@ def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, G
     return flow, x._replace(prototypes=share * (low + high)[:, None, None] / 2)
 
 
-@claim(
+@certified(
     "growing/corollary-13",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="where all derivatives vanish and a clipped head has sigma > 0, dW/dt = 0 for any potential, and (58) asserts "
     "a negative bound; nor has that limit point sigma = 0, as (iii) asserts. The repair of Phi does not help. (i) and "
@@ -118,10 +117,9 @@ def _two_planes(a: Fraction, gap: Fraction) -> tuple[GrowingFlow, Growing]:
     return flow, Growing(jnp.zeros((1, 4)), jnp.zeros(4), banks, jnp.full(1, T**3), jnp.zeros(()))
 
 
-@claim(
+@certified(
     "growing/corollary-13/design-rule",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="with C_gate = C_0 / D^2 and the C_1 of Lemma 23, D being the gap, C_1 eps_1 < c_0 / 3 needs eps_1 < D^4 c_0 "
     "/ (6 eta_P C_0 L_P |X|^2), of which (61) leaves out D^2 / (2 eta_P). The gap is that of planes (lemma-23), C_0 "
@@ -221,7 +219,6 @@ functional_falls_by_the_least_rate_at_all_times = claim(
     """,
     trial=partial(_uniform_trial, clipped=False),
     control=partial(_uniform_trial, clipped=True),  # Heads at T_min count in the sum of sigma.
-    variant="corrected",
     num_trials=2,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), the sum over heads above T_min, the least rate in place of the "
     "coupling condition, and jumps at growth; prototypes and encoder descend W, with a ridge. No separation of time "

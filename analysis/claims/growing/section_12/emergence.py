@@ -261,7 +261,6 @@ def _resolutions(found: np.ndarray, wanted: np.ndarray) -> Measurement:
     "growing/corollary-15/corrected",
     COROLLARY_15,
     control=partial(_resolution_trial, reading="data"),  # The reading `data`.
-    variant="corrected",
     num_trials=6,
     note="changed: without the boundary. Reading features; eigenvalues of i M_a",
 )

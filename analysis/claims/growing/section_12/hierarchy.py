@@ -13,7 +13,7 @@ from analysis.claims.growing.section_05.specialisation import mixed_box
 from analysis.claims.growing.section_11.events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_11.limits import Interval, symmetric_heads, symmetric_interval
 from analysis.growing.separation import separation_force
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -97,10 +97,9 @@ def _held(at: Interval, flow: GrowingFlow, x: Growing, cold: Fraction) -> tuple[
     )
 
 
-@claim(
+@certified(
     "growing/lemma-25",
     LEMMA_25,
-    evidence="certified",
     num_trials=2,
     note="a head whose prototypes are equally far from every token has sigma = 0 and keeps T_init; (25), on which the "
     "proof relies, is false. The order of the lambda holds (lemma-25-interlacing). With a barrier and generic tokens "
@@ -178,10 +177,9 @@ def generic_temperatures_are_equal(key: Key, integrator: AbstractIntegrator) -> 
     return _generic_trial(key, integrator, VALUES)
 
 
-@claim(
+@certified(
     "growing/lemma-27",
     LEMMA_27,
-    evidence="certified",
     num_trials=2,
     note="F_sep depends on tokens, bank and temperature, lambda on M_a alone: hard assignments along the first plane "
     "make F^(1) small, soft ones F^(2) large. In generic runs with shared inputs both heads often end in the same "
@@ -235,10 +233,9 @@ def _either_way(key: Key) -> tuple[list[int], tuple[Measurement, ...]]:
     return local, tuple(measured_there)
 
 
-@claim(
+@certified(
     "growing/corollary-15/boundary",
     COROLLARY_15,
-    evidence="certified",
     num_trials=2,
     note="the other two of the three quantities are in `corrected`. Which heads are local is decided by the tokens "
     "that the temperatures see, of which M_a says nothing: on an open set of tokens without a barrier, and under (F1) "

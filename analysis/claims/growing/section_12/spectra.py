@@ -7,15 +7,9 @@ from functools import partial
 import numpy as np
 
 from analysis.claims.growing.instances.interactions import blocks, orthonormal, rotated
-from analysis.growing.greedy import (
-    coverage,
-    energy_coverage,
-    greedy_growth,
-    least_residual_energy,
-    residual_energy,
-)
+from analysis.growing.greedy import coverage, energy_coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.growing.residuals import paired_spectrum
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -77,11 +71,10 @@ projecting_out_a_direction_lowers_the_top_value = claim(
 )
 
 
-@claim(
+@certified(
     "growing/lemma-25-interlacing/tokens",
     GROWING.at("proof of Lemma 25"),
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read: A_res = X P M_a P X^T, n x n, with P inside: two contributions of opposite sign cancel until one of "
     "them is projected out; no control: the printed claim is the positive case",
@@ -109,10 +102,9 @@ def projecting_out_a_direction_lowers_the_top_value_of_tokens(key: Key) -> Trial
     )
 
 
-@claim(
+@certified(
     "growing/lemma-26",
     LEMMA_26,
-    evidence="certified",
     num_trials=4,
     note="(64) compares lambda with its square, so that the unit of M_a decides it; each of the planes has the energy "
     "2 lambda^2. Reading features; in the others M_a is multiplied by the data as well; no control: the corrected "
@@ -171,17 +163,15 @@ squares_cover_the_energy = claim(
     """,
     trial=partial(_coverage_trial, planes=2.0),
     control=partial(_coverage_trial, planes=1.0),  # One square for each head, as in the printed proof.
-    variant="corrected",
     num_trials=8,
     note="changed: squares, two for each head, and a bound by the d - 2 K directions that are left, which is attained "
     "in the limit where all their values are theta_w. Reading features, no pruning",
 )
 
 
-@claim(
+@certified(
     "growing/lemma-28",
     LEMMA_28,
-    evidence="certified",
     num_trials=4,
     note="for a given number of heads, as printed, the order within this number makes no difference, whatever the "
     "values; all orders of the same K heads leave the same in the end, with as many heads. For all numbers at once "
@@ -249,10 +239,7 @@ def _order_trial(key: Key, *, tie: bool) -> Trial:
     gaps = 2 * (s[:-1] ** 2 - s[1:] ** 2)
     pairs = paired_spectrum(antisymmetric_part(m))
     return Trial(
-        hypotheses=(
-            agrees("the pairs of M_a", pairs.values, s),
-            equal("directions", len(rows), D // 2, tolerance=0.0),
-        ),
+        hypotheses=(agrees("the pairs of M_a", pairs.values, s), equal("directions", len(rows), D // 2, tolerance=0.0)),
         conclusions=(
             agrees("energy left by the greedy directions", after(rows), least),
             agrees(
@@ -279,7 +266,6 @@ order_of_distinct_planes_is_unique = claim(
     """,
     trial=partial(_order_trial, tie=False),
     control=partial(_order_trial, tie=True),  # The two largest values are equal.
-    variant="corrected",
     num_trials=6,
     note="added: the values of the pairs differ; then the order of planes is unique, not that of directions in them. "
     "Any k directions leave at least 2 sum_{j > k} s_j^2, by interlacing",

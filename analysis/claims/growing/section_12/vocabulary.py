@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.claims.growing.instances.boxes import Box, arrivals, final_temperatures
 from analysis.claims.growing.section_05.specialisation import mixed_box
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import SOLVER, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -41,10 +41,9 @@ def to_the_bank(mu: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.min(np.linalg.norm(mu[:, None] - p[None], axis=-1), axis=1)
 
 
-@claim(
+@certified(
     "growing/corollary-16",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="two parts fail, each of which is enough: T_min > 0 keeps local heads soft, so that no output is a prototype "
     "(theorem-3-assignments has the bound), and the local head may be the coarse one (the box of corollary-3). New "
@@ -142,7 +141,6 @@ local_heads_are_nearly_discrete_and_global_ones_constant = claim(
     """,
     trial=partial(_stratified_trial, exchanged=False),
     control=partial(_stratified_trial, exchanged=True),  # The short side along the head of the larger lambda.
-    variant="corrected",
     num_trials=3,
     note="changed: hard up to (K - 1) exp(-gap / T_min), and the centroids of a global head one point in the limit. "
     "Added: tokens at the corners of a rectangle, c^2 >= T_init along the head of the larger lambda and 4 c^2 < T_min "

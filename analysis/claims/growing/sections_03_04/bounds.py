@@ -7,12 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.growing.instances.bounds import (
-    bound_computed,
-    bound_of,
-    cancelling_expansion,
-    cold_expansion,
-)
+from analysis.claims.growing.instances.bounds import bound_computed, bound_of, cancelling_expansion, cold_expansion
 from analysis.claims.growing.instances.expansions import (
     Expansion,
     along_dominant,
@@ -25,7 +20,7 @@ from analysis.claims.growing.instances.expansions import (
 from analysis.claims.growing.instances.lines import LINE, centred, symmetric_expansion
 from analysis.claims.rational_logarithms import logarithm
 from analysis.growing.separation import expansion, expansion_derivatives
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
@@ -59,10 +54,9 @@ def _bound_trial(at: Expansion, dominant: Fraction, *hypotheses: Measurement) ->
     )
 
 
-@claim(
+@certified(
     "growing/proposition-1",
     PROPOSITION,
-    evidence="certified",
     num_trials=4,
     note="the right side grows with lambda_max(A_res), and so with M, of which phi does not depend; s_0 = 2 is a lower "
     "bound both of S(P) and of the distance. With lambda_max = |Z u|^2, as in the proof, it fails too, see `variance`. "
@@ -76,11 +70,10 @@ def second_derivative_has_the_bound(key: Key) -> Trial:
     return _bound_trial(at, Fraction(at.strength))
 
 
-@claim(
+@certified(
     "growing/proposition-1/variance",
     PROPOSITION,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="the terms <r, r''> grow with N^2, C_0 and |Z u|^2 with N: four tokens are enough, and more are worse. "
     + POSITIVE_CASE,
@@ -107,13 +100,11 @@ def _lower_trial(at: Expansion, factor: int) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/proposition-1/corrected",
     PROPOSITION,
     # C_0 as printed, and many equal tokens.
     control=lambda key: _lower_trial(symmetric_expansion(key, hot=True, length=1, copies=2), 1),
-    variant="corrected",
-    evidence="certified",
     num_trials=12,
     note="|r_k| <= N D, and sum_k |r''_k| <= (24/T^2) D sum_n alpha_n^2 Var_{q_n}[p*]; lambda_max does not occur. "
     "Instances: random ones, and many equal tokens, for which the order N^2 is attained",
@@ -143,10 +134,9 @@ def _strict_trial(at: Expansion, dominant: Fraction, separation: Fraction, *hypo
     )
 
 
-@claim(
+@certified(
     "growing/corollary-1",
     COROLLARY,
-    evidence="certified",
     num_trials=4,
     note=f"as Proposition 1: any large multiple of M meets the condition. {POSITIVE_CASE}",
 )
@@ -156,11 +146,10 @@ def large_residuals_make_the_second_derivative_positive(key: Key) -> Trial:
     return _strict_trial(at, Fraction(at.strength), Fraction(2))
 
 
-@claim(
+@certified(
     "growing/corollary-1/variance",
     COROLLARY,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="s_0 = S(P), a squared distance; for a lower bound s_0 of the distance no bank meets the condition: "
     "s_0 <= 2 D, and |Z u|^2 Var <= N |alpha|^2 Var_max. " + POSITIVE_CASE,
@@ -184,13 +173,11 @@ def _hard_trial(at: Expansion, bound: Fraction) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/corollary-1/corrected",
     COROLLARY,
     # The condition q_n1 q_n2 < 1/5, that for equal tokens; here they have opposite first derivatives.
     control=lambda key: _hard_trial(cancelling_expansion(key), Fraction(1, 5)),
-    variant="corrected",
-    evidence="certified",
     num_trials=16,
     note="F_sep = 8 |p_1 - p_2|^2 (sum_n q_n1 q_n2)^2, and each product is convex where it is at most 1/6; sharp",
 )
@@ -201,10 +188,9 @@ def hard_assignments_make_the_second_derivative_positive(key: Key) -> Trial:
     return _hard_trial(cold_expansion(key), Fraction(1, 6))
 
 
-@claim(
+@certified(
     "growing/theorem-2",
     THEOREM,
-    evidence="certified",
     num_trials=4,
     note="phi'(0) < 0, phi''(0) < 0 and phi(1) < phi(0), whatever theta_w: phi does not depend on M, so that no gain "
     "scales with lambda_max. Where assignments are hard phi falls like exp(-4 y eps), which is below its Taylor "
@@ -300,7 +286,6 @@ expansion_holds_to_third_order = claim(
     """,
     trial=partial(_order_trial, share=0.5),
     control=partial(_order_trial, share=1.0),  # The second derivative without its factor 1/2.
-    variant="corrected",
     num_trials=12,
     note="the force is a polynomial of degree j in Z at the order 1/T^j. The sign of the first terms is that of "
     "`theorem-1/corrected`; none of them depends on lambda_max",

@@ -23,7 +23,7 @@ from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.claims.prototypes.sections_02_03_gradients import variance_gradient
 from analysis.claims.rational_instances import Exact
 from analysis.growing.separation import residual_forces, separation_force, splitting_form
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -40,10 +40,9 @@ def _trial(bank: RationalBank, conclusions: tuple[Measurement, ...], **witness: 
     return Trial(measured, conclusions, {**bank.witness(), **witness}, parameters=bank.parameters)
 
 
-@claim(
+@certified(
     "growing/equation-2",
     GROWING.at("Section 3.1", "after (2)"),
-    evidence="certified",
     num_trials=4,
     note="one embedding at 0 and prototypes at +-1 have Lq = M = 1, V = 1. " + POSITIVE_CASE,
 )
@@ -60,13 +59,7 @@ def _sum_trial(bank: RationalBank, centroids: Exact) -> Trial:
     return _trial(bank, (holds("Lq = R + V", Lq == R + V),), Lq=Lq, R=R, V=V)
 
 
-@claim(
-    "growing/equation-2/corrected",
-    GROWING.at("Section 3.1", "after (2)"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=12,
-)
+@certified("growing/equation-2/corrected", GROWING.at("Section 3.1", "after (2)"), num_trials=12)
 def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
     """Lq = R + V exactly. Changed: R = sum_n |z_n - mu_n|^2, with the soft centroids, in place of L_OLS."""
     bank = hard_bank(key)
@@ -95,10 +88,9 @@ def _through_assignments(bank: RationalBank) -> Exact:
     return np.sum(weights, axis=0)[:, None] * bank.p - weights.T @ bank.z
 
 
-@claim(
+@certified(
     "growing/equation-2-gradient",
     SECTION,
-    evidence="certified",
     num_trials=4,
     note="the paper fixes no assignments, and its loss is differentiated through them; at fixed ones the formula is "
     "exact, see `frozen`, and F_sep of (4) is its squared norm. The rest is 1/T times a rational vector. "
@@ -129,11 +121,10 @@ def _fixed_trial(bank: RationalBank, exact: Exact) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/equation-2-gradient/frozen",
     SECTION,
     variant="reading",
-    evidence="certified",
     num_trials=12,
     note="mode frozen; the prototypes are the columns of P as printed",
 )
@@ -164,10 +155,9 @@ def _together(bank: RationalBank) -> tuple[Measurement, ...]:
     return (agrees("the gradients that ship, of one and the other", gradients[:, 0], gradients[:, 1]),)
 
 
-@claim(
+@certified(
     "growing/claim-separation-force",
     SECTION,
-    evidence="certified",
     num_trials=4,
     note="with equal distances they have equal assignments and equal gradients, of V and of Lq in both modes, in "
     "ascent as in descent: by uniqueness they stay together. " + POSITIVE_CASE,
@@ -237,7 +227,6 @@ def _splitting_trial(key: Key, *, exchanged: bool) -> Trial:
     "growing/claim-separation-force/corrected",
     SECTION,
     control=partial(_splitting_trial, exchanged=True),  # The form of the other mode.
-    variant="corrected",
     num_trials=12,
     note="descent on Lq, both modes; y_n = z_n - p. At high temperature S is positive: they attract each other",
 )

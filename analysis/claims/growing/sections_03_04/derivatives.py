@@ -18,7 +18,7 @@ from analysis.claims.growing.instances.expansions import (
 from analysis.claims.prototype_banks import hard_bank
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.hardmax.exact_geometry import determinant
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -67,7 +67,7 @@ def _covariance_trial(key: Key, kind: str, diversity: str) -> Trial:
     )
 
 
-assignment_covariance_and_its_trace = claim(
+assignment_covariance_and_its_trace = certified(
     "growing/lemma-1",
     GROWING.at("Lemma 1"),
     statement="""
@@ -76,7 +76,6 @@ assignment_covariance_and_its_trace = claim(
     """,
     trial=lambda key: _covariance_trial(key, str(numpy_rng(key, "kind").choice(KINDS)), "rows"),
     control=partial(_covariance_trial, kind="random", diversity="mean"),  # The Gini diversity of the mean assignments.
-    evidence="certified",
     num_trials=16,
     note="`a single prototype` is one for each token, and not the same for all; soft assignments of a positive "
     "temperature are never hard for K > 1, so that hard ones are given as weights",
@@ -100,10 +99,9 @@ def _trace_formula(at: Expansion, share: Exact) -> Fraction:
     return 2 * np.sum(q * share * delta * at.projections[:, None])
 
 
-@claim(
+@certified(
     "growing/lemma-2",
     GROWING.at("Lemma 2", "(5)"),
-    evidence="certified",
     num_trials=4,
     note="the sign is the opposite, from that of dq/dz in the proof; Lemma 3 has the right one. no control: the "
     "corrected claim is the positive case",
@@ -129,9 +127,7 @@ def _trace_trial(at: Expansion, share: Exact) -> Trial:
     )
 
 
-@claim(
-    "growing/lemma-2/corrected", GROWING.at("Lemma 2", "(5)"), variant="corrected", evidence="certified", num_trials=8
-)
+@certified("growing/lemma-2/corrected", GROWING.at("Lemma 2", "(5)"), num_trials=8)
 def trace_varies_with_the_other_sign(key: Key) -> Trial:
     """Under z_n -> z_n + eps alpha_n u the derivative of tr Sigma_q at eps = 0 is
     (2/T) sum_nk q_nk (1 - 2 q_nk) <p_k - mu_n, u> alpha_n. Changed: p_k - mu_n in place of mu_n - p_k.
@@ -158,7 +154,7 @@ def _first_trial(at: Expansion, centre: Exact) -> Trial:
     )
 
 
-@claim("growing/lemma-3", GROWING.at("Lemma 3", "(6)"), evidence="certified", num_trials=8)
+@certified("growing/lemma-3", GROWING.at("Lemma 3", "(6)"), num_trials=8)
 def assignments_vary_as_printed(key: Key) -> Trial:
     """Under the same perturbation dq_nk / d eps at eps = 0 is (2 alpha_n / T) q_nk (p*_k - pbar*_n)."""
     at = random_expansion(key)
@@ -187,12 +183,11 @@ def _second_trial(at: Expansion, *, mean: bool) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/lemma-5",
     GROWING.at("Lemma 5", "(14)"),
     # The mean of the variances over the embeddings.
     control=lambda key: _second_trial(random_expansion(key), mean=True),
-    evidence="certified",
     num_trials=8,
 )
 def assignments_have_the_printed_second_derivative(key: Key) -> Trial:
@@ -215,13 +210,12 @@ def _slope_trial(at: Expansion, *, literal: bool) -> Trial:
     return _expansion_trial(at, holds("phi'(0) is the formula", slope == formula), *expansion_computed(at))
 
 
-first_derivative_of_the_force = claim(
+first_derivative_of_the_force = certified(
     "growing/equation-12",
     GROWING.at("(12)"),
     statement="phi'(0) = (16/T) sum_nk alpha_n q_nk (p*_k - pbar*_n) [<r_k, p_k - mu_n> - sum_k' q_nk' <r_k', p_k>].",
     trial=lambda key: _slope_trial(random_expansion(key), literal=False),
     control=lambda key: _slope_trial(random_expansion(key), literal=True),  # The weight q_nk in the sum over k'.
-    evidence="certified",
     num_trials=8,
     note="read: in the last sum the weight is q_{nk'}, as in the definition of the derivative of mu_n; printed is "
     "q_{nk} with a prime, with which it is false, see the control",

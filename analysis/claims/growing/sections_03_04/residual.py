@@ -9,7 +9,7 @@ import numpy as np
 from analysis.claims.growing.instances.residuals import PAIRS, Planted, planted
 from analysis.claims.prototype_banks import squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.ledger.claim import claim, rule
+from analysis.ledger.claim import certified, claim, rule
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
@@ -41,11 +41,10 @@ def _characteristic(A: Exact) -> list[Fraction]:
     return found
 
 
-@claim(
+@certified(
     "growing/equation-3/square",
     EQUATION,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="det(x - A) has no negative coefficient, and so no positive root, for any antisymmetric A: no head would ever "
     "be added. no control: the readings with i A_res are the positive cases",

@@ -31,7 +31,7 @@ from analysis.claims.growing.instances.lines import (
 from analysis.claims.prototype_banks import RationalBank
 from analysis.claims.rational_instances import matrix
 from analysis.growing.separation import expansion, expansion_at_high_temperature
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
@@ -48,10 +48,9 @@ def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tupl
     return Trial(measured, conclusions, at.witness(), parameters=at.parameters)
 
 
-@claim(
+@certified(
     "growing/lemma-4",
     LEMMA,
-    evidence="certified",
     num_trials=4,
     note="for centred tokens C_k is the same number -sum_n alpha_n pbar*_n for all k, and negative where tokens "
     "farther out prefer prototypes farther out. Here u is the direction of the largest variance of tokens, too, as in "
@@ -85,12 +84,10 @@ def _common_trial(at: Expansion, *hypotheses: Measurement) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/lemma-4/corrected",
     LEMMA,
     control=lambda key: _common_trial(tilted_expansion(key)),  # Prototypes that differ across u as well.
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
     note="pbar*_n then increases with alpha_n: Chebyshev's sum inequality. u need not be dominant",
 )
@@ -123,7 +120,7 @@ def _growing_trial(at: Expansion, *hypotheses: Measurement) -> Trial:
     )
 
 
-force_does_not_decrease = claim(
+force_does_not_decrease = certified(
     "growing/theorem-1",
     THEOREM,
     statement="""
@@ -132,18 +129,16 @@ force_does_not_decrease = claim(
     Read: alpha_n = <z_n, u>, as it is printed.
     """,
     trial=lambda key: _growing_trial(symmetric_expansion(key)),
-    evidence="certified",
     num_trials=4,
     note="two prototypes at +-a u: F_sep = 8 |p_1 - p_2|^2 (sum_n q_n1 q_n2)^2, and every product falls when its token "
     f"moves out, at every temperature, so that no T is large enough. {LINE} {POSITIVE_CASE}",
 )
 
 
-@claim(
+@certified(
     "growing/theorem-1/projected",
     THEOREM,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note=f"all q_n1 = q_n2 = 1/2 at the start, where F_sep is largest. {POSITIVE_CASE}",
 )
@@ -180,11 +175,7 @@ def _hot_trial(key: Key, sign: int) -> Trial:
     errors = [abs(change - limit) for change in found]
     noise = HOT[-1] * 1e-13 * (1 + float(at.force(0)[0]))  # rounding of the forces
     return Trial(
-        (
-            *along_dominant(at),
-            *separated(at),
-            at_least("the size of the limit", abs(limit), 0.1, tolerance=ROUNDING),
-        ),
+        (*along_dominant(at), *separated(at), at_least("the size of the limit", abs(limit), 0.1, tolerance=ROUNDING)),
         (
             at_least("T (phi(1) - phi(0)) at T = 10^6", found[-1], 0.0, tolerance=noise),
             at_most("its error there", errors[-1], 0.2 * max(errors[:2]), tolerance=noise),
@@ -203,17 +194,15 @@ force_grows_at_high_temperature = claim(
     """,
     trial=partial(_hot_trial, sign=1),
     control=partial(_hot_trial, sign=-1),  # A product that is negative.
-    variant="corrected",
     num_trials=12,
     note="the limit of T (phi(1) - phi(0)) is (16 N / K^2) times that product, with an error of order 1/T. It vanishes "
     "for centred tokens and for two prototypes: then the next order decides, see `theorem-1`",
 )
 
 
-@claim(
+@certified(
     "growing/theorem-1-convexity",
     CONVEX,
-    evidence="certified",
     num_trials=4,
     note="for two prototypes and tokens with equal q_n1 q_n2 = x / (1 + x)^2, phi'' has the sign of 1 - 3 x + x^2, "
     "negative for 2/5 < x <= 1: at every higher temperature too. no control: `two-prototypes` is the positive case",
@@ -267,7 +256,7 @@ def _sign_trial(at: Expansion, bound: Fraction) -> Trial:
     )
 
 
-expansion_is_convex_where_assignments_are_hard = claim(
+expansion_is_convex_where_assignments_are_hard = certified(
     "growing/theorem-1-convexity/two-prototypes",
     CONVEX,
     statement="""Two prototypes and equal tokens, alpha not 0: phi''(0) > 0 if q_1 q_2 < 1/5, and < 0 if q_1 q_2 > 1/5.
@@ -277,7 +266,6 @@ expansion_is_convex_where_assignments_are_hard = claim(
     trial=lambda key: _sign_trial(_two_prototypes(key), Fraction(1, 5)),
     control=lambda key: _sign_trial(_two_prototypes(key, "3/2"), Fraction(2, 9)),  # The bound 2/9 in place of 1/5.
     variant="special case",
-    evidence="certified",
     num_trials=16,
     note="sharp: phi = 8 N^2 |p_1 - p_2|^2 x^2 / (1 + x)^4 with x = exp(-(d_2 - d_1) / T)",
 )

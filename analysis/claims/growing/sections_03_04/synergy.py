@@ -12,7 +12,7 @@ from analysis.claims.growing.instances.expansions import along_dominant, expansi
 from analysis.claims.growing.instances.lines import LINE, centred, falling, symmetric_expansion
 from analysis.claims.growing.instances.residuals import DWELL, Planted, planted
 from analysis.growing.separation import expanded, separation_force
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import SOLVER, Measurement, Trial, agrees, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -74,10 +74,9 @@ def _moved(run: AlgorithmRun) -> float:
     return float(np.max(np.abs(after - before)))
 
 
-@claim(
+@certified(
     "growing/claim-prototypes-raise-residual",
     ALGORITHM,
-    evidence="certified",
     num_trials=2,
     note="(3) is made of tokens, M and captured directions, of which the prototypes change none. With embeddings in "
     "place of tokens the encoder's update changes it in the readings `data` and `tokens`; if the span of prototypes "
@@ -149,10 +148,9 @@ def events_alone_change_the_residual(key: Key) -> Trial:
     return _change_trial(key, "release")
 
 
-@claim(
+@certified(
     "growing/corollary-2",
     COROLLARY,
-    evidence="certified",
     num_trials=4,
     note=f"as Theorem 1, whatever the residual; in the Algorithm growth does not act on F_sep at all, see `algorithm`. "
     f"{LINE} {POSITIVE_CASE}",
@@ -185,11 +183,10 @@ def _forces(flow: GrowingFlow, x: Growing) -> jax.Array:
     return jax.vmap(separation_force)(x.prototypes, flow.head_inputs(x), flow.temperatures(x))
 
 
-@claim(
+@certified(
     "growing/corollary-2/algorithm",
     COROLLARY,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="the equality is exact, since neither prototypes, embeddings nor temperatures of a head depend on other "
     "heads: the same numbers enter. no control: the corrected claim is the positive case",
@@ -301,7 +298,6 @@ def _growth_trial(key: Key, *, moved: bool) -> Trial:
     COROLLARY,
     # Inputs of the first head that gain their component along the new direction, as in Theorem 1.
     control=partial(_growth_trial, moved=True),
-    variant="corrected",
     num_trials=4,
     note="for shared and for projected inputs of heads",
 )
