@@ -9,7 +9,6 @@ dominant direction. If it is captured the second plane is left. Some rows of W_1
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import matrix, rank
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-4/span"
 WITNESS = {
@@ -30,7 +29,3 @@ def checks(witness):
     left = [[0 if 0 in (i, j) else m[i][j] for j in range(4)] for i in range(4)]  # e_1 is captured
     share = sum(v * v for row in left for v in row) / sum(v * v for row in m for v in row)
     yield "I_DDCL^2 is positive", share, share > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

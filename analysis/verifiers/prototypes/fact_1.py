@@ -26,7 +26,6 @@ lambda / g^3 - eta a_0 / s, which is not positive for a_0 b_0^3 >= 2 lambda, as 
 from fractions import Fraction
 
 from analysis.verifiers.frames.barriers import escape
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/fact-1"
 WITNESS = {
@@ -45,7 +44,3 @@ def checks(witness):
     yield from escape(witness)
     slow = Fraction(witness["eta_theta"])
     yield "the embedding is fixed: eta_theta", str(slow), slow == 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -26,7 +26,6 @@ lambda / g^3 - eta a_0 / s, which is not positive for a_0 b_0^3 >= 2 lambda, as 
 from fractions import Fraction
 
 from analysis.verifiers.frames.barriers import escape
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/theorem-3-convergence"
 WITNESS = {
@@ -48,7 +47,3 @@ def checks(witness):
     floor = Fraction(witness["T_min"])
     yield "eta_theta, not negative", str(slow), slow >= 0
     yield "T_min, positive and below T", str(floor), 0 < floor < T
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))
