@@ -247,10 +247,7 @@ def test_a_transition_matrix_has_no_negative_entry_and_columns_of_sum_one():
             lambda: relaxation(web(), np.eye(60)[0], [1.0], method="chebyshev"),
             "is `chebyshev` for one that is not reversible",
         ),
-        (
-            lambda: relaxation(np.kron(np.eye(2), SWAP), np.eye(4)[0], [1.0], method="chebyshev"),
-            "or not irreducible",
-        ),
+        (lambda: relaxation(np.kron(np.eye(2), SWAP), np.eye(4)[0], [1.0], method="chebyshev"), "or not irreducible"),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):
