@@ -130,10 +130,8 @@ def _danskin_trial(key: Key, active_only: bool) -> Trial:
 danskin = certified(
     "consensus/equation-12",
     CONSENSUS.at("Section 4", "(12)"),
-    statement="""
-    For a family of C^1 functions f_i the upper Dini derivative of max_i f_i is the largest derivative of an active
-    f_i.
-    """,
+    statement="For a family of C^1 functions f_i the upper Dini derivative of max_i f_i is the largest derivative of "
+    "an active f_i.",
     trial=partial(_danskin_trial, active_only=True),
     control=partial(_danskin_trial, active_only=False),  # The largest derivative over all f_i, active or not.
     num_trials=16,

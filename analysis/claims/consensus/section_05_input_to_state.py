@@ -131,10 +131,8 @@ def dissipation_trial(key: Key, factor: int) -> Trial:
 potential_is_an_iss_function_on_compacts = certified(
     "consensus/theorem-5.1-iss/corrected",
     CONSENSUS.at("Theorem 5.1, proof", "(17), (19)"),
-    statement="""
-    V is an ISS-Lyapunov function on [-1 + delta, 1] for every delta in (0, 2): it decreases at least at the rate
-    A delta^2 (1 - a)^2 - 2 sum_j alpha_j |e_j|, A being the sum of the weights. Changed: the interval.
-    """,
+    statement="V is an ISS-Lyapunov function on [-1 + delta, 1] for every delta in (0, 2): it decreases at least at "
+    "the rate A delta^2 (1 - a)^2 - 2 sum_j alpha_j |e_j|, A being the sum of the weights. Changed: the interval.",
     trial=partial(dissipation_trial, factor=1),
     control=partial(dissipation_trial, factor=2),  # The rate for an interval with twice the delta.
     num_trials=16,

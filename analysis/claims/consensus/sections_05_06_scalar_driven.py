@@ -106,11 +106,9 @@ def _attracted_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
 one_token_is_attracted = claim(
     "consensus/lemma-5.1",
     CONSENSUS.at("Lemma 5.1", "(16), (17)"),
-    statement="""
-    For a rate >= c > 0 the equilibria of (16) are y_0 and -y_0; y_0 is asymptotically stable with domain of
-    attraction S^n - {-y_0}, -y_0 is unstable, and V(a) of (17), a = y_0^T y, has the derivative
-    -a(t) V'(a)^2 <= -c V'(a)^2 along solutions.
-    """,
+    statement="For a rate >= c > 0 the equilibria of (16) are y_0 and -y_0; y_0 is asymptotically stable with domain "
+    "of attraction S^n - {-y_0}, -y_0 is unstable, and V(a) of (17), a = y_0^T y, has the derivative -a(t) V'(a)^2 <= "
+    "-c V'(a)^2 along solutions.",
     trial=_attracted_trial,
     control=partial(_attracted_trial, positive=False),  # A rate with mean zero, which has no positive lower bound.
     num_trials=16,

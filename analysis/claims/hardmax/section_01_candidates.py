@@ -173,10 +173,8 @@ def _attained_trial(key: Key, *, on_axes: bool) -> Trial:
 rows_differ_in_limits = certified(
     "hardmax/claim-figure-2-rows/attained",
     HARDMAX.at("Section 1.1, Figure 2"),
-    statement="""
-    With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and two further
-    points in the other, which are projections of the origin onto faces of K.
-    """,
+    statement="With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and "
+    "two further points in the other, which are projections of the origin onto faces of K.",
     trial=partial(_attained_trial, on_axes=True),
     control=partial(_attained_trial, on_axes=False),  # The two tokens at a distance of 1/50 from the axes.
     num_trials=8,

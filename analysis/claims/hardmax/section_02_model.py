@@ -244,10 +244,8 @@ unit_tokens_stay_for_the_identity = certified(
 tokens_of_the_ellipsoid_stay = certified(
     "hardmax/claim-sphere-fixed/ellipsoid",
     HARDMAX.at("Section 2.3"),
-    statement="""
-    For every symmetric positive definite A and alpha > 0, tokens with <A z, z> = 1 remain fixed if the projection to
-    that ellipsoid replaces (2.4). Changed: the sphere is that of the norm of A.
-    """,
+    statement="For every symmetric positive definite A and alpha > 0, tokens with <A z, z> = 1 remain fixed if the "
+    "projection to that ellipsoid replaces (2.4). Changed: the sphere is that of the norm of A.",
     trial=lambda key: _fixed_trial(_on_ellipsoid(key)),
     # A token outside the ellipsoid besides those on it, near the first one.
     control=lambda key: _fixed_trial(_on_ellipsoid(key), with_outside=True),

@@ -175,10 +175,9 @@ def other_candidates_lie_on_the_boundary(key: Key) -> Trial:
 norms_grow_away_from_candidates = claim(
     "hardmax/lemma-4.2",
     HARDMAX.at("Lemma 4.2", "(4.8)"),
-    statement="""
-    For every delta > 0 there are a layer k_delta and a constant c > 0, depending only on delta, K and alpha, such
-    that for k >= k_delta the squared norm of every token farther than delta from S grows by at least c in layer k.
-    """,
+    statement="For every delta > 0 there are a layer k_delta and a constant c > 0, depending only on delta, K and "
+    "alpha, such that for k >= k_delta the squared norm of every token farther than delta from S grows by at least c "
+    "in layer k.",
     trial=partial(growth_trial, vertices_only=False),
     # Only the vertices in place of S, for tokens in ties: near the centres of faces norms do not grow.
     control=partial(growth_trial, vertices_only=True),

@@ -80,10 +80,8 @@ def _shipped_logit(
 identity_restricts_nothing = certified(
     "hardmax/claim-identity-no-restriction",
     HARDMAX.at("Section 6.2"),
-    statement="""
-    For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' = E B^T
-    and the decoder w' = B^{-T} w, v give with A = I every review the same output at every depth.
-    """,
+    statement="For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' "
+    "= E B^T and the decoder w' = B^{-T} w, v give with A = I every review the same output at every depth.",
     trial=partial(_review_trial, decoder=True),
     control=partial(_review_trial, decoder=False),  # The decoder w unchanged.
     num_trials=16,

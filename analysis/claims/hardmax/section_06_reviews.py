@@ -255,10 +255,8 @@ def _both_layers_trial(key: Key, temperature: float) -> Trial:
 both_layers_give_the_published_classifier_the_same_loss = claim(
     "hardmax/claim-training-loss/published",
     HARDMAX.at("Section 6.2, Figure 8"),
-    statement="""
-    For the published classifier the losses (6.1) with the softmax layer (tau = 0.001) and with the hardmax layer
-    almost coincide.
-    """,
+    statement="For the published classifier the losses (6.1) with the softmax layer (tau = 0.001) and with the "
+    "hardmax layer almost coincide.",
     trial=partial(_both_layers_trial, temperature=1e-3),
     control=partial(_both_layers_trial, temperature=0.5),  # The softmax layer at temperature 1/2.
     variant="special case",

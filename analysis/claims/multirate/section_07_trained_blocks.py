@@ -227,10 +227,8 @@ fixed_point_is_an_eigendirection = certified(
 fixed_point_of_a_homogeneous_map = certified(
     "multirate/remark-30-fixed-point/homogeneous",
     MULTIRATE.at("Remark 30"),
-    statement="""
-    The nonzero fixed points are the least-contracting eigendirection. Added: the map is linear (b = 0), with a
-    simple eigenvalue 1 and all others smaller in modulus.
-    """,
+    statement="The nonzero fixed points are the least-contracting eigendirection. Added: the map is linear (b = 0), "
+    "with a simple eigenvalue 1 and all others smaller in modulus.",
     trial=lambda key: _fixed_point_trial(_affine_map(key, Fraction(1), affine=False)),
     # A map with b other than zero.
     control=lambda key: _fixed_point_trial(_affine_map(key, Fraction(1, 2), affine=True)),

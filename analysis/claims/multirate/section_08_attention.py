@@ -126,11 +126,9 @@ def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
 attention_is_a_transition = certified(
     "multirate/claim-attention-transition",
     MULTIRATE.at("Section 8"),
-    statement="""
-    Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions over tokens
-    evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers compose by the
-    Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.
-    """,
+    statement="Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions "
+    "over tokens evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers "
+    "compose by the Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.",
     trial=partial(_transition_trial, residual=False),
     control=partial(_transition_trial, residual=True),  # The residual stream x + A x in place of A x.
     num_trials=32,

@@ -250,11 +250,9 @@ def _pooling_trial(key: Key, share: Fraction) -> Trial:
 block_means_are_approximate = certified(
     "multirate/claim-lumpability/pooling",
     MULTIRATE.at("Section 8"),
-    statement="""
-    Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow the lumped
-    layer with an error of at most half of the defect of the partition over the block size, times the spread within
-    blocks, the sum of the distances from block means. The constant is sharp.
-    """,
+    statement="Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow "
+    "the lumped layer with an error of at most half of the defect of the partition over the block size, times the "
+    "spread within blocks, the sum of the distances from block means. The constant is sharp.",
     trial=lambda key: _pooling_trial(key, Fraction(1, 2)),
     control=lambda key: _pooling_trial(key, Fraction(99, 200)),  # A constant that is smaller by one percent.
     num_trials=16,

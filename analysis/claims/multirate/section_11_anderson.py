@@ -217,10 +217,8 @@ def _error(found: Iterates) -> float:
 anderson_leaves_the_least_residual = certified(
     "multirate/claim-anderson/least-squares",
     MULTIRATE.at("Section 11.3"),
-    statement="""
-    Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2, which minimises |r_1 - theta (r_1 - r_0)|: the mixed
-    residual is orthogonal to r_1 - r_0.
-    """,
+    statement="Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2, which minimises |r_1 - theta (r_1 - "
+    "r_0)|: the mixed residual is orthogonal to r_1 - r_0.",
     trial=lambda key: _square_trial(key, Fraction(1)),
     # A coefficient that is too small by one thousandth of it.
     control=lambda key: _square_trial(key, Fraction(999, 1000)),

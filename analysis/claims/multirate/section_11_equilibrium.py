@@ -172,10 +172,8 @@ def _bounds_trial(key: Key, share: float) -> Trial:
 residual_bounds_the_distance = claim(
     "multirate/claim-residual-distance/corrected",
     MULTIRATE.at("Section 11.1"),
-    statement="""
-    If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + L) and
-    |Post(x) - x| / (1 - L).
-    """,
+    statement="If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + "
+    "L) and |Post(x) - x| / (1 - L).",
     trial=partial(_bounds_trial, share=1.0),
     control=partial(_bounds_trial, share=0.9),  # Nine tenths of the Lipschitz constant.
     num_trials=8,

@@ -176,9 +176,8 @@ def _filter_trial(key: Key, narrower: int) -> Trial:
 block_means_are_a_low_pass_filter = claim(
     "multirate/definition-3/low-pass",
     MULTIRATE.at("Section 3.2, below Definition 3"),
-    statement="""Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency 0,
-    half-power point between 0.4 / P and 0.5 / P.
-    """,
+    statement="Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency "
+    "0, half-power point between 0.4 / P and 0.5 / P.",
     trial=partial(_filter_trial, narrower=0),
     control=partial(_filter_trial, narrower=1),  # Means of P - 1 tokens.
     variant="reading",

@@ -294,10 +294,9 @@ def _row_entropies(key: Key) -> tuple[Measurement, ...]:
 attention_entropy_is_no_lyapunov_function = certified(
     "multirate/claim-attention-entropy",
     MULTIRATE.at("Section 8"),
-    statement="""
-    The entropy of attention rows is not the Lyapunov functional: along some relaxations on which the relative
-    entropy of the state to the stationary distribution decreases in each layer, it both increases and decreases.
-    """,
+    statement="The entropy of attention rows is not the Lyapunov functional: along some relaxations on which the "
+    "relative entropy of the state to the stationary distribution decreases in each layer, it both increases and "
+    "decreases.",
     trial=partial(_spread_trial, sharpness=(1, 3, 2)),
     control=partial(_spread_trial, sharpness=(1, 2, 3)),  # Attention whose sharpness increases with each layer.
     num_trials=8,

@@ -259,11 +259,9 @@ def _descent_trial(key: Key, exchanged: bool) -> Trial:
 long_steps_are_unstable = claim(
     "prototypes/appendix-a-iv/corrected",
     SOURCE,
-    statement="""
-    At a nondegenerate minimum gradient descent with learning rates eta_theta, eta_P is stable if the largest
-    eigenvalue kappa of diag(eta) H is below 2 and unstable above, at any ratio; deviations along it are multiplied by
-    1 - kappa.
-    """,
+    statement="At a nondegenerate minimum gradient descent with learning rates eta_theta, eta_P is stable if the "
+    "largest eigenvalue kappa of diag(eta) H is below 2 and unstable above, at any ratio; deviations along it are "
+    "multiplied by 1 - kappa.",
     trial=partial(_descent_trial, exchanged=False),
     control=partial(_descent_trial, exchanged=True),  # The learning rates exchanged.
     num_trials=4,

@@ -43,10 +43,9 @@ def _source(equation: str):
     "prototypes/appendix-a-systems",
     _source("(A.3)-(A.5)"),
     num_trials=4,
-    note="in that time dtheta/dt = -eps F: it is the encoder that is slow, and (A.3) exchanges the roles; the variable "
-    "with eps in (A.3) is theta, and (A.5) takes P for the fast one; mode frozen; no control: the corrected claim is "
-    "the "
-    "positive case",
+    note="in that time dtheta/dt = -eps F: it is the encoder that is slow, and (A.3) exchanges the roles; the "
+    "variable with eps in (A.3) is theta, and (A.5) takes P for the fast one; mode frozen; no control: the corrected "
+    "claim is the positive case",
 )
 def systems_in_prototype_time(key: Key) -> Trial:
     """In the time eta_P t the flow is eps dtheta/dt = -F, dP/dt = -G."""
@@ -256,10 +255,8 @@ def _contraction_trial(key: Key, curvature: Callable[[Minimum], np.ndarray]) -> 
 reduced_flow_contracts_near_a_minimum = claim(
     "prototypes/appendix-a-7/corrected",
     _source("(A.7)"),
-    statement="""
-    Near a nondegenerate minimum of the reduced loss L~(theta), with Hessian between l > 0 and L, the distance of two
-    solutions of dtheta/dt = -grad L~ decreases at a rate between l and L.
-    """,
+    statement="Near a nondegenerate minimum of the reduced loss L~(theta), with Hessian between l > 0 and L, the "
+    "distance of two solutions of dtheta/dt = -grad L~ decreases at a rate between l and L.",
     trial=partial(
         _contraction_trial, curvature=lambda at: effective_loss_hessian(at.flow, at.state.encoder, at.state.prototypes)
     ),

@@ -233,11 +233,9 @@ def _growth_trial(key: Key, integrator: AbstractIntegrator, *, repelling: int) -
 prototypes_stay_bounded_or_grow_as_a_fourth_root = claim(
     "prototypes/fact-1/growth",
     PROTOTYPES.at("Fact 1"),
-    statement="""
-    Read: which trajectories stay bounded. Prototypes with a ridge, or with frozen assignments and no barrier, do;
-    with a barrier they converge to an equilibrium or escape; r^4 of one that escapes alone grows at the rate 8 lambda
-    eta_P (K - 1).
-    """,
+    statement="Read: which trajectories stay bounded. Prototypes with a ridge, or with frozen assignments and no "
+    "barrier, do; with a barrier they converge to an equilibrium or escape; r^4 of one that escapes alone grows at "
+    "the rate 8 lambda eta_P (K - 1).",
     trial=partial(_growth_trial, repelling=2),
     control=partial(_growth_trial, repelling=3),  # K in place of K - 1.
     variant="reading",

@@ -233,10 +233,8 @@ def _far(key: Key) -> float:
 frozen_encoder_flow_with_a_ridge_converges = claim(
     "prototypes/fact-1/corrected",
     FACT,
-    statement="""
-    With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of the prototypes that starts with distinct
-    prototypes converges to a critical point with distinct prototypes; W decreases, S >= lambda / W(0).
-    """,
+    statement="With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of the prototypes that starts "
+    "with distinct prototypes converges to a critical point with distinct prototypes; W decreases, S >= lambda / W(0).",
     trial=lambda key, integrator: _ridge_trial(*plane_bank(key, far=_far(key), ridge=0.3), integrator),
     # No ridge, and a prototype far away.
     control=lambda key, integrator: _ridge_trial(*plane_bank(key, far=9.0, ridge=0.0), integrator),
@@ -249,10 +247,8 @@ frozen_encoder_flow_with_a_ridge_converges = claim(
 coupled_flow_with_a_ridge_converges = claim(
     "prototypes/theorem-2-convergence/corrected",
     THEOREM_2,
-    statement="""
-    With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of a linear encoder and distinct prototypes
-    converges to a critical point with distinct prototypes, at any ratio of rates.
-    """,
+    statement="With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of a linear encoder and distinct "
+    "prototypes converges to a critical point with distinct prototypes, at any ratio of rates.",
     trial=lambda key, integrator: _ridge_trial(*line_bank(key, far=_far(key), ridge=0.3), integrator),
     # No ridge, and a prototype far away.
     control=lambda key, integrator: _ridge_trial(*line_bank(key, far=9.0, ridge=0.0), integrator),

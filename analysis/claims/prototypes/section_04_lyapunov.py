@@ -279,9 +279,8 @@ def _coercive_trial(key: Key, ridge: float) -> Trial:
 ridge_makes_sublevel_sets_compact = claim(
     "prototypes/theorem-2-coercive/corrected",
     THEOREM,
-    statement="""With a ridge the sublevel sets of W are compact: on {W <= w}, |P|^2 <= 2 w / rho, S >= lambda / w, and
-    |z_n| <= max |p_k| + sqrt(w).
-    """,
+    statement="With a ridge the sublevel sets of W are compact: on {W <= w}, |P|^2 <= 2 w / rho, S >= lambda / w, and "
+    "|z_n| <= max |p_k| + sqrt(w).",
     trial=partial(_coercive_trial, ridge=0.5),
     control=partial(_coercive_trial, ridge=0.0),  # No ridge.
     num_trials=6,

@@ -94,10 +94,9 @@ def _symmetric_trial(key: Key, heat: float, *, positive: bool = True) -> Trial:
 positive_hessian_across_symmetries_is_stable = claim(
     "prototypes/proposition-3-sufficient/across-symmetries",
     PROTOTYPES.at("Proposition 3", equation="(14)"),
-    statement="""
-    With free embeddings or an affine encoder, rigid motions of embeddings and prototypes together leave the loss as
-    it is, and H* has them in its kernel. If H* is positive across them, J* has no other eigenvalues zero or negative.
-    """,
+    statement="With free embeddings or an affine encoder, rigid motions of embeddings and prototypes together leave "
+    "the loss as it is, and H* has them in its kernel. If H* is positive across them, J* has no other eigenvalues "
+    "zero or negative.",
     trial=lambda key: _symmetric_trial(key, float(numpy_rng(key, "heat").uniform(1.2, 2.0))),
     # H* is not positive across the symmetries: a temperature below the critical one of the pair.
     control=lambda key: _symmetric_trial(key, float(numpy_rng(key, "heat").uniform(0.5, 0.8)), positive=False),

@@ -93,10 +93,8 @@ def _improvement_trial(
 prototypes_improve_on_k_means = claim(
     "prototypes/experiment-7.2-improvement",
     PROTOTYPES.at("Table 3"),
-    statement="""
-    At its best epoch DDCL-Attention improves on the accuracy, the mutual information and the Rand index of k-means
-    on the debris data.
-    """,
+    statement="At its best epoch DDCL-Attention improves on the accuracy, the mutual information and the Rand index "
+    "of k-means on the debris data.",
     trial=lambda key: _improvement_trial((PRINTED_GAIN / 2, 0.0, 0.0), best=True),
     num_trials=1,
     decided_by=COMMAND,

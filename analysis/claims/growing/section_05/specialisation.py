@@ -188,10 +188,8 @@ def _order_trial(key: Key, order: tuple[int, int]) -> Trial:
 first_heads_are_local_if_tokens_vary_along_them = certified(
     "growing/corollary-3/corrected",
     GROWING.at("Corollary 3"),
-    statement="""
-    With c_1^2 >= T_init and 4 c_2^2 < T_min, heads are added in decreasing order of lambda, the first one becomes
-    local and the last one global.
-    """,
+    statement="With c_1^2 >= T_init and 4 c_2^2 < T_min, heads are added in decreasing order of lambda, the first one "
+    "becomes local and the last one global.",
     trial=partial(_order_trial, order=(0, 1)),
     control=partial(_order_trial, order=(1, 0)),  # The short side along the head of the larger lambda.
     num_trials=2,

@@ -149,10 +149,8 @@ def _joint_trial(key: Key, order: tuple[int, int]) -> Trial:
 three_properties_emerge_jointly = claim(
     "growing/corollary-4/joint",
     COROLLARY,
-    statement="""
-    Jointly, with c_1^2 >= T_init and 4 c_2^2 < T_min: I after each head is the least; growth keeps the force of the
-    first head and adds that of the second; the first becomes local and the second global.
-    """,
+    statement="Jointly, with c_1^2 >= T_init and 4 c_2^2 < T_min: I after each head is the least; growth keeps the "
+    "force of the first head and adds that of the second; the first becomes local and the second global.",
     trial=partial(_joint_trial, order=(0, 1)),
     control=partial(_joint_trial, order=(1, 0)),  # The short side along the head of the larger lambda.
     variant="special case",

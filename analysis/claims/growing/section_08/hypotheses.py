@@ -126,10 +126,8 @@ def _hypothesis_trial(key: Key, integrator: AbstractIntegrator, *, strict: bool)
 dwell_time_is_satisfiable_and_not_needed = claim(
     "growing/corollary-5/corrected",
     COROLLARY,
-    statement="""
-    With a dwell time of 2 t* and of t* / 2 the same heads grow, as many as pairs of M_a above theta_w and no more
-    than other directions; the gap after each head is that of the next two pairs.
-    """,
+    statement="With a dwell time of 2 t* and of t* / 2 the same heads grow, as many as pairs of M_a above theta_w and "
+    "no more than other directions; the gap after each head is that of the next two pairs.",
     trial=partial(_hypothesis_trial, strict=False),
     # Strictly fewer heads than random directions in the planes of the pairs.
     control=partial(_hypothesis_trial, strict=True),

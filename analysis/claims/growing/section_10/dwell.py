@@ -127,10 +127,8 @@ def _error_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -> 
 discrete_temperatures_follow_the_flow = certified(
     "growing/lemma-17-ii",
     ERROR,
-    statement="""
-    Under (E1) |T_s - T(s)| <= C_disc eta_T s, with C_disc = sigma_max / T_min^2 if both stop at T_min, and three
-    times that if neither does and T(s) exists.
-    """,
+    statement="Under (E1) |T_s - T(s)| <= C_disc eta_T s, with C_disc = sigma_max / T_min^2 if both stop at T_min, "
+    "and three times that if neither does and T(s) exists.",
     trial=partial(_error_trial, clipped=True),
     control=partial(_error_trial, clipped=False),  # T(s) stops at T_min, and T_s of (37) does not.
     num_trials=3,

@@ -182,10 +182,9 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, *, first: bool) -> Tr
 architecture_is_minimal_without_pruning = claim(
     "growing/theorem-8-iv/corrected",
     THEOREM,
-    statement="""
-    At limit points in A* T_min <= T <= T_init, the residual is at most theta_w outside the directions of the heads,
-    and above it outside those of all heads but one; for embeddings at 0, S(P) = 2 sqrt(lambda / (1 + rho)).
-    """,
+    statement="At limit points in A* T_min <= T <= T_init, the residual is at most theta_w outside the directions of "
+    "the heads, and above it outside those of all heads but one; for embeddings at 0, S(P) = 2 sqrt(lambda / (1 + "
+    "rho)).",
     trial=partial(_limit_trial, first=False),
     control=partial(_limit_trial, first=True),  # With the random first head of the Algorithm, which has no direction.
     num_trials=3,

@@ -139,11 +139,9 @@ def _levels_trial(key: Key, potential: str) -> Trial:
 levels_have_one_functional_but_for_the_potential = claim(
     "growing/corollary-10/corrected",
     COROLLARY,
-    statement="""
-    Between events one head of (iv) moves as in (ii) at its T, and with a frozen encoder as in (i); W less Phi is
-    theirs, and has the derivative of (iii) with the trained T as its schedule; dW/dt is that of (ii) less sigma, and
-    so not positive.
-    """,
+    statement="Between events one head of (iv) moves as in (ii) at its T, and with a frozen encoder as in (i); W less "
+    "Phi is theirs, and has the derivative of (iii) with the trained T as its schedule; dW/dt is that of (ii) less "
+    "sigma, and so not positive.",
     trial=partial(_levels_trial, potential="repaired"),
     control=partial(_levels_trial, potential="printed"),  # The printed potential.
     num_trials=8,

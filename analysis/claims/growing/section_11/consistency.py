@@ -157,11 +157,9 @@ def _frame_trial(key: Key, integrator: AbstractIntegrator, release: str) -> Tria
 functional_frames_growth_collapse_and_steps = claim(
     "growing/corollary-11/corrected",
     COROLLARY,
-    statement="""
-    There are at most 2 min(G, d / 2) events, G being the growth events; S >= lambda / (W(0) + jumps at growth), of
-    W less Phi; and at a fixed time the terms of W in steps of size h differ by C h + o(h), with events and without,
-    where C is not zero.
-    """,
+    statement="There are at most 2 min(G, d / 2) events, G being the growth events; S >= lambda / (W(0) + jumps at "
+    "growth), of W less Phi; and at a fixed time the terms of W in steps of size h differ by C h + o(h), with events "
+    "and without, where C is not zero.",
     trial=partial(_frame_trial, release="retain"),
     control=partial(_frame_trial, release="release"),  # Removed heads give their directions back.
     num_trials=2,

@@ -78,10 +78,8 @@ def coupling_conditions_are_jointly_satisfiable(key: Key) -> Trial:
 weak_coupling_is_satisfiable = claim(
     "growing/corollary-12/weak-coupling",
     COROLLARY,
-    statement="""
-    If 3 |H| < L_theta mu_theta, (60) holds for some rates, all of which have eta_T < eta_theta mu_theta eta_P /
-    (3 C_2).
-    """,
+    statement="If 3 |H| < L_theta mu_theta, (60) holds for some rates, all of which have eta_T < eta_theta mu_theta "
+    "eta_P / (3 C_2).",
     trial=lambda key: _weak_trial(key, 6.0),
     control=lambda key: _weak_trial(key, 0.0),  # No regulariser: 3 |H| > L_theta mu_theta.
     variant="special case",

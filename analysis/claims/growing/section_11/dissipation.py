@@ -50,10 +50,8 @@ def _bound_trial(key: Key, clipped: tuple[bool, bool]) -> Trial:
 functional_dissipates = claim(
     "growing/theorem-9/corrected",
     THEOREM_9,
-    statement="""
-    On a dwell interval dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), the sum
-    being over heads with T > T_min, for any rates.
-    """,
+    statement="On a dwell interval dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), "
+    "the sum being over heads with T > T_min, for any rates.",
     trial=partial(_bound_trial, clipped=(False, False)),
     control=partial(_bound_trial, clipped=(True, True)),  # Both heads are at T_min, and their activities in the sum.
     num_trials=8,

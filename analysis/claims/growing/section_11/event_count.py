@@ -69,10 +69,8 @@ events_are_at_most_twice_the_final_heads = claim(
 events_are_at_most_twice_the_grown_heads = claim(
     "growing/theorem-8-event-count/corrected",
     THEOREM,
-    statement="""
-    With the directions of removed heads retained there are at most 2 min(G, d / 2) growth and pruning events, G
-    being the number of growth events.
-    """,
+    statement="With the directions of removed heads retained there are at most 2 min(G, d / 2) growth and pruning "
+    "events, G being the number of growth events.",
     trial=partial(_event_trial, release="retain", final=False),
     control=partial(_event_trial, release="release", final=False),  # Removed heads give their directions back.
     num_trials=2,

@@ -134,10 +134,8 @@ def _bounded_trial(key: Key, integrator: AbstractIntegrator, *, ridge: float) ->
 trajectories_with_a_ridge_are_bounded = claim(
     "growing/theorem-8-bounded/corrected",
     THEOREM,
-    statement="""
-    With barrier, ridge and regulariser, rho |P|^2 / 2, lambda / S and lambda_theta |theta|^2 / 2 stay below W(0)
-    plus the sum of the jumps at growth.
-    """,
+    statement="With barrier, ridge and regulariser, rho |P|^2 / 2, lambda / S and lambda_theta |theta|^2 / 2 stay "
+    "below W(0) plus the sum of the jumps at growth.",
     trial=partial(_bounded_trial, ridge=0.2),
     control=partial(_bounded_trial, ridge=0.0),  # No ridge.
     num_trials=2,
@@ -257,10 +255,8 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, *, share: float) -> T
 limit_points_are_critical = claim(
     "growing/theorem-8-limit-set/corrected",
     THEOREM,
-    statement="""
-    With barrier, ridge and regulariser limit points have grad_theta W = 0, grad_P W = 0, distinct prototypes, and
-    sigma = 0 or T = T_min for each head.
-    """,
+    statement="With barrier, ridge and regulariser limit points have grad_theta W = 0, grad_P W = 0, distinct "
+    "prototypes, and sigma = 0 or T = T_min for each head.",
     trial=partial(_limit_trial, share=1.0),
     # Prototypes that feel half of the barrier: their limit is not critical for W.
     control=partial(_limit_trial, share=0.5),

@@ -132,9 +132,8 @@ def _plane_trial(key: Key, rate_of: Callable[[float, float], float]) -> Trial:
 gate_tends_to_the_top_plane = claim(
     "growing/lemma-23/corrected",
     LEMMA_23,
-    statement="""On a dwell interval the tangent of the angle between gate and top plane is at most its start times
-    exp(-eta_+ (s_1^2 - s_3^2) t), and the gate tends to the normalised projection of its start on the plane.
-    """,
+    statement="On a dwell interval the tangent of the angle between gate and top plane is at most its start times "
+    "exp(-eta_+ (s_1^2 - s_3^2) t), and the gate tends to the normalised projection of its start on the plane.",
     trial=partial(_plane_trial, rate_of=lambda s, r: s**2 - r**2),
     # The rate eta_+ (s_1 - s_3)^2, the square of the printed gap.
     control=partial(_plane_trial, rate_of=lambda s, r: (s - r) ** 2),
@@ -235,9 +234,8 @@ def _arrival_trial(key: Key, integrator: AbstractIntegrator, *, initial: bool) -
 temperatures_rest_at_the_least_one = claim(
     "growing/lemma-24/corrected",
     LEMMA_24,
-    statement="""With sigma_0 > 0 the least activity until the clip, T = T_min for all t >= t* = (T_init^3 - T_min^3) /
-    (3 eta_T sigma_0).
-    """,
+    statement="With sigma_0 > 0 the least activity until the clip, T = T_min for all t >= t* = (T_init^3 - T_min^3) / "
+    "(3 eta_T sigma_0).",
     trial=partial(_arrival_trial, initial=False),
     control=partial(_arrival_trial, initial=True),  # The initial activity in t*.
     num_trials=2,

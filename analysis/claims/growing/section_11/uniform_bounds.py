@@ -213,10 +213,8 @@ def _uniform_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -
 functional_falls_by_the_least_rate_at_all_times = claim(
     "growing/corollary-13/corrected",
     COROLLARY,
-    statement="""
-    At all times between events dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), the
-    sum being over heads above T_min, for any rates; so W(t) <= W(0) + the jumps at growth.
-    """,
+    statement="At all times between events dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum "
+    "sigma), the sum being over heads above T_min, for any rates; so W(t) <= W(0) + the jumps at growth.",
     trial=partial(_uniform_trial, clipped=False),
     control=partial(_uniform_trial, clipped=True),  # Heads at T_min count in the sum of sigma.
     num_trials=2,

@@ -94,10 +94,9 @@ def _hierarchy_trial(path: HybridTrajectory) -> Trial:
     THEOREM,
     variant="special case",
     num_trials=2,
-    note="what holds of Theorem 10 jointly with the coverage: (I) of the lambda alone, (II) with squares, two "
-    "for each head, (IV) for pairs with different values and up to the direction in a plane, (V) with a "
-    "bound by the repaired W; (III) is left out. Mode full, a barrier, and prototypes that descend it; "
-    "gate at its limit",
+    note="what holds of Theorem 10 jointly with the coverage: (I) of the lambda alone, (II) with squares, two for "
+    "each head, (IV) for pairs with different values and up to the direction in a plane, (V) with a bound by the "
+    "repaired W; (III) is left out. Mode full, a barrier, and prototypes that descend it; gate at its limit",
 )
 def spectral_hierarchy_emerges(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For pairs of M_a with different values: lambda decreases strictly; 2 sum lambda^2 / |M_a|^2 = 1 - |A_res|^2 /
@@ -276,10 +275,9 @@ def spectrum_determines_heads_and_resolutions(key: Key) -> Trial:
     COROLLARY_15,
     variant="reading",
     num_trials=4,
-    note="read: with the tokens in A_res, as in (3); then the eigenvalues that count are those of "
-    "i G^(1/2) M_a G^(1/2) / N, which M_a does not determine: their unit alone changes the number of heads, "
-    "as for `tokens` and for the product as printed; no control: the printed claim, of the features, is the positive "
-    "case",
+    note="read: with the tokens in A_res, as in (3); then the eigenvalues that count are those of i G^(1/2) M_a "
+    "G^(1/2) / N, which M_a does not determine: their unit alone changes the number of heads, as for `tokens` and for "
+    "the product as printed; no control: the printed claim, of the features, is the positive case",
 )
 def heads_in_the_data_are_eigenvalues_above_the_threshold(key: Key) -> Trial:
     """In the reading `data` the number of heads is the number of eigenvalues of i M_a above theta_w.

@@ -158,9 +158,8 @@ def _coverage_trial(key: Key, planes: float) -> Trial:
 squares_cover_the_energy = claim(
     "growing/lemma-26/corrected",
     LEMMA_26,
-    statement="""At the end of growth 2 sum_h (lambda^(h))^2 / |M_a|_F^2 = 1 - |A_res|_F^2 / |M_a|_F^2
-    >= 1 - (d - 2 K) theta_w^2 / |M_a|_F^2.
-    """,
+    statement="At the end of growth 2 sum_h (lambda^(h))^2 / |M_a|_F^2 = 1 - |A_res|_F^2 / |M_a|_F^2 >= 1 - (d - 2 K) "
+    "theta_w^2 / |M_a|_F^2.",
     trial=partial(_coverage_trial, planes=2.0),
     control=partial(_coverage_trial, planes=1.0),  # One square for each head, as in the printed proof.
     num_trials=8,
@@ -260,10 +259,8 @@ def _order_trial(key: Key, *, tie: bool) -> Trial:
 order_of_distinct_planes_is_unique = claim(
     "growing/lemma-28/corrected",
     LEMMA_28,
-    statement="""
-    If the values of the pairs of M_a differ, k greedy directions leave the energy 2 sum_{j > k} s_j^2, the least of
-    any k directions, and every other order of the planes leaves more for some number of heads.
-    """,
+    statement="If the values of the pairs of M_a differ, k greedy directions leave the energy 2 sum_{j > k} s_j^2, "
+    "the least of any k directions, and every other order of the planes leaves more for some number of heads.",
     trial=partial(_order_trial, tie=False),
     control=partial(_order_trial, tie=True),  # The two largest values are equal.
     num_trials=6,

@@ -134,11 +134,9 @@ def _stratified_trial(key: Key, integrator: AbstractIntegrator, *, exchanged: bo
 local_heads_are_nearly_discrete_and_global_ones_constant = claim(
     "growing/corollary-16/corrected",
     COROLLARY,
-    statement="""
-    With c_1^2 >= T_init and 4 c_2^2 < T_min the first head tends to T_min, where 1 - max q <= (K - 1) exp(-gap /
-    T_min) and outputs are 2 a (1 - max q) away from prototypes; the second one stays above T_min, its assignments tend
-    to 1 / K and its outputs to one point.
-    """,
+    statement="With c_1^2 >= T_init and 4 c_2^2 < T_min the first head tends to T_min, where 1 - max q <= (K - 1) "
+    "exp(-gap / T_min) and outputs are 2 a (1 - max q) away from prototypes; the second one stays above T_min, its "
+    "assignments tend to 1 / K and its outputs to one point.",
     trial=partial(_stratified_trial, exchanged=False),
     control=partial(_stratified_trial, exchanged=True),  # The short side along the head of the larger lambda.
     num_trials=3,

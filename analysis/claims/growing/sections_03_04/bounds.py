@@ -280,10 +280,8 @@ def _order_trial(key: Key, share: float) -> Trial:
 expansion_holds_to_third_order = claim(
     "growing/theorem-2/corrected",
     THEOREM,
-    statement="""
-    phi(1) = phi(0) + phi'(0) + phi''(0) / 2 + O(1/T^3) as T tends to infinity. Changed: an equality up to the third
-    order in place of the inequality, without the signs of the derivatives.
-    """,
+    statement="phi(1) = phi(0) + phi'(0) + phi''(0) / 2 + O(1/T^3) as T tends to infinity. Changed: an equality up to "
+    "the third order in place of the inequality, without the signs of the derivatives.",
     trial=partial(_order_trial, share=0.5),
     control=partial(_order_trial, share=1.0),  # The second derivative without its factor 1/2.
     num_trials=12,

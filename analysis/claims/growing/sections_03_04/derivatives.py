@@ -70,10 +70,8 @@ def _covariance_trial(key: Key, kind: str, diversity: str) -> Trial:
 assignment_covariance_and_its_trace = certified(
     "growing/lemma-1",
     GROWING.at("Lemma 1"),
-    statement="""
-    Sigma_q >= 0, tr Sigma_q = sum_n H_2(q_n) with H_2(q_n) = sum_k q_nk (1 - q_nk), and tr Sigma_q = 0 if and only
-    if all tokens are hard-assigned to a single prototype.
-    """,
+    statement="Sigma_q >= 0, tr Sigma_q = sum_n H_2(q_n) with H_2(q_n) = sum_k q_nk (1 - q_nk), and tr Sigma_q = 0 if "
+    "and only if all tokens are hard-assigned to a single prototype.",
     trial=lambda key: _covariance_trial(key, str(numpy_rng(key, "kind").choice(KINDS)), "rows"),
     control=partial(_covariance_trial, kind="random", diversity="mean"),  # The Gini diversity of the mean assignments.
     num_trials=16,

@@ -181,10 +181,8 @@ def residual_of_data(key: Key) -> Trial:
 residual_of_tokens = claim(
     "growing/equation-3/tokens",
     EQUATION,
-    statement="""
-    Read: A_res = X P M_a P X^T, (N, N). It is antisymmetric; lambda_max(i A_res) = |A_res|_2 belongs to a plane;
-    when a vector v of it has been captured, A_res v = 0, and the rank has fallen by two.
-    """,
+    statement="Read: A_res = X P M_a P X^T, (N, N). It is antisymmetric; lambda_max(i A_res) = |A_res|_2 belongs to a "
+    "plane; when a vector v of it has been captured, A_res v = 0, and the rank has fallen by two.",
     trial=partial(_reading_trial, reading="tokens", per_head=2),
     control=partial(_reading_trial, reading="tokens", per_head=1),  # A rank that falls by one with each head.
     variant="reading",

@@ -188,10 +188,8 @@ def _hot_trial(key: Key, sign: int) -> Trial:
 force_grows_at_high_temperature = claim(
     "growing/theorem-1/corrected",
     THEOREM,
-    statement="""
-    For T sufficiently large phi(1) > phi(0). Added: (sum_n alpha_n) sum_k <p_k - p, u> |p_k - p|^2 > 0, p being the
-    mean of the prototypes.
-    """,
+    statement="For T sufficiently large phi(1) > phi(0). Added: (sum_n alpha_n) sum_k <p_k - p, u> |p_k - p|^2 > 0, p "
+    "being the mean of the prototypes.",
     trial=partial(_hot_trial, sign=1),
     control=partial(_hot_trial, sign=-1),  # A product that is negative.
     num_trials=12,
