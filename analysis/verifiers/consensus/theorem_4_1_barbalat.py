@@ -17,10 +17,7 @@ from fractions import Fraction
 from analysis.verifiers.frames.linear_algebra import dot
 
 STATEMENT = "consensus/theorem-4.1-barbalat"
-WITNESS = {
-    "v": ["1", "0", "0"],
-    "tokens": [["3/5", "4/5", "0"], ["3/5", "12/25", "-16/25"], ["12/13", "5/13", "0"]],
-}
+WITNESS = {"v": ["1", "0", "0"], "tokens": [["3/5", "4/5", "0"], ["3/5", "12/25", "-16/25"], ["12/13", "5/13", "0"]]}
 
 
 def checks(witness):

@@ -11,11 +11,7 @@ from fractions import Fraction
 from analysis.verifiers.frames.linear_algebra import matrix, rank
 
 STATEMENT = "growing/theorem-4/span"
-WITNESS = {
-    "a": "2",
-    "b": "1",
-    "W": [[1, 0, 0, 0], [1, 2, 0, 1], [0, 0, 3, 1], [0, 1, 1, 1]],
-}
+WITNESS = {"a": "2", "b": "1", "W": [[1, 0, 0, 0], [1, 2, 0, 1], [0, 0, 3, 1], [0, 1, 1, 1]]}
 
 
 def checks(witness):

@@ -12,10 +12,7 @@ last one only. But states 1 and 2 reach block {3} with different probabilities, 
 from fractions import Fraction
 
 STATEMENT = "multirate/claim-lumpability/one-start"
-WITNESS = {
-    "M": [["1/8", "1/2", "1/4"], ["3/8", "1/4", "1/4"], ["1/2", "1/4", "1/2"]],
-    "p": ["1/4", "1/4", "1/2"],
-}
+WITNESS = {"M": [["1/8", "1/2", "1/4"], ["3/8", "1/4", "1/4"], ["1/2", "1/4", "1/2"]], "p": ["1/4", "1/4", "1/2"]}
 
 
 def checks(witness):

@@ -11,14 +11,7 @@ from analysis.verifiers.frames.assignments import assignments, losses, on_lattic
 from analysis.verifiers.frames.linear_algebra import matrix
 
 STATEMENT = "prototypes/proposition-1"
-WITNESS = {
-    "x": [["1"], ["3"]],
-    "weight": [["2"]],
-    "bias": ["-3"],
-    "p": [["1"], ["-2"]],
-    "b": "2",
-    "spacing": "1",
-}
+WITNESS = {"x": [["1"], ["3"]], "weight": [["2"]], "bias": ["-3"], "p": [["1"], ["-2"]], "b": "2", "spacing": "1"}
 
 
 def checks(witness):

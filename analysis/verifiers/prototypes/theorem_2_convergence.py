@@ -12,15 +12,7 @@ from fractions import Fraction
 from analysis.verifiers.frames.barriers import escape
 
 STATEMENT = "prototypes/theorem-2-convergence"
-WITNESS = {
-    "mode": "full",
-    "lambda": "3",
-    "eta_P": "1",
-    "eta_theta": "1/2",
-    "T": "1",
-    "a_0": "3/8",
-    "b_0": "2",
-}
+WITNESS = {"mode": "full", "lambda": "3", "eta_P": "1", "eta_theta": "1/2", "T": "1", "a_0": "3/8", "b_0": "2"}
 
 
 def checks(witness):
