@@ -1,8 +1,11 @@
 """A function of time and state with a space can be simulated, measured, stored and drawn without subclassing."""
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from analysis.dynamics.convergence import worst_increase
 from analysis.dynamics.equilibria.newton import equilibria, random_starts
@@ -27,6 +30,7 @@ from dynsim import (
     simulate_until,
 )
 from dynsim.__main__ import main
+from dynsim.errors import ArgumentError
 from dynsim.papers import Paper
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
@@ -49,6 +53,52 @@ def test_simulate_with_both_integrators_against_the_closed_form():
         options = {} if integrator is None else {"integrator": integrator}
         path = simulate(FunctionFlow(rotor, fastest_period=np.pi), jnp.array([1.0, 0.0]), ts, **options)
         np.testing.assert_allclose(path.ys, np.stack([np.cos(2 * ts), np.sin(2 * ts)], 1), atol=1e-8)
+
+
+def _filled(t, x):
+    out = np.zeros(2)
+    out[0], out[1] = x[1], -np.sin(x[0])
+    return out
+
+
+def _copied(t, x):
+    out = x.copy()
+    out[0], out[1] = x[1], -np.sin(x[0])
+    return out
+
+
+def _changed(t, x):
+    x[0], x[1] = x[1], -np.sin(x[0])
+    return x
+
+
+def _listed(t, x):
+    return [x[1], -math.sin(x[0])]
+
+
+@pytest.mark.parametrize("rhs", [_filled, _copied, _changed, _listed, lambda t, x: (x[1], -jnp.sin(x[0]))])
+@pytest.mark.parametrize("method", ["DOP853", "BDF"])
+def test_any_numpy_function_runs_with_scipy(rhs, method):
+    """Right-hand sides written for SciPy: they fill an array, change their argument, or return parts."""
+    exact = solve_ivp(lambda t, x: [x[1], -np.sin(x[0])], (0.0, 3.0), [1.0, 0.5], rtol=1e-10, atol=1e-12).y[:, -1]
+    path = simulate(FunctionFlow(rhs), jnp.array([1.0, 0.5]), [0.0, 3.0], integrator=Scipy(method, 1e-8, 1e-10))
+    np.testing.assert_allclose(path.final, exact, atol=1e-6)
+
+
+def _complex(t, x):
+    out = np.zeros(2, complex)
+    out[0] = x[1]
+    return out
+
+
+def test_numpy_functions_that_fit_no_solver_are_refused_in_one_sentence():
+    x = jnp.array([1.0, 0.5])
+    with pytest.raises(ArgumentError, match="`flow` must use jax.numpy .`Scipy... takes NumPy"):
+        simulate(FunctionFlow(_filled), x, [0.0, 1.0])
+    with pytest.raises(ArgumentError, match="`rhs` must return the shape of its state, .2,., but returns .3,."):
+        simulate(FunctionFlow(lambda t, x: np.append(_filled(t, x), 0.0)), x, [0.0, 1.0], integrator=Scipy())
+    with pytest.raises(ArgumentError, match="`flow` must have a real velocity"):
+        simulate(FunctionFlow(_complex), x, [0.0, 1.0], integrator=Scipy())
 
 
 def test_ensemble():

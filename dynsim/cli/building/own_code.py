@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import analysis
@@ -22,7 +21,7 @@ import dynsim
 import figures
 from dynsim.errors import ArgumentError, nearest, reason
 from dynsim.io.serialisation import execute_file, loaded_file
-from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, jax_errors, stacked
 from dynsim.systems.named import components, listed
 
 SHAPING = "`--tokens`, `--dimension`, `--initial`"  # the options of `dynsim simulate` that set the shape of a state
@@ -154,17 +153,21 @@ def check_function(
     returned: list[Any] = []  # as it is returned: a number or a text is no array, though JAX may make it one
 
     def look(t: Any, x: Any) -> None:
-        v = function(t, x)
-        listed = isinstance(system, FunctionFlow | FunctionMap) and isinstance(v, list) and v  # which SciPy takes too
-        returned.append(jnp.stack([jnp.asarray(part) for part in v]) if listed else v)
+        with jax_errors():
+            v = function(t, x)
+        own = isinstance(system, FunctionFlow | FunctionMap)
+        returned.append(stacked(v) if own and isinstance(v, list | tuple) and v else v)  # which SciPy takes too
 
     with own_code("system", must):
         try:
             jax.eval_shape(look, 0.0, x)
-        except jax.errors.JAXTypeError:
+        except Exception as error:
             if traced:
                 raise
-            look(0.0, np.array(x))
+            try:
+                look(0.0, np.array(x))
+            except Exception as direct:  # noqa: BLE001  (the function may raise anything)
+                raise direct if isinstance(error, jax.errors.JAXTypeError) else error from None
     v = returned[-1]
     if by_names and np.ndim(v) == 1 and np.shape(v) != x.shape:
         components(system, v)
