@@ -83,17 +83,20 @@ def own_code(name: str, must: str) -> Iterator[None]:
     """
     try:
         yield
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (the code may raise anything)
-        raise ArgumentError(name, must, f"{_line_of(error)}raised {_named(error)}") from None
+    except (Exception, SystemExit) as error:
+        line = _line_of(error)
+        if isinstance(error, ArgumentError) and not line:  # a sentence of this package on the code as a whole
+            raise
+        raise ArgumentError(name, must, f"{line or 'it '}raised {_named(error)}") from None
 
 
 def _line_of(error: BaseException) -> str:
-    """Return "line 3 of `mine.py`, `return y`, ": the last line of the user's own code that an exception passed."""
+    """Return "line 3 of `mine.py`, `return y`, ": the last line of the user's code that an exception passed; or ""."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return quoted(error.filename, error.lineno)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if _is_the_users(frame.filename)]
-    return quoted(own[-1].filename, own[-1].lineno or 1) if own else "it "
+    return quoted(own[-1].filename, own[-1].lineno or 1) if own else ""
 
 
 def raised_by_user(error: BaseException) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 from dynsim.cli.building.own_code import definition, executed, own_code
 from dynsim.errors import ArgumentError
-from dynsim.io.neighbours import importable
 from dynsim.papers import PAPERS, Paper, package_of, registered
 
 
@@ -56,9 +55,7 @@ def own_papers(words: Iterable[str]) -> tuple[list[OwnPaper], list[str]]:
         return _registered()
     found: list[OwnPaper] = []
     for file in files:
-        with importable(file):
-            module = executed("file", file)
-        found.append(_own_paper(module, file, found))
+        found.append(_own_paper(executed("file", file), file, found))
     return found, []
 
 
