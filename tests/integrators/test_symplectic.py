@@ -43,7 +43,6 @@ def test_tightened_steps_make_the_error_smaller_by_the_factor(order):
     assert errors[0] / errors[1] == pytest.approx(16.0, rel=0.05)
 
 
-
 @pytest.mark.parametrize("periods", [300, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_the_energy_of_the_pendulum_stays_in_the_range_of_its_first_periods(periods):
     ts = np.linspace(0.0, periods * 6.8, 10 * periods + 1)
