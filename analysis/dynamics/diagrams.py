@@ -26,6 +26,7 @@ from dynsim._core.validation import instance, integer
 from dynsim.errors import ArgumentError, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
+from dynsim.simulation.checks import as_state
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.parameter import Parameter
 
@@ -106,7 +107,7 @@ def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
 
 def bifurcation_diagram(
     parameter: Parameter,
-    starts: Sequence[State],
+    starts: Sequence[State] | np.ndarray,
     *,
     levels: int = 2,
     steps: Steps = Steps(),
@@ -127,8 +128,9 @@ def bifurcation_diagram(
     depth = integer("levels", levels, least=0)
     found: list[tuple[Branch, int]] = []
     new: list[tuple[Branch, int]] = []
-    passes = _Passing(curve_units((parameter,), starts[0])) if starts else _Passing(None)
-    for start in starts:
+    states = [as_state("starts", start) for start in starts]
+    passes = _Passing(curve_units((parameter,), states[0])) if states else _Passing(None)
+    for start in states:
         one = continue_equilibria(parameter, start, steps=steps, symmetries=symmetries)
         if not passes.known(found, one, parameter.value, start):
             found.append((one, 1))

@@ -112,6 +112,24 @@ def jax_errors() -> Iterator[None]:
         raise
 
 
+def _evaluated(name: str, function: Callable[..., Any], t: Any, x: State, parameters: dict[str, jax.Array]) -> Any:
+    """The value of a user's function; the error names the state's shape if the function takes another number of parts.
+
+    Raises:
+        ArgumentError: for a function that indexes or unpacks a state which has fewer or more components.
+    """
+    try:
+        with jax_errors():
+            return function(t, x, **parameters)
+    except (IndexError, TypeError, ValueError) as error:
+        said = reason(error)
+        if not isinstance(error, IndexError) and "unpack" not in said and "0-d array" not in said:
+            raise
+        shapes = jax.tree.map(jnp.shape, x)
+        must = f"take the state that it is given, of shape {shapes}"
+        raise ArgumentError(name, must, f"raises {type(error).__name__}: {said}") from error
+
+
 def _in_type(x: Any, v: Any) -> Any:
     """Real numbers cast to the dtype of a state, because parameters are in double precision."""
     if not hasattr(v, "dtype"):
@@ -211,9 +229,7 @@ class FunctionFlow(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """The value of `rhs(t, x)`, with the parameters filled in."""
-        with jax_errors():
-            v = self.rhs(t, x, **self.parameters)
-        return _like(x, v, "rhs")
+        return _like(x, _evaluated("rhs", self.rhs, t, x, self.parameters), "rhs")
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """The given `breaks` strictly between `t0` and `t1`."""
@@ -260,6 +276,5 @@ class FunctionMap(AbstractMap):
 
     def step(self, k: Step, x: State) -> State:
         """The value of `step_function(k, x)`, with the parameters filled in."""
-        with jax_errors():
-            after = self.step_function(k, x, **self.parameters)
+        after = _evaluated("step_function", self.step_function, k, x, self.parameters)
         return _like(x, after, "step_function")

@@ -1,12 +1,14 @@
 """A function of time and state with a space can be simulated, measured, stored and drawn without subclassing."""
 
 import math
+import re
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from analysis.dynamics import Steps, bifurcation_diagram
 from analysis.dynamics.convergence import worst_increase
 from analysis.dynamics.equilibria.newton import equilibria, random_starts
 from analysis.dynamics.equilibria.settling import settle
@@ -20,6 +22,7 @@ from dynsim import (
     Event,
     FunctionFlow,
     FunctionMap,
+    Parameter,
     Scipy,
     Sphere,
     iterate,
@@ -240,6 +243,38 @@ def test_functions_of_ones_own_keep_the_type_of_the_state():
 def test_functions_of_ones_own_that_do_not_fit_are_refused_in_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=f"Argument {sentence}"):
         call()
+
+
+def _unpacked(t, x):
+    v, w = x
+    return [w, -v]
+
+
+@pytest.mark.parametrize("rhs", [_unpacked, lambda t, x: [x[1], -x[0]], _filled])
+@pytest.mark.parametrize("start", [1.0, [1.0]])
+def test_a_state_with_too_few_components_is_named_by_its_shape(rhs, start):
+    must = f"`rhs` must take the state that it is given, of shape {re.escape(str(np.shape(start)))}, but raises"
+    with pytest.raises(ArgumentError, match=must) as caught:
+        FunctionFlow(rhs).velocity(0.0, np.asarray(start))
+    assert caught.value.__cause__ is not None
+
+
+def test_the_errors_of_a_functions_own_are_not_taken_for_those_of_its_state():
+    def fails(t, x):
+        raise ValueError("no data for this year")
+
+    with pytest.raises(ValueError, match="^no data for this year$"):
+        FunctionFlow(fails).velocity(0.0, jnp.ones(2))
+
+
+def test_a_diagram_takes_starts_as_lists_and_rows():
+    fold = Parameter(FunctionFlow(lambda t, x, p: [p - x[0] ** 2, -x[1]], parameters={"p": 1.0}), "p", -1.0, 2.0)
+    for starts in ([[1.0, 0.0]], np.array([[1.0, 0.0]])):
+        assert [b.kind for b in bifurcation_diagram(fold, starts, steps=Steps(0.3)).branches[0].bifurcations] == [
+            "fold"
+        ]
+    with pytest.raises(ArgumentError, match="`rhs` must take the state that it is given, of shape .., but raises"):
+        bifurcation_diagram(fold, [1.0, 0.0])
 
 
 def test_jumps_at_the_ends_are_not_between_them():
