@@ -57,7 +57,7 @@ def folder(tmp_path, monkeypatch):
         ("simulate causal --initial narrow.npy", "`initial` must have 3 columns"),
         ("simulate token-flow --query-key four.npy --initial narrow.npy", "`initial` must have 4 columns"),
         ("simulate causal --initial number.npy", "`initial` must have 1 or 2 axes"),
-        ("simulate causal --query-key promise.npy", "its header promises 8000000000000000000 bytes"),
+        ("simulate causal --query-key promise.npy", "its header announces 8000000000000000000 bytes"),
         ("simulate causal --query-key complex.npy", "`complex.npy` holds complex128 of shape (3, 3)"),
         ("simulate causal --query-key nan.npy", "be finite, but entry (0, 0) is nan in `nan.npy`"),
         ("simulate causal --query-key words.npy", "`query_key` must hold real numbers"),

@@ -264,7 +264,7 @@ def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):
         ('system = "lorenz"\nrho = []', "give `rho` as a number, a text, true or false, or a list of these, but"),
         (
             'system = "lorenz"\nrho = "high"',
-            "`rho` must be a finite number, or several with commas between, but is `high`.",
+            "`rho` must be a finite number, or several separated by commas, but is `high`.",
         ),
         ('system = "lorenz"\nstart = []', "`--config` must give `start` with a value, but `run.toml` gives []."),
         ('system = "token-flow"\nbta = 14.0', "`run.toml` holds `bta`, did you mean `beta`?"),
