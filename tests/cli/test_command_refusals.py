@@ -143,7 +143,7 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("simulate lorenz --names a b", "`names` must be left out for `lorenz`, which has its own, but is ('a', 'b')."),
         ("portrait lorenz --space sphere", "`space` must be left out for `lorenz`, which has its own"),
         ("portrait oja --tokens 1 --space sphere", "`space` must be left out for `oja`, on which it has no effect"),
-        ("portrait mine.py:flow --units m", "`units` must be left out for `mine.py:flow`, which is no function and"),
+        ("portrait mine.py:flow --units m", "`units` must be left out for `mine.py:flow`, which is not a function and"),
         ("simulate lorenz --start", "`start` must be given with a value, but is given without."),
         ("simulate lorenz --start= --end 1", "`start` must be given with a value, but is given without."),
         ("basins henon --box --shape 5", "`box` must be given with a value, but is given without."),

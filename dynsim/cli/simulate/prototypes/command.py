@@ -1,4 +1,4 @@
-"""`dynsim simulate prototypes`: prototypes that compete for embeddings, alone or together with an encoder."""
+"""`dynsim simulate prototypes`: simulate prototypes that compete for embeddings, alone or with an encoder."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def main(words: Sequence[str]) -> int:
-    """Simulate the flow, print a summary, and write the run file and the figure if they are asked for."""
+    """Simulate the flow, print a summary, and write the requested run file and figure."""
     o = parse(Prototypes, words, "simulate prototypes")
     check_options(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
