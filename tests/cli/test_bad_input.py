@@ -307,7 +307,7 @@ def test_a_run_of_nan_is_not_called_identical(capsys, stored):
     capsys.readouterr()
     status, said, _ = run(capsys, "simulate", file)
     assert status == 1
-    assert "holds NaN in 18 entries" in said
+    assert "18 entries of its states are NaN" in said
     assert "identical" not in said
 
 

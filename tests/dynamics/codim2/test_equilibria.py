@@ -446,12 +446,12 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
     [
         ("--second a=2:1", "Argument `second` must hold the lower end first, but is `a=2:1`."),
         ("--second a", "Argument `second` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `a`."),
-        ("--second h=0:1", "Argument `second` must name another parameter than `--parameter`"),
+        ("--second h=0:1", "Argument `second` must name a parameter other than `--parameter`"),
         ("--counts 3", "Argument `second` must be given with `--counts`"),
         ("--second a=0:1 --counts 1", "Argument `counts` must be from 2 to 100, but is 1"),
         ("--second aa=0:1", "did you mean `a`?"),
         ("--second a=0:1 --movie a.gif", "Argument `movie` must be left out with `--second`"),
-        ("--second a=2:3", "must hold the system's own value of `a`"),
+        ("--second a=2:3", "must be a range that contains the system's own value of `a`"),
     ],
 )
 def test_the_command_refuses_other_second_parameters(capsys, words, sentence):
