@@ -131,8 +131,8 @@ def counterexample(c: Check) -> str:
     """
     found = c.counterexample
     if found is None:
-        must = "be asked for a claim whose verdict is REFUTED"
-        raise ArgumentError("witness", must, f"that on `{c.claim.id}` is {c.verdict.name}")
+        must = "be requested for a claim whose verdict is REFUTED"
+        raise ArgumentError("witness", must, f"the verdict on `{c.claim.id}` is {c.verdict.name}")
     measured = {
         kind: [{"what": m.what, "slack": exact(m.slack), "tolerance": exact(m.tolerance)} for m in measurements]
         for kind, measurements in (("hypotheses", found.hypotheses), ("conclusions", found.conclusions))

@@ -43,7 +43,7 @@ def check_integrator(integrator: Any) -> None:
 def check_events(events: Any) -> None:
     """Raise `ValueError` unless `events` is a sequence of events."""
     if not isinstance(events, Sequence) or not all(isinstance(event, Event) for event in events):
-        raise ArgumentError("events", "be a sequence of values of `Event`", "is or holds something else")
+        raise ArgumentError("events", "be a sequence of `Event` objects", "is or contains something else")
 
 
 def as_state(name: str, y: Any) -> State:

@@ -263,7 +263,7 @@ class _Acted(eqx.Module):
 
 
 def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
-    must = "be a sequence of values of `Transition`, or a function of the flow"
+    must = "be a sequence of `Transition` objects, or a function of the flow that returns one"
     if isinstance(transitions, type):
         raise ArgumentError("transitions", must, f"is {shown(transitions)}")
     known = transitions if callable(transitions) else lambda flow: transitions

@@ -93,7 +93,7 @@ def _range(low: Any, high: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise ArgumentError(["low", "high"], "be numbers", f"are {shown(low)} and {shown(high)}") from None
     if not ends[0] < ends[1]:
-        raise ArgumentError(["low", "high"], "be the least and the largest value", f"are {ends[0]:g} and {ends[1]:g}")
+        raise ArgumentError(["low", "high"], "be in increasing order", f"are {ends[0]:g} and {ends[1]:g}")
     return ends
 
 

@@ -156,8 +156,8 @@ def test_a_reader_that_has_seen_enough_is_no_error():
         (("figure", "consensus/figure-11"), "did you mean"),
         (("experiment", "7.4x"), "did you mean `7.4`"),
         (("check", "theorem-3.1", "--results", "nowhere"), "`results` must be a folder of records of experiments"),
-        (("report", "--results", "nowhere"), "`nowhere` is no folder"),
-        (("figure", "figure-6", "--results", "nowhere"), "`nowhere` is no folder"),
+        (("report", "--results", "nowhere"), "`nowhere` is not a folder"),
+        (("figure", "figure-6", "--results", "nowhere"), "`nowhere` is not a folder"),
     ],
 )
 def test_bad_input_is_one_sentence(capsys, words, sentence):

@@ -25,7 +25,7 @@ def contingency(labels: ArrayLike, clusters: ArrayLike, num_classes: int, num_cl
     """
     first, second = _numbers("labels", labels, num_classes), _numbers("clusters", clusters, num_clusters)
     if first.shape != second.shape:
-        raise ArgumentError("clusters", f"hold {len(first)} numbers, as `labels` does", f"holds {len(second)}")
+        raise ArgumentError("clusters", f"hold {len(first)} numbers to match `labels`", f"holds {len(second)}")
     flat = np.bincount(first * num_clusters + second, minlength=num_classes * num_clusters)
     return flat.reshape(num_classes, num_clusters)
 
