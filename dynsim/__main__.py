@@ -77,10 +77,13 @@ def _run(words: list[str]) -> int:
 def _answered(command: str, rest: list[str]) -> int:
     """Run a command, and report errors that the user can fix in one sentence."""
     from dynsim._core.siblings import SIBLINGS, HiddenPackageError, check_not_hidden
+    from dynsim.cli.parsing.solvers import advising_options
 
     try:
         check_not_hidden(*SIBLINGS)  # before a user's file of the same name would be imported in place of ours
-        return importlib.import_module(f"dynsim.cli.{MODULES.get(command, command)}").main(rest)
+        module = importlib.import_module(f"dynsim.cli.{MODULES.get(command, command)}")
+        with advising_options(command, rest):
+            return module.main(rest)
     except KeyboardInterrupt as stop:
         return _refuse(str(stop) or interrupts.message(), interrupts.INTERRUPTED)
     except SystemExit as stop:  # after `--help`
@@ -94,22 +97,18 @@ def _answered(command: str, rest: list[str]) -> int:
         place = f" `{error.filename}`" if error.filename else ""
         return _refuse(f"A file{place} cannot be read or written: {error.strerror or error}.")
     except Exception as error:
-        sentence = _sentence(error, command, rest)
+        sentence = _sentence(error)
         if not sentence:
             raise
         return _refuse(sentence)
 
 
-def _sentence(error: Exception, command: str, words: Sequence[str]) -> str:
+def _sentence(error: Exception) -> str:
     """Word an error that the user can fix; "" for an error in the program."""
     from dynsim.errors import ArgumentError, IntegrationError, TrainingError, UnavailableError
 
-    if isinstance(error, ArgumentError | UnavailableError):
+    if isinstance(error, ArgumentError | UnavailableError | IntegrationError | TrainingError):
         return " ".join(str(error).split())
-    if isinstance(error, IntegrationError | TrainingError):
-        from dynsim.cli.parsing.solvers import in_options
-
-        return in_options(str(error), command, words)
     from dynsim.cli.building.own_code import raised_by_user
 
     return raised_by_user(error)

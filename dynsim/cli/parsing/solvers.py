@@ -2,9 +2,10 @@
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from dynsim.errors import Outcome
+from dynsim.errors import Outcome, advising
 
 if TYPE_CHECKING:
     from dynsim.integrators import AbstractIntegrator
@@ -71,19 +72,15 @@ def unsettled(is_stiff: bool, labels: Any, longest: int) -> str:
     return f"some starts have not settled: {more} (a system that conserves energy or volume never settles)"
 
 
-def in_options(said: str, command: str, words: Sequence[str] = ()) -> str:
-    """Replace the advice of outcomes in a message by advice in terms of the options of a command.
+def advising_options(command: str, words: Sequence[str] = ()) -> AbstractContextManager[None]:
+    """Word the advice after failed integrations in terms of the options of a command, in this context.
 
     Args:
-        said: a message that may contain the advice of an `Outcome`.
         command: the name of the command.
         words: the arguments of the command; the first one may name a system with its own options.
     """
     system = f"{command} {words[0].partition('/')[0]}" if words else command
-    options = SOLVERS.get(system, SOLVERS.get(command, ()))
-    for outcome, advice in _advice(options).items():
-        said = said.replace(outcome.advice, advice)
-    return said
+    return advising(_advice(SOLVERS.get(system, SOLVERS.get(command, ()))))
 
 
 def _advice(options: Sequence[str]) -> dict[Outcome, str]:

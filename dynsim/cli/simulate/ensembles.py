@@ -12,7 +12,6 @@ from dynsim._runtime.progress import tracked
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.starts import start
 from dynsim.cli.parsing.options import parts_beside, refuse_unused, say
-from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.simulate.noise import solved
 from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import Stats
@@ -62,8 +61,7 @@ def tell_steps(stats: Stats) -> None:
     say(f"{low} steps each" if low == high else f"from {low} to {high} steps each")
     for outcome in np.unique(np.asarray(stats.outcome)):
         if outcome != Outcome.FINISHED:
-            advice = in_options(Outcome(outcome).advice, "simulate")
-            say(f"where {Outcome(outcome).sentence}: {advice}")
+            say(f"where {Outcome(outcome).sentence}: {Outcome(outcome).advice}")
 
 
 def quantities(flow: AbstractFlow, x: jax.Array) -> Components:

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynsim.cli.parsing.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say, typed_as
-from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.parsing.system import SystemOptions, separated
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
 from dynsim.cli.sweep.options import Sweep
-from dynsim.errors import ArgumentError, IntegrationError, check_at_least, check_positive, counted, nearest
+from dynsim.errors import ArgumentError, check_at_least, check_positive, counted, nearest
 from dynsim.io.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -211,7 +210,7 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
 def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components]":
     """Build the function that measures a run of the system, and name its quantities at the `first` point."""
     from dynsim.cli.building.systems import found
-    from dynsim.cli.parsing.solvers import integrator
+    from dynsim.cli.parsing.solvers import advising_options, integrator
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import changed
 
@@ -231,10 +230,8 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
         return made._replace(system=changed(made.system, values)) if ":" in o.system else named(values)
 
     def measured(key: Any = None, **values: Any) -> dict[str, Any]:
-        try:
+        with advising_options("sweep"):  # also in another process
             return run_measures(system(values), key, *run)
-        except IntegrationError as error:
-            raise IntegrationError(in_options(str(error), "sweep"), outcome=error.outcome) from None
 
     return measured, quantities(made.system, made.begun())
 
