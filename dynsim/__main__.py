@@ -39,7 +39,7 @@ MODULES = {
 
 
 def usage() -> str:
-    """Return the help text."""
+    """Build the help text of the command line."""
     rows = "\n".join(f"  {command:<12}{text}" for command, text in COMMANDS.items())
     more = "`dynsim COMMAND --help` lists the options of a command, `dynsim --version` prints the version."
     return f"usage: dynsim COMMAND [OPTIONS]\n\n{rows}\n\n{more}"

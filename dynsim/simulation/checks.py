@@ -179,7 +179,7 @@ def traceable(flow: AbstractFlow, y0: State, t0: Any) -> bool:
 
 
 def not_traceable() -> ArgumentError:
-    """Return the error for a field that JAX cannot trace, given to an integrator that compiles it."""
+    """Build the error for a vector field that JAX cannot trace, for an integrator that compiles it."""
     must = "use jax.numpy (`Scipy()` takes NumPy functions as they are)"
     return ArgumentError("flow", must, "calls NumPy or `float`, or branches by `if`, on its state")
 

@@ -43,7 +43,7 @@ class Stop(eqx.Module):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Return in a line which event ended the path."""
+        """Describe in a line which event ended the path."""
         return f"{f'Event {self.event} ended' if self.event >= 0 else 'No event in'}: {self.path}"
 
 

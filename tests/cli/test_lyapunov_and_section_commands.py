@@ -38,7 +38,7 @@ def test_exponents_against_a_parameter(capsys, tmp_path):
     assert status == 0
     first = float(said.split("r = 2.5: ")[1].split(" +- ")[0])
     assert first == pytest.approx(np.log(0.5), abs=1e-3)
-    assert "0 of 3 escape" in said
+    assert "0 of 3 orbits escape" in said
 
 
 def test_an_orbit_that_escapes_has_no_exponents(capsys):

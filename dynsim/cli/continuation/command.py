@@ -30,7 +30,7 @@ def main(words: Sequence[str]) -> int:
     varied = o.varied  # raises for a bad range before anything is computed
     check_numbers(o)
     if o.resume is not None and not o.resume.is_file():
-        raise ArgumentError("resume", "be a file", f"`{o.resume}` does not exist")
+        raise ArgumentError("resume", "be a file", f"`{o.resume}` is not one")
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
     check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
@@ -168,7 +168,8 @@ def _box(o: Continue, made: "Found") -> "np.ndarray":
     ends = np.reshape(o.box or made.box, (-1, 2)) if len(o.box or made.box) % 2 == 0 else np.zeros((0, 2))
     known = np.size(made.start) if made.start is not None else len(getattr(made.system, "names", ()))
     if not len(ends) or (known and len(ends) != known) or not np.all(ends[:, 0] < ends[:, 1]):
-        must = f"hold a lower and an upper bound for {f'each of {known} components' if known else 'each component'}"
+        which = f"each of {known} components" if known else "each component"
+        must = f"hold a lower and an upper bound for {which}, the lower first"
         raise ArgumentError("box", must, f"is {list(o.box)}")
     return ends.T
 
