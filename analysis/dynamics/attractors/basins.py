@@ -145,7 +145,7 @@ def basins(
     search: Search = Search(),
     shown: bool | None = None,
 ) -> Basins:
-    """Return the attractor of every point of a grid in a box.
+    """Compute basins of attraction: the attractor that each point of a grid in a box leads to.
 
     Attractors are those of 64 points spread over the grid, and of points that lead to none of these. A point has the
     label of an attractor once it has stayed, for eight intervals, closer to it than a quarter of the distance from

@@ -81,7 +81,7 @@ class AbstractCurve(abc.ABC):
         return 1.0 if self.units is None else self.units.parameters[0]
 
     def own(self, state: State) -> State:
-        """Return a state of the given system in the units of the curve."""
+        """Convert a state of the given system to the units of the curve."""
         return state if self.units is None else self.units.rescaled(state)
 
     @abc.abstractmethod
@@ -138,7 +138,7 @@ class AbstractCurve(abc.ABC):
         return UNKNOWN
 
     def unknown(self, name: str, point: CurvePoint) -> str:
-        """Return why the coefficient of a bifurcation of a kind at a point is not known; "" if it is, or has none."""
+        """Explain why a normal form coefficient at a point is unknown; "" if it is known or does not exist."""
         del name, point
         return ""
 
