@@ -254,7 +254,7 @@ def _extend_diagram(
     steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
-    """Continue the branches of a diagram at those of their ends that go on.
+    """Extend the branches of a diagram at their open ends.
 
     Its curves in a second parameter stay as they are; see `with_curves`. Branches of a map that are phases of the same
     cycles become one.

@@ -176,7 +176,7 @@ def paper_record(experiment: Experiment, seed: int = 0, results: Path | None = N
 
 
 def best_record(experiment: Experiment, seed: int = 0, results: Path | None = None) -> Record:
-    """Load the record of size `paper` if there is one, else that of size `quick`, which is run if it is missing.
+    """Load the record of size `paper` if there is one, else of size `quick`, running it if it is missing.
 
     Raises:
         UnavailableError: if there is no such record and it cannot be made, for want of data or of a place to write.

@@ -150,7 +150,7 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
         state, found = state[0], found._replace(system=of_one_token(found.system))
     if state.ndim != 1:
         must = "have a vector as its state (for a flow of tokens, take `--tokens 1`)"
-        raise ArgumentError("system", must, f"that of `{o.system}` has shape {state.shape}")
+        raise ArgumentError("system", must, f"the state of `{o.system}` has shape {state.shape}")
     if isinstance(space, Sphere | Simplex) and len(state) > 3:
         raise ArgumentError("system", "have at most three coordinates on its space", f"has {len(state)}")
     if isinstance(space, Sphere):

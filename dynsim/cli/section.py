@@ -92,7 +92,9 @@ def main(words: Sequence[str]) -> int:
     refuse_unused(o, OF_FLOWS if is_map else OF_MAPS, f"for a {'map' if is_map else 'flow'}")
     state = made.begun(None)
     if np.ndim(state) != 1:
-        raise ArgumentError("system", "have a vector as its state", f"that of `{o.system}` has {np.ndim(state)} axes")
+        raise ArgumentError(
+            "system", "have a vector as its state", f"the state of `{o.system}` has {np.ndim(state)} axes"
+        )
     known = components(made.system, state)
     with without_compiling():
         shown = of_map(o, made, known) if is_map else of_flow(o, made, known)

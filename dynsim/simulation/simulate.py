@@ -94,7 +94,7 @@ def simulate(
 
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
-    """Statistics that include the distance of every saved number from that of a finer solution."""
+    """Add an error estimate to statistics: the distance of every saved number from a more accurate solution."""
     gap = jax.tree.map(lambda a, b: jnp.abs(a - b), ys, finer)
     return eqx.tree_at(lambda s: s.error, stats, gap, is_leaf=lambda part: part is None)
 

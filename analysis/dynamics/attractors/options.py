@@ -34,7 +34,7 @@ FAR = 1e4  # times the size of the starts: where a state may have escaped, and i
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """Options of a search for attractors: those of `find_attractors`, `basins`, their fractions and edge states.
+    """Options of a search for attractors, as used by `find_attractors`, `basins`, basin fractions and edge states.
 
     Attributes:
         period: that of the forcing, for a flow that depends on time: its attractors are those of the map over a period.

@@ -244,7 +244,7 @@ class AttractorSearch:
         self.others = [self.others[k] for k in kept]
 
     def adapt(self, states: np.ndarray) -> None:
-        """Take longer or shorter intervals where those of the last round do not suit its states."""
+        """Lengthen or shorten the intervals if those of the last round were too short or too long for its states."""
         if states.shape[1] and self.told.may_adapt(self.time_map):
             self.time_map, self.is_stiff = suited(self.time_map, states, states[-1], self.extent)
 

@@ -362,7 +362,7 @@ def _extend_curve(
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> CriticalCurve:
-    """Continue a curve of bifurcations at those of its ends that go on; the options are those of `critical_curve`.
+    """Extend a curve of bifurcations at its open ends; see `critical_curve` for the options.
 
     Raises:
         ValueError: for bad input, or if the last states are no such bifurcations of this flow.

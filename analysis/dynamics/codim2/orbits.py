@@ -375,7 +375,7 @@ class CriticalReturns(AbstractCritical):
         }
 
     def others(self, point: CurvePoint) -> np.ndarray:
-        """Map the non-critical multipliers m to (m - 1) / (m + 1), which is imaginary for those of modulus one."""
+        """Map the non-critical multipliers m to (m - 1) / (m + 1), which is imaginary if |m| = 1."""
         angle = float(critical_of(point).frequency)
         critical = (np.exp(1j * angle), np.exp(-1j * angle)) if self.turning else (MULTIPLIERS[self.kind],)
         values = without(point.values, *critical)

@@ -93,7 +93,7 @@ class Bifurcation(NamedTuple):
         return self.sized(1.0)
 
     def sized(self, size: float) -> str:
-        """Say the same of a parameter with this size, below a share of which its value is printed as 0."""
+        """Describe the bifurcation in one line; a value that is tiny for a parameter of this size prints as 0."""
         said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self.unknown
         return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 

@@ -67,7 +67,7 @@ class AbstractCurve(abc.ABC):
     units: Units | None = None  # units of the system, if it was rescaled
 
     def __init__(self, parameter: Parameter, units: Units | None = None):
-        """Store the parameter, and the units that its system has, if it is not in those of the given one."""
+        """Store the parameter, and the units of its system if it is rescaled."""
         self.parameter, self.units = parameter, None if units is None or units.are_given else units
 
     @property

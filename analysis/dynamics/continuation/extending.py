@@ -50,7 +50,7 @@ def _extend_branch(
     steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Branch:
-    """Continue a branch of equilibria at those of its ends that go on.
+    """Extend a branch of equilibria at its open ends.
 
     Raises:
         ValueError: for bad input, or if the states at these ends are no equilibria of this system.

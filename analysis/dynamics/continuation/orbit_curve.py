@@ -218,7 +218,7 @@ class OrbitCurve(AbstractCurve):
 
     @property
     def forced(self) -> bool:
-        """Whether the period is that of a forcing."""
+        """Whether the period is fixed by a forcing."""
         return self._forced_period is not None
 
     def nodes(self, state: Any) -> np.ndarray:
@@ -400,13 +400,13 @@ class OrbitCurve(AbstractCurve):
         return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
-        """Flatten an orbit, with its nodes in phase with those of another orbit, and the parameter."""
+        """Flatten an orbit, shifted in phase with another orbit, and the parameter."""
         if point is near:
             return point.flat
         return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
 
     def beside(self, state: Any, near: Any, parameter: float) -> Any:
-        """Move the nodes of an orbit into phase with those of another one; of a forced flow they stay."""
+        """Shift the nodes of an orbit into phase with another orbit; a forced flow fixes the phase."""
         if self.forced:
             return state
         moved, period = lambda rows, time: self._moved(rows, time, parameter), float(state.period)

@@ -82,7 +82,7 @@ class Units(NamedTuple):
 
     @property
     def are_given(self) -> bool:
-        """Whether all units are those of the given system."""
+        """Whether neither the system nor its parameters are rescaled."""
         return self.has_given_states and self.time == 1 and all(unit == 1 for unit in self.parameters)
 
     @property

@@ -85,7 +85,7 @@ class ChanceBand(NamedTuple):
 
 
 def chance_band(key: Key, table: ArrayLike, *, orders: int = 200) -> ChanceBand:
-    """Compute the accuracy by chance: that of the same clusters, with labels in random orders.
+    """Compute the accuracy by chance: the accuracy of the same clusters with randomly permuted labels.
 
     An accuracy within the band is explained by clusters that are unrelated to the labels. Since clusters are matched
     afterwards, its mean exceeds 1 / classes for as many clusters as classes.

@@ -39,8 +39,8 @@ class Continue(SystemOptions):
     """longest period, at which branches of periodic orbits and curves of their bifurcations end; by default 1000 units
     of time, which are rescaled if the system's rates are far from 1"""
     second: str = ""
-    """a second parameter with its range, NAME=LOW:HIGH: continue the bifurcations (with `--cycles` those of periodic
-    orbits too) in the plane of both parameters, and draw the curves there"""
+    """a second parameter with its range, NAME=LOW:HIGH: continue the bifurcations (with `--cycles`, of
+    periodic orbits too) in the plane of both parameters, and draw the curves there"""
     counts: int = 0
     """grid points per side of a map of the number of stable equilibria over both parameters; 0 for no map"""
     step: float = 0.05

@@ -21,7 +21,7 @@ class Report:
     """
 
     papers: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """keys of papers, or Python files with your own claims; by default the five papers and those of packages"""
+    """keys of papers, or Python files with your own claims; by default the five papers and registered packages"""
     seed: int = 0
     """random seed of the trials"""
     trials: int | None = None

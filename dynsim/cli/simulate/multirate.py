@@ -69,7 +69,7 @@ def main(words: Sequence[str]) -> int:
         raise ArgumentError("bytes", "be 0 for a full slow mask, because it attends to later bytes", f"is {o.bytes}")
     model = network(o)
     if o.weights == "random":
-        say("random weights: the network is untrained (`--weights trained` loads those of the experiment)")
+        say("random weights: the network is untrained (`--weights trained` loads trained weights)")
     _describe(model, text)
     _check_causality(o, model, text[:CHECKED])
     if o.bytes:

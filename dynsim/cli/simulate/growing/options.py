@@ -32,7 +32,7 @@ class Growing:
     scale: float = 1.0
     """largest standard deviation s of the tokens"""
     interaction: Path | None = None
-    """a .csv or .npy file with the interaction matrix M, d by d, of which the antisymmetric part M_a is used"""
+    """a .csv or .npy file with the interaction matrix M, d by d; its antisymmetric part M_a is used"""
     largest: float = 2.0
     """largest eigenvalue pair +-i lambda_1 of a random M_a"""
     decay: float = 0.7
@@ -64,7 +64,7 @@ class Growing:
     settled: float = 1e-3
     """distance from the dominant plane at which the gate counts as settled (oja, exin)"""
     ordered: bool = False
-    """add a head only while the dominant value is below that of the previous growth"""
+    """add a head only while the dominant value is below its value at the previous growth"""
     reading: Literal["features", "data", "tokens"] = "features"
     """residual matrix: from the interaction alone, weighted by the data, or from the tokens"""
     head_input: Literal["shared", "projected"] = "shared"
