@@ -22,7 +22,7 @@ VALUES = 600  # default number of parameter values of an orbit diagram, about on
 
 @dataclass(frozen=True)
 class Section(SystemOptions):
-    """Draw the Poincare section of a flow, dynsim section lorenz --surface z=27, or the orbits of a map.
+    """Draw the Poincare section of a flow or the orbits of a map: dynsim section lorenz --surface z=27.
 
     `--strobe 6.2832` samples a forced flow at multiples of its period; `--returns x` draws the return map of a
     component. For a map, `--against r=2.5:4` draws the orbit diagram; without it, a map of one component is drawn as a
@@ -51,7 +51,7 @@ class Section(SystemOptions):
     warm_up: float = 100.0
     """transient to discard (time units or steps)"""
     spacing: float = 0.01
-    """time between the samples between which crossings are searched for"""
+    """sampling interval in time units; crossings are located between successive samples"""
     longest: float = 10_000.0
     """time after which the search for crossings ends"""
     rtol: float = 1e-9

@@ -55,7 +55,7 @@ def power_laws(
     x = np.asarray(sizes, float)
     values = [np.asarray(row, float) for row in rows]
     if not len(values) == len(laws) == len(names) == len(roles):
-        raise ArgumentError("laws", f"have one entry for each of {len(values)} rows", f"are {len(laws)}")
+        raise ArgumentError("laws", f"have one entry for each of {len(values)} rows", f"have {len(laws)}")
     if any(row.shape != x.shape for row in values):
         raise ArgumentError("rows", f"have shape {x.shape} to match `sizes`", f"have {[row.shape for row in values]}")
     found = []

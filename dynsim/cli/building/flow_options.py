@@ -17,8 +17,8 @@ class Simulate(SystemOptions):
     SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
     file (.npz), whose run is repeated and compared bit for bit. Parameters of a system in the catalogue, or of your
     own, are options, such as `--rho 28`. `--config FILE` reads the same options from a TOML file.
-    `hardmax`, `master-equation`, `fast-slow`, `prototypes` and `multirate` have options of their own, shown by
-    `dynsim simulate hardmax --help`.
+    `hardmax`, `master-equation`, `fast-slow`, `prototypes`, `growing` and `multirate` have options of their own, shown
+    by `dynsim simulate hardmax --help`.
     """
 
     tokens: int | None = None

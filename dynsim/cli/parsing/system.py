@@ -28,9 +28,9 @@ class SystemOptions:
     """
 
     system: Annotated[str, tyro.conf.Positional]
-    """the system: of the catalogue or of a paper (`dynsim list systems`), or `file.py:name`"""
+    """name of a system of the catalogue or of a paper (`dynsim list systems`), or `file.py:name`"""
     parameters: tuple[str, ...] = ()
-    """parameters of the system as NAME=VALUE (or NAME=1,2,3); needed if a parameter is called as an option here"""
+    """parameters of the system as NAME=VALUE (or NAME=1,2,3), for a parameter that has the name of an option"""
     start: tuple[float, ...] = ()
     """initial state, one number per component; by default the catalogue's, or a random one"""
     names: tuple[str, ...] = ()

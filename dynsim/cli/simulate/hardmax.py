@@ -47,7 +47,7 @@ class Hardmax:
     layers: int = 50
     """number of layers"""
     every: int = 1
-    """keep the state after every this many layers"""
+    """number of layers from one kept state to the next"""
     seed: int = 0
     """random seed of the initial tokens"""
     out: Path | None = None
