@@ -249,7 +249,7 @@ def test_a_transition_matrix_has_no_negative_entry_and_columns_of_sum_one():
         ),
         (
             lambda: relaxation(np.kron(np.eye(2), SWAP), np.eye(4)[0], [1.0], method="chebyshev"),
-            "or not irreducible",
+            "reversible and irreducible generator",
         ),
     ],
 )
