@@ -66,7 +66,7 @@ class Diagram(NamedTuple):
 
 
 class BranchLine(NamedTuple):
-    """What is drawn of a branch: parameters, values with one curve in each column, and which intervals are stable.
+    """Data to draw a branch: parameters, values with one curve per column, and which intervals are stable.
 
     `arclengths` increase along it, and `corners` says where it is not smooth.
     """
@@ -226,7 +226,7 @@ def with_curves(
     steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> Diagram:
-    """Return a diagram with the curves of its bifurcations in a second parameter; see `critical_curves`.
+    """Continue the bifurcations of a diagram in a second parameter, and add the curves to it; see `critical_curves`.
 
     Curves that it has already, such as those read from a file, go on to the ends of the ranges.
 
@@ -256,7 +256,7 @@ def _extend_diagram(
     steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
-    """Continue the branches of a diagram at those of their ends that go on.
+    """Extend the branches of a diagram at their open ends.
 
     Its curves in a second parameter stay as they are; see `with_curves`. Branches of a map that are phases of the same
     cycles become one.

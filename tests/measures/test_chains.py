@@ -196,7 +196,7 @@ def test_reversibility_names_the_edge_of_the_worst_cycle():
     one_way = reversibility(CYCLE)
     assert one_way.violation == math.inf
     assert CYCLE[one_way.edge] == 1
-    with pytest.raises(ValueError, match=r"be reversible for the tree method, but is off detailed balance by inf"):
+    with pytest.raises(ValueError, match=r"be reversible for the tree method, but violates detailed balance by inf"):
         stationary_distribution(CYCLE, method="tree")
     two = scipy.sparse.block_diag([SWAP, 2 * SWAP], format="csc")
     assert reversibility(two).reversible

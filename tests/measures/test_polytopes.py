@@ -206,7 +206,7 @@ def test_what_is_no_cloud_is_refused():
         polytope([[np.nan, 1.0]])
     with pytest.raises(ValueError, match="at most 7 dimensions, or be exact"):
         polytope(np.concatenate([np.eye(8), -np.eye(8)]))
-    with pytest.raises(ValueError, match="`points` must have dimension 2, as `hull_of`"):
+    with pytest.raises(ValueError, match="`points` must have dimension 2 to match `hull_of`"):
         outside(np.zeros((1, 3)), np.zeros((1, 2)))
     with pytest.raises(ValueError, match=r"`x` must have shape \(2,\)"):
         contains(polytope(SQUARE), [1, 2, 3])
