@@ -145,7 +145,7 @@ def _chosen(chain: _Chain, end: float) -> str:
 
 def _by_poles(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
     if not chain.tridiagonal:
-        raise ArgumentError("method", "suit the generator", "is `rational` for one that is not tridiagonal")
+        raise ArgumentError("method", "suit the generator", "is `rational`, which needs a tridiagonal generator")
     birth, death = birth_and_death(chain.Q)
     pairs = [by_partial_fractions(birth, death, p, float(t)) for t in ts]
     return np.stack([q for q, _ in pairs]), np.array([error for _, error in pairs])
@@ -159,7 +159,7 @@ def _by_squaring(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
 def _by_chebyshev(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
     if chain.stationary is None:
         must = "suit the generator"
-        raise ArgumentError("method", must, "is `chebyshev` for one that is not reversible, or not irreducible")
+        raise ArgumentError("method", must, "is `chebyshev`, which needs a reversible and irreducible generator")
     return by_chebyshev(scipy.sparse.csr_array(chain.Q), p, chain.stationary, ts, chain.fastest)
 
 

@@ -66,7 +66,7 @@ class Claim:
 
 
 class Options(TypedDict, total=False):
-    """What a claim may say beside its statement, source, trial and control; see `Claim`."""
+    """Optional fields of a claim besides statement, source, trial and control; see `Claim`."""
 
     num_trials: int
     evidence: Evidence

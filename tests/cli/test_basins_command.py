@@ -35,7 +35,7 @@ def mine(tmp_path, monkeypatch):
 def test_basins_are_printed_drawn_and_written(capsys, mine):
     words = ("double-well", "--h", "0.1", "--shape", "40", "--out", "wells.npz")
     out = answer(capsys, "basins", *words)
-    assert "40 points, each followed for at most 4096 intervals" in out
+    assert "40 points, each integrated for at most 4096 intervals" in out
     kept = read_arrays("wells.npz")
     assert f"{np.mean(kept['labels'] == 0):8.4f}  stable equilibrium at" in out
     assert kept["axis_1"].shape == kept["labels"].shape == (40,)
@@ -77,7 +77,7 @@ def test_shares_of_basins_are_followed_along_a_parameter(capsys, mine):
             "--sample 9 --figure a.png",
             "Argument `figure` must be left out with `--sample`, unless `--against` is given",
         ),
-        ("--edge --sample 9", "Argument `edge` must be used with a grid, not with `--sample`"),
+        ("--edge --sample 9", "Argument `edge` must be left out with `--sample`, because it needs a grid"),
         ("--against h=0:1", "Argument `sample` must be the number of starts for each value of `--against`"),
         ("--sample 9 --against h=1:1", "Argument `against` must hold two different finite numbers"),
         ("--sample 9 --against hh=0:1", "did you mean `h`?"),

@@ -89,7 +89,7 @@ def test_an_ensemble_of_vectors_keeps_and_draws_its_named_components(capsys, tmp
         assert drawn.read_text().count(f">{name}<") == 1
     said = run(capsys, "simulate", *own, *words, "--dimension", 8, "--figure", drawn)[1]
     assert "x_6 at t = 1: median" in said
-    assert "and so on for 2 more components" in said
+    assert "and 2 more components" in said
     assert "medians of the components" in drawn.read_text()
     run(capsys, "simulate", "causal", *words, "--out", tmp_path / "tokens.npz")
     assert load(tmp_path / "tokens.npz").values.shape == (3, 3, 2)
@@ -109,7 +109,7 @@ def test_a_figure_of_an_ensemble_ends_with_its_last_member(capsys, tmp_path):
     assert re.fullmatch(r"from \d+ to \d+ steps each", steps)
     assert advice.startswith("where the step size fell to rounding error: the state may escape to infinity there, ")
     assert "median" not in said
-    assert "no figure: no member reaches the second time" in said
+    assert "no figure is drawn, because no member reaches the second output time" in said
     assert not drawn.exists()
 
 
@@ -148,8 +148,8 @@ def test_a_reader_that_has_seen_enough_is_no_error():
         (("figure", "consensus/figure-11"), "did you mean"),
         (("experiment", "7.4x"), "did you mean `7.4`"),
         (("check", "theorem-3.1", "--results", "nowhere"), "`results` must be a folder of records of experiments"),
-        (("report", "--results", "nowhere"), "`nowhere` is no folder"),
-        (("figure", "figure-6", "--results", "nowhere"), "`nowhere` is no folder"),
+        (("report", "--results", "nowhere"), "`nowhere` is not a folder"),
+        (("figure", "figure-6", "--results", "nowhere"), "`nowhere` is not a folder"),
     ],
 )
 def test_bad_input_is_one_sentence(capsys, words, sentence):
@@ -183,13 +183,13 @@ def test_the_finite_part_of_an_orbit_that_escapes_is_drawn(capsys, tmp_path):
     words = ("simulate", "henon", "--end", 50, "--figure", drawn)
     status, said, _ = run(capsys, *words, "--start", 5, 5)
     assert status == 1
-    assert "it leaves the finite numbers" in said
-    assert "only the steps before step 3 are drawn: the orbit escapes, beyond 1e+150 at step 8" in said
+    assert "the orbit escapes to infinity" in said
+    assert "only the steps before step 3 are drawn: the orbit escapes, exceeding 1e+150 at step 8" in said
     assert drawn.stat().st_size > 1000
     drawn.unlink()
     status, said, _ = run(capsys, *words, "--start", 1e90, 5)
     assert status == 1
-    assert "nothing is drawn: the orbit escapes beyond 1e+150 at step 1" in said
+    assert "nothing is drawn, because the orbit exceeds 1e+150 at step 1" in said
     assert not drawn.exists()
 
 

@@ -207,7 +207,7 @@ def test_orbits_are_said_not_to_be_continued_from_a_file(pitchfork, tmp_path, ca
     save_diagram(file, pitchfork)
     words = ["continue", "double-well", "--parameter", "a=-0.5:1.2", "--resume", file]
     said = answer(capsys, *words, "--cycles")
-    assert "periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points" in said
+    assert "`--resume` neither continues periodic orbits nor searches for them at new Hopf points" in said
     assert "not continued" not in run(capsys, *words)[1]
     (tmp_path / "none.npz").write_text("none")
     assert "`resume` must be a complete npz file" in refused(capsys, *words[:-1], tmp_path / "none.npz")
@@ -242,7 +242,7 @@ def test_the_command_draws_and_saves_a_diagram_and_goes_on_from_its_file(tmp_pat
     _, said, _ = run(capsys, "continue", "double-well", "--parameter", "a=-1:1.5", "--resume", file)
     assert "branches in a:" in said
     other = refused(capsys, "continue", "double-well", "--parameter", "h=-1:1", "--resume", file)
-    assert "Argument `resume` must be a diagram in h, but is one in a." in other
+    assert "Argument `resume` must be a diagram in `h`, but is a diagram in `a`." in other
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_the_command_draws_and_saves_a_diagram_and_goes_on_from_its_file(tmp_pat
         (["lorenz", "--parameter", "rho=9:0"], "`parameter` must hold the lower end first, but is `rho=9:0`."),
         (
             ["henon", "--parameter", "a=0:1", "--box", "-1", "1"],
-            "Argument `box` must hold low and high of each of 2 components",
+            "Argument `box` must hold a lower and an upper bound for each of 2 components",
         ),
         (
             ["henon", "--parameter", "a=0:1", "--box", "1", "-1", "-1", "1"],

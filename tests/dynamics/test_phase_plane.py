@@ -213,7 +213,7 @@ def test_the_command_draws_planes_slices_spheres_and_simplices(capsys, tmp_path,
         ("van-der-pol --through 1", "Argument `through` must hold two numbers for each start"),
         ("van-der-pol --vary mu=0:3", "Argument `vary` must be given with `--movie`"),
         ("van-der-pol --vary nu=0:3 --movie x.gif", "did you mean `mu`?"),
-        ("duffing --basins", "Argument `basins` must be left out for a field that depends on time"),
+        ("duffing --basins", "Argument `basins` must be left out for a time-dependent field"),
         ("master-equation --size 3 --basins", "Argument `basins` must be left out on the simplex"),
         ("token-flow", "must have a vector as its state"),
     ],
@@ -230,7 +230,7 @@ def test_basins_are_refused_where_only_some_of_the_window_is_forced(capsys, tmp_
     Path("late.py").write_text("import jax.numpy as jnp\n\n\ndef field(t, x):\n    return jnp.cos(t * x[0]) + 0 * x\n")
     start = " ".join("0" for _ in box.split()[::2])
     said = refused(capsys, "portrait", "late.py:field", "--start", *start.split(), "--box", *box.split(), "--basins")
-    assert "Argument `basins` must be left out for a field that depends on time" in said
+    assert "Argument `basins` must be left out for a time-dependent field" in said
 
 
 def test_a_field_that_is_finite_nowhere_in_the_window_is_refused():

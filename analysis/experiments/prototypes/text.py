@@ -139,7 +139,7 @@ def _start(config: TextConfig, task: TextTask, train: Documents, key: Key) -> Do
 
 
 def some_tokens(train: Documents, key: Key) -> Array:
-    """Draw word vectors from those of the documents, without padding."""
+    """Draw random word vectors from the documents, without padding."""
     real = np.flatnonzero(train.shares.ravel())
     chosen = jax.random.permutation(key, real.size)[:CLUSTERED]
     return jnp.asarray(train.tokens.reshape(-1, train.tokens.shape[2])[real[np.asarray(chosen)]])

@@ -317,9 +317,7 @@ def test_both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_o
         )
         == ()
     )
-    with pytest.raises(
-        ValueError, match="Argument `parameters` must have the system's own value of the second one, 1, in"
-    ):
+    with pytest.raises(ValueError, match="Argument `parameters` must have the second parameter's own value, 1, in"):
         critical_curves(
             (Parameter(DoubleWell(), WELL[0], -2.0, 2.0), Parameter(DoubleWell(), WELL[1], 2.0, 3.0)), folds
         )
@@ -404,9 +402,11 @@ def test_bad_input_is_one_sentence(fold):
             (Parameter(DoubleWell(), WELL[0], *bounds[0]), Parameter(DoubleWell(), lambda f: f.b, *bounds[1])), fold
         )
     h = Parameter(DoubleWell(), WELL[0], -1.0, 1.0)
-    with pytest.raises(ValueError, match="Argument `parameters` must be two of `Parameter`, but is Parameter h of Dou"):
+    with pytest.raises(
+        ValueError, match="Argument `parameters` must be two `Parameter` objects, but is Parameter h of Dou"
+    ):
         plane_of(h)
-    with pytest.raises(ValueError, match="Argument `parameters` must be those of one system, but are of two"):
+    with pytest.raises(ValueError, match="Argument `parameters` must belong to one system, but belong to two"):
         critical_curve((h, Parameter(DoubleWell(a=2.0), WELL[1], -1.0, 1.5)), fold)
 
 
@@ -444,12 +444,12 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
     [
         ("--second a=2:1", "Argument `second` must hold the lower end first, but is `a=2:1`."),
         ("--second a", "Argument `second` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `a`."),
-        ("--second h=0:1", "Argument `second` must name another parameter than `--parameter`"),
+        ("--second h=0:1", "Argument `second` must name a parameter other than `--parameter`"),
         ("--counts 3", "Argument `second` must be given with `--counts`"),
         ("--second a=0:1 --counts 1", "Argument `counts` must be from 2 to 100, but is 1"),
         ("--second aa=0:1", "did you mean `a`?"),
         ("--second a=0:1 --movie a.gif", "Argument `movie` must be left out with `--second`"),
-        ("--second a=2:3", "must hold the system's own value of `a`"),
+        ("--second a=2:3", "must be a range that contains the system's own value of `a`"),
     ],
 )
 def test_the_command_refuses_other_second_parameters(capsys, words, sentence):

@@ -166,7 +166,7 @@ def test_bad_input_is_one_sentence():
     flow, x = DoubleWell(), jnp.asarray([1.0])
     with pytest.raises(ValueError, match="Argument `parameter` must return a real number of the flow"):
         continue_equilibria(Parameter(flow, lambda f: f.missing, -1.0, 1.0), x)
-    with pytest.raises(ValueError, match="Arguments `low` and `high` must be the least and the largest value"):
+    with pytest.raises(ValueError, match="Arguments `low` and `high` must be in increasing order"):
         continue_equilibria(Parameter(flow, lambda f: f.h, 1.0, -1.0), x)
     with pytest.raises(ValueError, match="Argument `parameter` must have the system's own value, 0, in its range"):
         continue_equilibria(Parameter(flow, lambda f: f.h, 0.5, 1.0), x)
