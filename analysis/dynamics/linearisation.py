@@ -175,8 +175,11 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
     return Spectrum(values, orbit.shape[1], index(values, tolerance=tolerance), tolerance, kind(values, tolerance))
 
 
-def kind(values: ArrayLike, tolerance: float) -> str:
-    """Classify an equilibrium by its eigenvalues as `stable`, `saddle`, `unstable` or `undecided`."""
+def kind(values: ArrayLike, tolerance: ArrayLike) -> str:
+    """Classify an equilibrium by its eigenvalues as `stable`, `saddle`, `unstable` or `undecided`.
+
+    The real parts are compared with one tolerance, or each with its own.
+    """
     parts = np.real(values)
     if np.all(parts < -tolerance):
         return "stable"
