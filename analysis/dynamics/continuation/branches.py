@@ -12,6 +12,7 @@ from jaxtyping import Complex, Float
 from analysis.dynamics.continuation.curve import SINGULAR, AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.locating import (
     JUMP,
+    LOCATED,
     between,
     crossed,
     hidden_sign,
@@ -42,7 +43,11 @@ TOUCHED = 0.05
 # Relative singular value at its minimum that counts as zero, given the error of its location.
 ZERO = 1e-8
 # Growth of a critical eigenvalue at its zero, relative to its growth at the ends of the step, that counts as zero.
-ZEROED = 1e-4
+ZEROED = 1e-6
+# Number of its errors up to which the growth of a critical eigenvalue counts as zero.
+ERRORS = 100
+# Distance, relative to the longest step, up to which bifurcations of one kind and frequency are the same.
+SAME = 1e-8
 # Largest number of bisections of a step that contains several bifurcations.
 HALVINGS = 6
 
@@ -200,7 +205,15 @@ def _bifurcations(
     for k in range(1, len(points) - 1):
         if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
             found += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
-    return sorted(found, key=lambda b: b.arclength)
+    found.sort(key=lambda b: b.arclength)
+    near = SAME * float(np.max(np.diff(lengths), initial=0.0))
+    return [b for k, b in enumerate(found) if not any(_is_same(b, other, near) for other in found[:k])]
+
+
+def _is_same(one: Bifurcation, other: Bifurcation, near: float) -> bool:
+    """Test whether two bifurcations are one that was found from both sides."""
+    frequencies = abs(one.frequency - other.frequency) <= SAME * abs(one.frequency)
+    return one.kind == other.kind and abs(one.arclength - other.arclength) <= near and frequencies
 
 
 class _Meeting(NamedTuple):
@@ -320,13 +333,45 @@ def _in_step(
     for one in known:
         places.append(_passed(curve, one, places[-1], last, neutral))
     places.append(_Place(end, length + float(np.linalg.norm(end.flat - begin.flat)), last, last))
-    found: list[Bifurcation] = []
-    for one, other in itertools.pairwise(places):
-        if one.after != other.before:
-            found += _crossings(curve, one, other, HALVINGS, known=bool(known))
-        elif known:
-            found += _returning(curve, one, other)
-    return found
+    pairs, inside = itertools.pairwise(places), bool(known)
+    return [b for pair in pairs for b in _between(curve, *pair, HALVINGS, known=inside, inside=inside)]
+
+
+def _between(
+    curve: AbstractCurve, one: _Place, other: _Place, halvings: int, *, known: bool, inside: bool
+) -> list[Bifurcation]:
+    """Locate bifurcations between two places; `known` says that all folds and branch points there are known.
+
+    Where as many eigenvalues grow after them as before, the point halfway is examined if `inside`, or if eigenvalues
+    seem to have exchanged their signs.
+    """
+    if one.after != other.before:
+        return _crossings(curve, one, other, halvings, known=known)
+    exchanged = _exchanges(curve, one.point, other.point)
+    if not halvings or not (inside or exchanged):
+        return []
+    middle = between(curve, one.point, other.point, 0.5)
+    if middle is None:
+        return []
+    length = one.length + float(np.linalg.norm(middle.flat - one.point.flat))
+    place = _Place(middle, length, *[curve.growing(middle)] * 2)
+    if exchanged or place.before != one.after:
+        pairs = ((one, place), (place, other))
+        return [b for pair in pairs for b in _between(curve, *pair, halvings - 1, known=known, inside=False)]
+    return [b for k in (0, 1) for b in _hidden(curve, [one, place, other], k, halvings - 1, known=known)]
+
+
+def _exchanges(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
+    """Test whether an eigenvalue seems to stop growing and another one to begin, by the nearest ones of two points."""
+    import scipy.optimize
+
+    grows = [curve.growth(point.values) > 0 for point in (begin, end)]
+    if not np.any(grows[0]) or np.all(grows[0]):
+        return False
+    apart = np.abs(begin.values[:, None] - end.values[None])
+    rows, columns = scipy.optimize.linear_sum_assignment(apart)
+    changed = grows[0][rows] != grows[1][columns]
+    return bool(np.any(changed & grows[0][rows]) and np.any(changed & ~grows[0][rows]))
 
 
 def _passed(curve: AbstractCurve, one: _Meeting, before: _Place, last: int, neutral: bool) -> _Place:
@@ -360,18 +405,25 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
     """
     begin, end, length = one.point, other.point, one.length
     low, high = sorted((one.after, other.before))
-    growth = lambda point: np.sort(curve.growth(point.values))[::-1][low:high]
-    test = lambda point: float(np.mean(growth(point)))
-    if low == high or test(begin) * test(end) >= 0:
+    if low == high:
         return []
+    rise = 1 if other.before == high else -1
+    growth = lambda point: np.sort(curve.growth(point.values))[::-1][low:high]
+
+    def test(point: CurvePoint) -> float:
+        """Average the growth of the eigenvalues that cross; at a known bifurcation, it is zero up to its error."""
+        value, sign = float(np.mean(growth(point))), -rise if point is begin else rise
+        ends = point is begin or point is end
+        return sign * max(sign * value, float(np.finfo(float).tiny)) if ends else value
+
     point, share = located(curve, begin, end, test)
     if point is None:
         return []
     size = float(np.linalg.norm(end.flat - begin.flat))
     order = np.argsort(-curve.growth(point.values), kind="stable")
     critical, rest = point.values[order[low:high]], np.delete(point.values, order[low:high])
-    bound = ZEROED * max(float(np.max(np.abs(growth(p)))) for p in (begin, end))
-    bound += float(np.max(np.broadcast_to(curve.neutral(point), len(order))[order[low:high]]))
+    error = float(np.max(np.broadcast_to(curve.neutral(point), len(order))[order[low:high]]))
+    bound = ZEROED * max(float(np.max(np.abs(growth(p)))) for p in (begin, end)) + ERRORS * error
     apart = float(np.max(np.abs(curve.growth(critical)))) > bound  # several bifurcations in one step
     if apart and (abs(test(point)) > bound or not halvings):
         return []  # the eigenvalues jump, or one hides another
@@ -381,18 +433,15 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
             if middle is None:
                 return []
             point = middle
-        count = curve.growing(point)
-        place = _Place(point, length + share * size, count, count)
-        return [
-            b for pair in ((one, place), (place, other)) for b in _crossings(curve, *pair, halvings - 1, known=known)
-        ]
+        place = _Place(point, length + share * size, *[curve.growing(point)] * 2)
+        pairs = ((one, place), (place, other))
+        return [b for pair in pairs for b in _crossings(curve, *pair, halvings - 1, known=known)]
     first = complex(critical[0])
     # a neutral eigenvalue may take the place of one that crosses
     if min(curve.zeros(begin), curve.zeros(end)):
-        small = np.abs(curve.growth(point.values)) <= np.fmax(bound, curve.neutral(point))
-        first = next(
-            (complex(v) for v in point.values[small] if curve.name(_cleaned(curve, point, (begin, end), v))), first
-        )
+        small = point.values[np.abs(curve.growth(point.values)) <= np.fmax(bound, curve.neutral(point))]
+        named = (complex(v) for v in small if curve.name(_cleaned(curve, point, (begin, end), complex(v))))
+        first = next(named, first)
     first = _cleaned(curve, point, (begin, end), first)
     name, frequency = curve.name(first), _frequency(first, float(np.abs(first)), curve)
     if not name and known:
@@ -405,27 +454,13 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
     c = _coefficient(curve, name, (begin, point, end), frequency, test) if alone or name == "fold" else UNKNOWN
     why = curve.unknown(name, point)
     found = [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
-    if not halvings:
-        return found
-    count, more = int(np.sum(curve.growth(rest) > 0)), high - low
-    falls = one.after == high
-    place = _Place(point, where, count + more * falls, count + more * (not falls))
-    for pair in ((one, place), (place, other)):
-        found += _crossings(curve, *pair, halvings - 1, known=True)
+    if halvings and LOCATED < share < 1 - LOCATED:
+        count = int(np.sum(curve.growth(rest) > 0))
+        sides = (count, count + high - low)[::rise]
+        place = _Place(point, where, *sides)
+        for pair in ((one, place), (place, other)):
+            found += _between(curve, *pair, halvings - 1, known=True, inside=True)
     return found
-
-
-def _returning(curve: AbstractCurve, one: _Place, other: _Place) -> list[Bifurcation]:
-    """Locate bifurcations between two places after which as many eigenvalues grow as before, from a point between."""
-    middle = between(curve, one.point, other.point, 0.5)
-    if middle is None:
-        return []
-    length = one.length + float(np.linalg.norm(middle.flat - one.point.flat))
-    place = _Place(middle, length, *[curve.growing(middle)] * 2)
-    if place.before != one.after:
-        return [b for pair in ((one, place), (place, other)) for b in _crossings(curve, *pair, HALVINGS, known=True)]
-    places = [one, place, other]
-    return [b for k in (0, 1) for b in _hidden(curve, places, k, known=True)]
 
 
 def _twice(curve: AbstractCurve, points: list[CurvePoint], k: int, length: float) -> list[Bifurcation]:
@@ -435,10 +470,10 @@ def _twice(curve: AbstractCurve, points: list[CurvePoint], k: int, length: float
         return []
     first = max(0, k - 1)  # only the neighbours of both points matter
     places = [_Place(point, length, *[counts[0]] * 2) for point in points[first : k + 3]]
-    return _hidden(curve, places, k - first, known=False)
+    return _hidden(curve, places, k - first, HALVINGS, known=False)
 
 
-def _hidden(curve: AbstractCurve, places: list[_Place], k: int, *, known: bool) -> list[Bifurcation]:
+def _hidden(curve: AbstractCurve, places: list[_Place], k: int, halvings: int, *, known: bool) -> list[Bifurcation]:
     """Locate two bifurcations between a place and the next one, where an eigenvalue seems to come close to zero."""
     one, other = places[k : k + 2]
     points = [place.point for place in places]
@@ -453,7 +488,7 @@ def _hidden(curve: AbstractCurve, places: list[_Place], k: int, *, known: bool) 
             length = one.length + float(np.linalg.norm(inside.flat - one.point.flat))
             place = _Place(inside, length, *[curve.growing(inside)] * 2)
             pairs = ((one, place), (place, other))
-            return [b for pair in pairs for b in _crossings(curve, *pair, HALVINGS, known=known)]
+            return [b for pair in pairs for b in _crossings(curve, *pair, halvings, known=known)]
     return []
 
 

@@ -190,6 +190,11 @@ class AbstractCurve(abc.ABC):
         """Compute the largest residual, which is compared with the tolerance."""
         return at.size
 
+    def scaled(self, at: Equations) -> Equations:
+        """Divide equations by their sizes."""
+        sizes = self.row_sizes(at.J, at.slope)
+        return Equations(at.values / sizes, at.J / sizes[:, None], at.slope / sizes, at.size)
+
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
         """Scale the rows of a matrix of derivatives to similar sizes.
 
@@ -215,11 +220,6 @@ class AbstractCurve(abc.ABC):
         values = self.spectrum(state, parameter, at.J, orbit)
         return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, values, orbit)
 
-    def _scaled(self, at: Equations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Divide the values and derivatives of equations by the sizes of the equations."""
-        sizes = self.row_sizes(at.J, at.slope)
-        return at.values / sizes, at.J / sizes[:, None], at.slope / sizes
-
     def _rows(self, J: np.ndarray, slope: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Join the derivatives by state and parameter, divided by the sizes of the equations without symmetries."""
         joined = np.column_stack([J, slope])
@@ -231,7 +231,7 @@ class AbstractCurve(abc.ABC):
 
     def correction(self, at: Equations, share: float) -> np.ndarray:
         """Compute the shortest Newton step, without a part along directions stretched by less than a share."""
-        values, J, slope = self._scaled(at)
+        values, J, slope, _ = self.scaled(at)
         left, sizes, right = np.linalg.svd(np.column_stack([J, slope]), full_matrices=False)
         kept = sizes > share * max(1.0, float(sizes[0]))
         return right[kept].T @ (left[:, kept].T @ -values / sizes[kept])
@@ -247,18 +247,17 @@ class AbstractCurve(abc.ABC):
         basis, first, before, contraction = self.basis(state), None, 0.0, 0.0
         for count in range(CORRECTIONS):
             at = self.equations(state, parameter, basis)
-            if not (np.isfinite(at.size) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
+            if not (np.isfinite(at.size) and np.isfinite(at.J).all() and np.isfinite(at.slope).all()):
                 return None
-            left, J, slope = self._scaled(at)
-            residual = self.residual(at)
+            scaled = self.scaled(at)
+            residual = self.residual(scaled)
             first = max(residual, 1.0) if first is None else first
-            by_state, by_parameter = (float(np.max(np.abs(part), initial=0.0)) for part in (J, slope))
-            terms = by_state * (1 + float(np.max(np.abs(flat_state(state))))), by_parameter * abs(parameter)
+            by_state, by_parameter = (float(np.abs(part).max(initial=0.0)) for part in scaled[1:3])
+            terms = by_state * (1 + float(np.abs(flat_state(state)).max())), by_parameter * abs(parameter)
             rounding = ROUNDING * max(terms)
-            matrix = np.vstack([np.column_stack([J, slope]), direction])
-            change = np.linalg.lstsq(matrix, -np.append(left, 0.0), rcond=1e-11)[0]
+            change = _newton(scaled, direction)
             change[-1] *= np.any(direction[:-1])  # keep a fixed parameter free of rounding
-            size = float(np.max(np.abs(change)))
+            size = float(np.abs(change).max())
             least = self.tolerances[1] * (1 + abs(parameter))
             if before > UNCERTAIN * least:
                 contraction = max(contraction, size / before)
@@ -278,13 +277,12 @@ class AbstractCurve(abc.ABC):
 
         Corrections stop at errors of the last allowed step; afterwards only rounding errors remain.
         """
-        before, J, slope = self._scaled(self.equations(point.state, point.parameter, point.basis))
-        matrix = np.vstack([np.column_stack([J, slope]), direction])
-        change = np.linalg.lstsq(matrix, -np.append(before, 0.0), rcond=1e-11)[0]
+        before = self.scaled(self.equations(point.state, point.parameter, point.basis))
+        change = _newton(before, direction)
         state = self.displaced(point.state, point.basis @ change[:-1])
         basis, parameter = _transported(point.basis, self.basis(state)), point.parameter + float(change[-1])
         after = self.equations(state, parameter, basis)
-        if not np.linalg.norm(self._scaled(after)[0]) < np.linalg.norm(before):
+        if not np.linalg.norm(self.scaled(after).values) < np.linalg.norm(before.values):
             return point
         return self._point(state, parameter, basis, after, direction)._replace(
             corrections=point.corrections + 1, contraction=point.contraction
@@ -326,6 +324,14 @@ class AbstractCurve(abc.ABC):
         sizes = np.linalg.svd(matrix, compute_uv=False)
         share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
         return float(np.linalg.slogdet(matrix)[0]) * share
+
+
+def _newton(at: Equations, direction: np.ndarray) -> np.ndarray:
+    """Compute the Newton step in the plane across a direction."""
+    m, d = at.J.shape
+    matrix, left = np.empty((m + 1, d + 1)), np.zeros(m + 1)
+    matrix[:m, :d], matrix[:m, d], matrix[m], left[:m] = at.J, at.slope, direction, -at.values
+    return np.linalg.lstsq(matrix, left, rcond=1e-11)[0]
 
 
 def _null_space(matrix: np.ndarray, share: float, *, least: int) -> np.ndarray:

@@ -66,11 +66,11 @@ class EquilibriumCurve(AbstractCurve):
 
     def row_sizes(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """Compute the size of each equation, so that slow equations are solved as accurately as fast ones."""
-        return np.fmax(np.max(np.abs(np.column_stack([J, slope])), axis=1, initial=0.0), self.rows)
+        return np.fmax(np.fmax(np.abs(J).max(axis=1, initial=0.0), np.abs(slope)), self.rows)
 
     def residual(self, at: Equations) -> float:
-        """Compute the largest residual of an equation, relative to the size of the equation."""
-        return float(np.max(np.abs(at.values) / self.row_sizes(at.J, at.slope), initial=0.0))
+        """Compute the largest residual of equations that are divided by their sizes."""
+        return float(np.abs(at.values).max(initial=0.0))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues transverse to the orbit of the symmetries."""

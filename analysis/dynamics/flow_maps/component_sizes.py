@@ -16,7 +16,7 @@ from jaxtyping import Array
 
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.scaling.samples import ranges
-from analysis.dynamics.scaling.units import TIMES, Units, made_units, unit_of
+from analysis.dynamics.scaling.units import STATES, TIMES, Units, made_units, unit_of
 from dynsim._core.types import State, Time
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
@@ -30,8 +30,6 @@ CHANGED = 0.5
 TYPICAL = 4.0
 # Smallest scale found from a displacement that keeps the unit 1.
 LEAST = TYPICAL / 1024
-# Largest scale found from a displacement that keeps the unit 1, in multiples of which larger units begin.
-MOST = 16.0
 # Ratio of successive units found from displacements.
 BASE = 32.0
 # Largest number of components whose units are found from one displacement each.
@@ -150,17 +148,22 @@ class LocalRates:
 
 
 def unit_entries(
-    at: Callable[[np.ndarray], Local | None], x: np.ndarray, groups: list[np.ndarray], here: Local, rates: LocalRates
+    at: Callable[[np.ndarray], Local | None],
+    x: np.ndarray,
+    groups: list[np.ndarray],
+    here: Local,
+    rates: LocalRates,
+    most: float = STATES[1],
 ) -> np.ndarray:
-    """Estimate the unit of each entry of a flattened state.
+    """Estimate the unit of each entry of a flattened state; it is 1 for scales from `LEAST` to `most`.
 
     A component that has no effect, or far less than its driving terms suggest, may be multiplied by another component
     that is zero. It is examined again at a state where the others have the size of their scales. Many components are
     displaced together, in proportion to the sizes at which the Jacobian is balanced.
     """
     if len(groups) > MANY:
-        return _filled(_together(at, x, groups, here, rates), x, groups, here.J, rates)
-    found = np.array([_unit(_changes(at, x, _along(x, group), here, rates)) for group in groups])
+        return _filled(_together(at, x, groups, here, rates, most), x, groups, here.J, rates)
+    found = np.array([_unit(_changes(at, x, _along(x, group), here, rates), most) for group in groups])
     driven = _driven(found, groups, here.J, rates)
     doubted = np.isnan(found) | ((driven > 0) & (found > FAR * driven))
     if np.any(doubted) and not np.all(doubted):
@@ -170,12 +173,17 @@ def unit_entries(
         there = at(away)
         for k in np.flatnonzero(doubted):
             move = _along(x, groups[k])
-            found[k] = np.nan if there is None else _unit(_changes(at, away, move, there, rates))
+            found[k] = np.nan if there is None else _unit(_changes(at, away, move, there, rates), most)
     return _filled(found, x, groups, here.J, rates)
 
 
 def _together(
-    at: Callable[[np.ndarray], Local | None], x: np.ndarray, groups: list[np.ndarray], here: Local, rates: LocalRates
+    at: Callable[[np.ndarray], Local | None],
+    x: np.ndarray,
+    groups: list[np.ndarray],
+    here: Local,
+    rates: LocalRates,
+    most: float,
 ) -> np.ndarray:
     """Estimate the units of many components from one displacement of all of them."""
     import scipy.linalg
@@ -186,7 +194,7 @@ def _together(
     move = np.zeros(len(x))
     for size, group in zip(sizes, groups, strict=True):
         move[group] = size * np.cos(group)
-    return unit_of(TYPICAL * _unit(_changes(at, x, move, here, rates)) * sizes, ROUGH, 1 / TYPICAL)
+    return unit_of(TYPICAL * _unit(_changes(at, x, move, here, rates), most) * sizes, ROUGH, 1 / TYPICAL)
 
 
 def _along(x: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -210,14 +218,14 @@ def _changes(
     return changes
 
 
-def _unit(changes: Callable[[float], bool]) -> float:
+def _unit(changes: Callable[[float], bool], most: float) -> float:
     """Find the unit near the smallest displacement that changes the eigenvalues; NaN if none does.
 
-    The unit is 1 for sizes from `LEAST` to `MOST`, else a power of 32.
+    The unit is 1 for sizes from `LEAST` to `most`, else a power of 32.
     """
     if changes(LEAST):
         return next((BASE**-k for k in range(1, FURTHEST) if not changes(BASE**-k / 8)), BASE**-FURTHEST)
-    return next((BASE**k for k in range(FURTHEST) if changes(BASE**k * MOST)), np.nan)
+    return next((BASE**k for k in range(FURTHEST) if changes(BASE**k * most)), np.nan)
 
 
 def _differ(before: np.ndarray, after: np.ndarray, least: np.ndarray) -> bool:
