@@ -67,6 +67,7 @@ class AbstractCurve(abc.ABC):
     meeting: ClassVar[float] = 0.0  # the eigenvalue where solutions meet: 0 of a field, 1 of the derivative of a map
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled
+    rows: np.ndarray | float = 1.0  # typical sizes of the equations
 
     def __init__(self, parameter: Parameter, units: Units | None = None):
         """Store the parameter, and the units that its system has, if it is not in those of the given one."""
@@ -182,12 +183,12 @@ class AbstractCurve(abc.ABC):
         return abs(value.imag) <= self.double * largest
 
     def row_sizes(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Compute the sizes of the equations, by which their residuals and derivatives are divided; one by default."""
+        """Compute sizes of the equations at a point, by which they are divided in Newton steps; one by default."""
         del slope
         return np.ones(len(J))
 
     def residual(self, at: Equations) -> float:
-        """Compute the largest residual, which is compared with the tolerance."""
+        """Compute the largest residual, relative to typical sizes of the equations, to compare with the tolerance."""
         return at.size
 
     def scaled(self, at: Equations) -> Equations:
@@ -250,9 +251,10 @@ class AbstractCurve(abc.ABC):
             if not (np.isfinite(at.size) and np.isfinite(at.J).all() and np.isfinite(at.slope).all()):
                 return None
             scaled = self.scaled(at)
-            residual = self.residual(scaled)
+            residual = self.residual(at)
             first = max(residual, 1.0) if first is None else first
-            by_state, by_parameter = (float(np.abs(part).max(initial=0.0)) for part in scaled[1:3])
+            by_state = float((np.abs(at.J).max(axis=1, initial=0.0) / self.rows).max(initial=0.0))
+            by_parameter = float((np.abs(at.slope) / self.rows).max(initial=0.0))
             terms = by_state * (1 + float(np.abs(flat_state(state)).max())), by_parameter * abs(parameter)
             rounding = ROUNDING * max(terms)
             change = _newton(scaled, direction)

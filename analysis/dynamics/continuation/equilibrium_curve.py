@@ -36,8 +36,6 @@ from dynsim.systems.parameter import Parameter
 class EquilibriumCurve(AbstractCurve):
     """Vector field of a flow in tangent coordinates at t = 0, with its derivatives."""
 
-    rows: np.ndarray | float = 1.0  # least sizes of the equations
-
     def __init__(self, parameter: Parameter, symmetries: Sequence[SymmetryGenerator] = (), units: Units | None = None):
         check_flow(parameter.system)
         super().__init__(parameter, units)
@@ -69,8 +67,8 @@ class EquilibriumCurve(AbstractCurve):
         return np.fmax(np.fmax(np.abs(J).max(axis=1, initial=0.0), np.abs(slope)), self.rows)
 
     def residual(self, at: Equations) -> float:
-        """Compute the largest residual of equations that are divided by their sizes."""
-        return float(np.abs(at.values).max(initial=0.0))
+        """Compute the largest residual, relative to typical sizes of the equations."""
+        return float((np.abs(at.values) / self.rows).max(initial=0.0))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues transverse to the orbit of the symmetries."""
@@ -109,7 +107,7 @@ class EquilibriumCurve(AbstractCurve):
 
     def is_real(self, points: Sequence[CurvePoint], value: complex) -> bool:
         """Test whether the imaginary part of an eigenvalue of the first point is no larger than its error."""
-        return abs(value.imag) <= self._error(points[0], value)
+        return bool(abs(value.imag) <= self._error(points[0], value))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Compute the real parts of the eigenvalues."""

@@ -146,8 +146,7 @@ def passes_by(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
     change = curve.correction(at, NULL)  # not along the null space
     state, parameter = curve.displaced(state, basis @ change[:-1]), parameter + float(change[-1])
     after = curve.equations(state, parameter, curve.basis(state))
-    residuals = [curve.residual(curve.scaled(one)) for one in (at, after)]
-    return residuals[1] > curve.tolerances[0] * max(residuals[0], 1.0)
+    return curve.residual(after) > curve.tolerances[0] * max(curve.residual(at), 1.0)
 
 
 def _located(chord: _Chord, test: Any) -> tuple[CurvePoint | None, float]:

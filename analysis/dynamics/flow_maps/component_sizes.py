@@ -194,7 +194,7 @@ def _together(
     move = np.zeros(len(x))
     for size, group in zip(sizes, groups, strict=True):
         move[group] = size * np.cos(group)
-    return unit_of(TYPICAL * _unit(_changes(at, x, move, here, rates), most) * sizes, ROUGH, 1 / TYPICAL)
+    return BASE ** np.round(np.log(_unit(_changes(at, x, move, here, rates), most) * sizes) / np.log(BASE))
 
 
 def _along(x: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -224,7 +224,7 @@ def _unit(changes: Callable[[float], bool], most: float) -> float:
     The unit is 1 for sizes from `LEAST` to `most`, else a power of 32.
     """
     if changes(LEAST):
-        return next((BASE**-k for k in range(1, FURTHEST) if not changes(BASE**-k / 8)), BASE**-FURTHEST)
+        return next((BASE**-k for k in range(1, FURTHEST) if not changes(BASE**-k / 2)), BASE**-FURTHEST)
     return next((BASE**k for k in range(FURTHEST) if changes(BASE**k * most)), np.nan)
 
 
