@@ -347,8 +347,9 @@ def _between(
     """
     if one.after != other.before:
         return _crossings(curve, one, other, halvings, known=known)
+    apart = float(np.linalg.norm(other.point.flat - one.point.flat))
     exchanged = _exchanges(curve, one.point, other.point)
-    if not halvings or not (inside or exchanged):
+    if not halvings or not (inside or exchanged) or apart <= 2 * curve.tolerances[1] * (1 + abs(one.point.parameter)):
         return []
     middle = between(curve, one.point, other.point, 0.5)
     if middle is None:

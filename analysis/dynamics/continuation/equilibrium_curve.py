@@ -63,7 +63,12 @@ class EquilibriumCurve(AbstractCurve):
         return orbit_basis(basis, state, self.symmetries)
 
     def row_sizes(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Compute the size of each equation, so that slow equations are solved as accurately as fast ones."""
+        """Compute the size of each equation, so that slow equations are solved as accurately as fast ones.
+
+        With symmetries the equations are not independent, and other weights would lead to other solutions.
+        """
+        if self.symmetries:
+            return np.ones(len(J))
         return np.fmax(np.fmax(np.abs(J).max(axis=1, initial=0.0), np.abs(slope)), self.rows)
 
     def residual(self, at: Equations) -> float:

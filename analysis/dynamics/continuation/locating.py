@@ -248,6 +248,8 @@ def _dips(points: list[CurvePoint], values: list[float], k: int, sign: float, le
     if len(points) < 3 or sign == 0 or not np.all(np.isfinite(values)):
         return False
     sizes = [float(np.linalg.norm(b.flat - a.flat)) for a, b in itertools.pairwise(points)]
+    if 0 in sizes:
+        return False
     places = np.array([-sizes[0], 0.0, sizes[1]])
     bend, slope, middle = sign * np.linalg.solve(np.vander(places), values)
     at = -slope / (2 * bend) if bend > 0 else math.inf
