@@ -82,8 +82,9 @@ def own_eigenvalue(
 
     With eigenvectors x and y, $A x = \lambda x$ and $y^* A = \lambda y^*$, relative errors $\epsilon$ of the entries of
     A move the eigenvalue by at most $\epsilon |y|^T |A| |x| / |y^* x|$. This does not depend on the units of the
-    components, so that a slow eigenvalue keeps its accuracy beside fast ones. Eigenvectors come from inverse iteration
-    with equations divided by their sizes. The bound is infinite if x and y are perpendicular.
+    components, so that a slow eigenvalue keeps its accuracy beside fast ones. Rounding errors of the rows are added.
+    Eigenvectors come from inverse iteration with equations divided by their sizes. The bound is infinite if x and y are
+    perpendicular.
 
     Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 7; F. L. Bauer and C. T. Fike, Norms
     and exclusion theorems, Numer. Math. 2 (1960), for the condition of one eigenvalue.
@@ -109,7 +110,8 @@ def own_eigenvalue(
     terms = float(np.abs(y) @ (np.abs(A) @ np.abs(x) + np.broadcast_to(sizes, d) * np.abs(x)))
     if not abs(product) > eps or not np.isfinite(terms):
         return complex(value), np.inf
-    moved, error = complex(np.vdot(y, A @ x)) / product, OWN * terms / abs(product)
+    rounding = 16 * eps * float(np.abs(y) @ rows) * float(np.sum(np.abs(x)))  # of entries that are small in their row
+    moved, error = complex(np.vdot(y, A @ x)) / product, (OWN * terms + rounding) / abs(product)
     return (moved if abs(moved - value) <= NEAR_ZERO * float(np.max(np.abs(A))) else complex(value)), error
 
 

@@ -36,10 +36,14 @@ def continue_equilibria(
 
     The curve is followed in the tangent space of the flow's space and the parameter, so that it passes folds. Length is
     measured there, in the norm of the state and the parameter together. Both, and time, have units there in which they
-    are of order one (`curve_units`: 1 for systems that are of order one themselves, else powers of 1024); arclengths
+    are of order one (`curve_units`: 1 for systems that are of order one themselves, else powers of two); arclengths
     of the branch are in the unit of the parameter, all else in the units of the flow. Branches that pass each other are
     told from those that cross by residuals above 1e-11 there: an imperfection of this size is followed, with a smaller
-    one a branch point is reported.
+    one a branch point is reported. Residuals are relative to typical sizes of the equations, and eigenvalues are judged
+    by their own errors, so that slow components are as accurate beside fast ones.
+
+    A step is searched on both sides of each fold and branch point in it, and for pairs of bifurcations after which as
+    many eigenvalues grow as before. An eigenvalue that leaves zero and returns within a part of a step can be missed.
 
     Args:
         parameter: the parameter of a flow that is autonomous at both ends of its range, or of a map.
