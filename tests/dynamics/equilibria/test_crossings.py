@@ -76,11 +76,11 @@ def test_all_of_many_equilibria_are_found():
     assert len(searched(pendulum, (-10000, -500), (10000, 500))[0]) == 111
 
 
-def test_a_field_that_the_grid_does_not_resolve_is_reported():
-    fast = lambda t, x: jnp.stack([jnp.sin(2000 * x[0]), jnp.cos(1300 * x[0]) - x[1]])
-    _, complete = searched(fast, (-2, -2), (2, 2))
-    assert not complete.resolved
-    assert "others may be missed" in str(complete)
+@pytest.mark.parametrize(("rate", "resolved"), [(2000.0, False), (317.0, False), (9.0, True)])
+def test_a_field_that_the_grid_does_not_resolve_is_noticed(rate, resolved):
+    waves = lambda p: np.stack([np.sin(rate * p[:, 0]), np.cos(0.7 * rate * p[:, 0]) - p[:, 1]], axis=1)
+    assert crossings(waves, np.full(2, -2.0), np.full(2, 2.0))[1] == resolved
+    assert "varies too fast" in str(Completeness(1, 1, resolved=False))
 
 
 @pytest.mark.parametrize(
