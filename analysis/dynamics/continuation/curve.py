@@ -222,7 +222,7 @@ class AbstractCurve(abc.ABC):
         return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, values, orbit)
 
     def _with_rows(self, J: np.ndarray, slope: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Stack the derivatives, divided by the sizes of the equations, and the conditions not to move by symmetries."""
+        """Stack the derivatives, divided by sizes of the equations, and the conditions not to move along symmetries."""
         (m, d), k, sizes = J.shape, orbit.shape[1], self.row_sizes(J, slope)
         matrix = np.zeros((m + k, d + 1))
         matrix[:m, :d], matrix[:m, d], matrix[m:, :d] = J / sizes[:, None], slope / sizes, orbit.T
