@@ -228,11 +228,15 @@ class AbstractCurve(abc.ABC):
         matrix[:m, :d], matrix[:m, d], matrix[m:, :d] = J / sizes[:, None], slope / sizes, orbit.T
         return matrix
 
-    def correction(self, at: Equations, share: float) -> np.ndarray:
-        """Compute the shortest Newton step, without a part along directions stretched by less than a share."""
+    def correction(self, at: Equations, beside: Sequence[CurvePoint], share: float) -> np.ndarray:
+        """Compute the shortest Newton step, without a part along directions stretched by less than a share.
+
+        The share is that of the derivatives at points beside.
+        """
+        known = [self._with_rows(point.J, point.slope, np.empty((len(point.tangent) - 1, 0))) for point in beside]
         values, J, slope, _ = self.scaled(at)
         left, sizes, right = np.linalg.svd(np.column_stack([J, slope]), full_matrices=False)
-        kept = sizes > share * max(1.0, float(sizes[0]))
+        kept = sizes > share * max(float(np.linalg.norm(matrix)) for matrix in known)
         return right[kept].T @ (left[:, kept].T @ -values / sizes[kept])
 
     def at(self, state: State, parameter: float) -> CurvePoint | None:
