@@ -182,11 +182,11 @@ def kind(values: ArrayLike, tolerance: ArrayLike) -> str:
 
     The real parts are compared with one tolerance, or each with its own.
     """
-    parts = np.real(values)
-    if np.all(parts < -tolerance):
+    parts, least = np.real(values), np.asarray(tolerance)
+    if np.all(parts < -least):
         return "stable"
-    if np.any(parts > tolerance):
-        return "unstable" if np.all(parts > tolerance) else "saddle"
+    if np.any(parts > least):
+        return "unstable" if np.all(parts > least) else "saddle"
     return "undecided"
 
 

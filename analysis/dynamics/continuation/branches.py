@@ -192,7 +192,7 @@ def _bifurcations(
     """Locate all bifurcations between successive points and at points, given their least singular values."""
     meetings = _meetings(curve, points, lengths, least)
     found = [one.at for one in meetings]
-    zeros = [curve.zeros(point) for point in points]
+    zeros, counts = [curve.zeros(point) for point in points], [curve.growing(point) for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     for k in range(1, len(points)):
         if at[k]:
@@ -200,8 +200,11 @@ def _bifurcations(
         begin = k - 2 if at[k - 1] else k - 1  # a crossing at a point is searched between its neighbours
         low, high = float(lengths[begin]), float(lengths[k])
         known = [one for one in meetings if low <= one.at.arclength < high]
-        beside = _in_step(curve, points[begin], points[k], low, known)
-        found += beside if beside or known else _twice(curve, points, k - 1, float(lengths[k - 1]))
+        neutral = bool(zeros[begin] or zeros[k])
+        beside = _in_step(curve, points[begin], points[k], low, known, (counts[begin], counts[k]), neutral=neutral)
+        if not (beside or known or neutral) and begin == k - 1 and counts[begin] == counts[k]:
+            beside = _twice(curve, points, k - 1, low, counts[k])
+        found += beside
     for k in range(1, len(points) - 1):
         if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
             found += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
@@ -324,12 +327,21 @@ class _Place(NamedTuple):
 
 
 def _in_step(
-    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, known: list[_Meeting]
+    curve: AbstractCurve,
+    begin: CurvePoint,
+    end: CurvePoint,
+    length: float,
+    known: list[_Meeting],
+    counts: tuple[int, int],
+    *,
+    neutral: bool,
 ) -> list[Bifurcation]:
-    """Locate the further bifurcations in a step, on both sides of each fold and branch point that is known in it."""
-    first, last = (curve.growing(point) for point in (begin, end))
+    """Locate the further bifurcations in a step, on both sides of each fold and branch point that is known in it.
+
+    `counts` are the numbers of growing eigenvalues at both ends; `neutral` says that some neither grow nor decay there.
+    """
+    first, last = counts
     places = [_Place(begin, length, first, first, _parity(curve, begin.values))]
-    neutral = bool(curve.zeros(begin) or curve.zeros(end))
     for one in known:
         places.append(_passed(curve, one, places[-1], last, neutral))
     places.append(_Place(end, length + float(np.linalg.norm(end.flat - begin.flat)), last, last))
@@ -370,6 +382,8 @@ def _exchanges(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool
     if not np.any(grows[0]) or np.all(grows[0]):
         return False
     apart = np.abs(begin.values[:, None] - end.values[None])
+    if np.array_equal(grows[0], grows[1][np.argmin(apart, axis=1)]):
+        return False
     rows, columns = scipy.optimize.linear_sum_assignment(apart)
     changed = grows[0][rows] != grows[1][columns]
     return bool(np.any(changed & grows[0][rows]) and np.any(changed & ~grows[0][rows]))
@@ -464,13 +478,10 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
     return found
 
 
-def _twice(curve: AbstractCurve, points: list[CurvePoint], k: int, length: float) -> list[Bifurcation]:
+def _twice(curve: AbstractCurve, points: list[CurvePoint], k: int, length: float, count: int) -> list[Bifurcation]:
     """Locate two bifurcations in one step after which as many eigenvalues grow as before it."""
-    counts = [curve.growing(point) for point in points[k : k + 2]]
-    if counts[0] != counts[1] or curve.zeros(points[k]) or curve.zeros(points[k + 1]):
-        return []
     first = max(0, k - 1)  # only the neighbours of both points matter
-    places = [_Place(point, length, *[counts[0]] * 2) for point in points[first : k + 3]]
+    places = [_Place(point, length, count, count) for point in points[first : k + 3]]
     return _hidden(curve, places, k - first, HALVINGS, known=False)
 
 

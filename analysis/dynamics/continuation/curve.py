@@ -221,19 +221,22 @@ class AbstractCurve(abc.ABC):
         values = self.spectrum(state, parameter, at.J, orbit)
         return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, values, orbit)
 
-    def _rows(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Join the derivatives by state and parameter, divided by the sizes of the equations."""
-        return np.column_stack([J, slope]) / self.row_sizes(J, slope)[:, None]
-
     def _with_rows(self, J: np.ndarray, slope: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Stack the derivatives by state and parameter, and the conditions not to move along symmetries."""
-        return np.vstack([self._rows(J, slope), np.pad(orbit.T, ((0, 0), (0, 1)))])
+        """Stack the derivatives, divided by sizes of the equations, and the conditions not to move along symmetries."""
+        (m, d), k, sizes = J.shape, orbit.shape[1], self.row_sizes(J, slope)
+        matrix = np.zeros((m + k, d + 1))
+        matrix[:m, :d], matrix[:m, d], matrix[m:, :d] = J / sizes[:, None], slope / sizes, orbit.T
+        return matrix
 
-    def correction(self, at: Equations, share: float) -> np.ndarray:
-        """Compute the shortest Newton step, without a part along directions stretched by less than a share."""
+    def correction(self, at: Equations, beside: Sequence[CurvePoint], share: float) -> np.ndarray:
+        """Compute the shortest Newton step, without a part along directions stretched by less than a share.
+
+        The share is that of the derivatives at points beside.
+        """
+        known = [self._with_rows(point.J, point.slope, np.empty((len(point.tangent) - 1, 0))) for point in beside]
         values, J, slope, _ = self.scaled(at)
         left, sizes, right = np.linalg.svd(np.column_stack([J, slope]), full_matrices=False)
-        kept = sizes > share * max(1.0, float(sizes[0]))
+        kept = sizes > share * max(float(np.linalg.norm(matrix)) for matrix in known)
         return right[kept].T @ (left[:, kept].T @ -values / sizes[kept])
 
     def at(self, state: State, parameter: float) -> CurvePoint | None:
@@ -319,8 +322,8 @@ class AbstractCurve(abc.ABC):
         """
         (rows, d), k = point.J.shape, point.orbit.shape[1]
         matrix = np.zeros((rows + k + 1, d + 1 + k))
-        matrix[:rows, : d + 1], matrix[:rows, d + 1 :] = self._rows(point.J, point.slope), point.orbit
-        matrix[rows:-1, :d], matrix[-1, : d + 1] = point.orbit.T, point.tangent
+        matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(point.J, point.slope, point.orbit), point.orbit
+        matrix[-1, : d + 1] = point.tangent
         matrix = self.balanced(matrix)
         sizes = np.linalg.svd(matrix, compute_uv=False)
         share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
