@@ -165,6 +165,21 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     return made if curve.units is None else _in_given_units(curve.units, made)
 
 
+def joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
+    """Return branches, each of which begins where the one before ends, as one."""
+    found = parts[0]
+    for part in parts[1:]:
+        length = float(found.arclengths[-1])
+        moved = tuple(b._replace(arclength=b.arclength + length) for b in part.bifurcations)
+        join = lambda a, b: np.concatenate([a, b[1:]])
+        found = Branch(
+            jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
+            join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
+            found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
+        )  # fmt: skip
+    return found._replace(ends=ends)
+
+
 def is_vertical(curve: AbstractCurve, parameters: np.ndarray, lengths: np.ndarray) -> bool:
     """Return whether the parameter does not change along a branch by more than its errors."""
     return len(lengths) > 2 and bool(np.ptp(parameters) <= VERTICAL * curve.vertical * np.ptp(lengths))

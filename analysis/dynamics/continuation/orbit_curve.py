@@ -110,6 +110,8 @@ REACH = 1e6
 AGREED = 0.1
 # Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
 SMALL = 1e-4
+# Largest slope of the parameter along a vertical family, where its sign is that of errors.
+STEEPEST = 1e-6
 # Bifurcations whose normal form coefficient is computed from the return map.
 OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
 
@@ -183,6 +185,7 @@ class OrbitCurve(AbstractCurve):
 
     tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-8
+    at_crossings: bool = False  # whether a vertical family ends where another one crosses it
     double: ClassVar[float] = 1e-4
 
     def __init__(
@@ -432,9 +435,19 @@ class OrbitCurve(AbstractCurve):
                 return ""
         return unconfirmed(shot.speeds, forced=self.forced)
 
+    def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
+        """Keep the point after a crossing, so that the crossing is located between two points."""
+        return point if self.ends_at(before, point) == "branch point" else None
+
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """End a curve of orbits as `equilibrium` where they shrink to a point, or `period` where they are too long."""
+        """End a curve of orbits as `equilibrium` where they shrink to a point, or `period` where they are too long.
+
+        With `at_crossings` a vertical family ends as `branch point` after another one crosses it.
+        """
         cycle: Any = point.state
+        if self.at_crossings and max(abs(float(p.tangent[-1])) for p in (before, point)) <= STEEPEST:
+            if self.singular(before) * self.singular(point) < 0:
+                return "branch point"
         if float(cycle.period) > self.longest:
             return "period"
         if self.forced:

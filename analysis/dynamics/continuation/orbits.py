@@ -10,7 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, moved_bifurcation
+from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, joined, moved_bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, moved_states
@@ -95,6 +95,18 @@ def orbits_from_hopf(
 ) -> Branch:
     """Continue the periodic orbits that begin at a Hopf point of a branch of equilibria.
 
+    At a degenerate Hopf point, as that of van der Pol's equation, orbits of all sizes may exist at one value of the
+    parameter. Where another family crosses this vertical one, the branch goes on along that, if possible to stable
+    orbits. The crossing is its first branch point, from which `switch_orbits` gives the other direction.
+
+    >>> from analysis.dynamics.continuation.equilibria import continue_equilibria
+    >>> from dynsim.catalogue import VanDerPol
+    >>> mu = Parameter(VanDerPol(mu=-1.0), "mu", -1.0, 1.0)
+    >>> (hopf,) = continue_equilibria(mu, [0.0, 0.0]).bifurcations
+    >>> cycles = orbits_from_hopf(mu, hopf)
+    >>> cycles.kinds[-1], round(float(cycles.states.period[-1]), 4)
+    ('stable', 6.6633)
+
     Args:
         parameter: the parameter of a flow, and its range.
         at: the Hopf point.
@@ -106,6 +118,19 @@ def orbits_from_hopf(
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
+    return families_from_hopf(parameter, at, segments=segments, steps=steps, max_period=max_period, rtol=rtol)[0]
+
+
+def families_from_hopf(
+    parameter: Parameter,
+    at: Bifurcation,
+    *,
+    segments: int = 4,
+    steps: Steps = Steps(),
+    max_period: float | None = None,
+    rtol: float = RTOL,
+) -> tuple[Branch, ...]:
+    """Do the same as `orbits_from_hopf`; give the other directions of a family that crosses a vertical one, too."""
     if at.kind != "Hopf point":
         raise ArgumentError("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(parameter.system)
@@ -113,12 +138,31 @@ def orbits_from_hopf(
     count, units = integer("segments", segments, least=3), hopf_units(parameter, at)
     curve = curve_of_orbits(units, at.state, count, None, max_period, rtol)
     begin = _at_hopf(curve, at if curve.units is None else moved_bifurcation(units, at))
+    curve.at_crossings = True
     points, end = follow(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
     if not points:
         raise ArgumentError(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
-    return branch(curve, [begin, *points], ("Hopf point", end))
+    found = branch(curve, [begin, *points], ("Hopf point", end))
+    crossing = next((b for b in found.bifurcations if b.kind == "branch point"), None) if end == "branch point" else None
+    if crossing is None:
+        return (found,)
+    left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol)
+    ways = sorted(left, key=lambda way: way.beside[0] != "stable")
+    if not ways:
+        return (found,)
+    inner = found.arclengths < crossing.arclength
+    ended = lambda rows, last: np.concatenate([rows[inner], np.asarray(last)[None]])
+    first = found._replace(
+        states=jax.tree.map(ended, found.states, crossing.state),
+        parameters=ended(found.parameters, crossing.parameter),
+        arclengths=ended(found.arclengths, crossing.arclength),
+        eigenvalues=ended(found.eigenvalues, crossing.eigenvalues),
+        kinds=(*found.kinds[: int(np.sum(inner))], "undecided"),
+        vertical=False,
+    )
+    return joined([first, ways[0]], ("Hopf point", ways[0].ends[1])), *ways[1:]
 
 
 def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
