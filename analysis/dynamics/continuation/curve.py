@@ -5,6 +5,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
@@ -121,6 +122,11 @@ class AbstractCurve(abc.ABC):
         """Compute the last point of a curve that ends between two points; None if it is `before`."""
         del before, point
         return None
+
+    def largest_step(self, point: CurvePoint, within: Limits) -> float:
+        """Choose the largest step from a point along its tangent."""
+        del point
+        return within.largest
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
         """Compute coordinates that agree when a curve returns to its first point, in phase with another point."""

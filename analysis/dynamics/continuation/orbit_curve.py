@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
+from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
@@ -110,6 +111,10 @@ REACH = 1e6
 AGREED = 0.1
 # Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
 SMALL = 1e-4
+# Largest step of the nodes, relative to their distances from their mean, if the largest step is a default.
+LONGER = 0.1
+# Largest step of the period, relative to it.
+STRETCH = 0.1
 # Largest slope of the parameter along a vertical family, where its sign is that of errors.
 STEEPEST = 1e-6
 # Bifurcations whose normal form coefficient is computed from the return map.
@@ -401,6 +406,23 @@ class OrbitCurve(AbstractCurve):
         """Compute the size of an orbit: the extent of its nodes, or the largest speed times the period."""
         shot = self._shot(state, parameter)
         return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
+
+    def largest_step(self, point: CurvePoint, within: Limits) -> float:
+        """Choose the largest step from a point: nodes and parameter move by that of the limits, the period by a share.
+
+        Towards a homoclinic orbit the period alone changes. If the limit is a default, nodes of large orbits move by a
+        share of the distances from their mean.
+        """
+        moves, own = point.basis @ point.tangent[:-1], abs(float(point.tangent[-1]))
+        cycle: Any = point.state
+        nodes, period = self.nodes(cycle), float(cycle.period)
+        away = float(np.linalg.norm(nodes - np.mean(nodes, axis=0)))
+        shares = (
+            float(np.linalg.norm(moves[:-1])) / max(within.largest, LONGER * away if within.free else 0.0),
+            abs(float(moves[-1])) / (STRETCH * period),
+            own / within.largest,
+        )
+        return 1 / max(*shares, np.finfo(float).tiny)
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
         """Flatten an orbit, with its nodes in phase with those of another orbit, and the parameter."""

@@ -40,7 +40,7 @@ TOGETHER = 64
 # Number of parts into which cubics divide an interval between two samples to find an extreme.
 CUBIC = 8
 # Default of the largest number of points of a branch in each direction.
-POINTS = 200
+POINTS = 1000
 
 
 def continue_orbits(

@@ -93,7 +93,7 @@ def follow(
             return points, "closed"
         before, here, direction = here, found, found.tangent
         if found.corrections <= EASY:
-            size = min(GROW * size, within.largest)
+            size = min(GROW * size, curve.largest_step(found, within))
     return points, "steps"
 
 
