@@ -17,7 +17,7 @@ from jaxtyping import Float
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.flow_maps.flat import flat_state, flat_states, states_like
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, cubic_coefficient, fold_coefficient
@@ -33,6 +33,7 @@ from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
+from dynsim.systems.rescaled import is_flat
 
 # Number of phases per segment that are tried to align two orbits, and largest number of refining steps.
 SHARES = 8
@@ -207,7 +208,8 @@ class OrbitCurve(AbstractCurve):
         check_flow(flow)
         super().__init__(parameter, units)
         self.flow, self.segments, self.longest = flow, segments, longest
-        self._restored, self._given_to_all = ravel_pytree(state)[1], (state, segments, forcing, longest, rtol, units)
+        self._like, self._restored = jax.tree.map(np.asarray, state), ravel_pytree(state)[1]
+        self._given_to_all = (state, segments, forcing, longest, rtol, units)
         begin = WithParameter(state, jnp.asarray(parameter.value, float))
         self._pair = Linearised(ParameterFlow(flow, parameter.take), begin)
         self._rtol = jnp.asarray(rtol, float)
@@ -235,11 +237,16 @@ class OrbitCurve(AbstractCurve):
 
     def cycle(self, nodes: np.ndarray, period: float) -> Cycle:
         """Build an orbit from nodes given as rows, projected to the space."""
-        states = [self.flow.space.project(self._restored(jnp.asarray(node))) for node in nodes]
-        return Cycle(jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *states), np.asarray(period))
+        if not is_flat(self.flow.space):
+            states = [self.flow.space.project(self._restored(jnp.asarray(node))) for node in nodes]
+            nodes = np.stack([flat_state(x) for x in states])
+        return Cycle(states_like(self._like, nodes), np.asarray(period))
 
     def _bases(self, state: Any) -> list[np.ndarray]:
-        return [tangent_basis(self.flow.space, self._restored(jnp.asarray(node))) for node in self.nodes(state)]
+        nodes = self.nodes(state)
+        if is_flat(self.flow.space):
+            return [np.eye(nodes.shape[1])] * len(nodes)
+        return [tangent_basis(self.flow.space, self._restored(jnp.asarray(node))) for node in nodes]
 
     def basis(self, state: State) -> np.ndarray:
         """Compute the tangent bases of the nodes as blocks, with the period unless it is given."""

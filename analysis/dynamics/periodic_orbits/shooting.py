@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,10 +10,12 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
+from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units, rounded_units
+from dynsim._core.host import filled
 from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
@@ -27,6 +28,8 @@ from dynsim.systems.rescaled import is_flat
 if TYPE_CHECKING:
     import diffrax as dfx
 
+# Number of segments for which a compiled program has room; longer lists get room for a multiple.
+ROWS = 32
 # Largest number of Newton steps.
 ITERATIONS = 30
 # Largest factor between the guess of the period and the period found; larger ones suggest several turns.
@@ -277,17 +280,42 @@ def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) 
 def shoot(pair: Linearised, nodes: Any, time: Any, rtol: Array) -> tuple[np.ndarray, ...]:
     """Integrate all segments: ends, derivatives by the nodes, and velocities at the ends and at the nodes."""
     count, period = len(nodes), float(time)
-    found = [_shot(pair, node, period * k / count, period / count, rtol) for k, node in enumerate(np.asarray(nodes))]
-    return tuple(np.stack(parts) for parts in zip(*found, strict=True))
+    return shots(pair, nodes, period * np.arange(count) / count, np.full(count, period / count), rtol)
+
+
+def shots(
+    pair: Linearised, nodes: Any, begins: np.ndarray, durations: np.ndarray, rtol: Array
+) -> tuple[np.ndarray, ...]:
+    """Do the same from states at some times over some durations.
+
+    One compiled program serves any number of states: they are filled up to a multiple of `ROWS`, and it stops after
+    those that are given.
+    """
+    count = len(durations)
+    room = -(-count // ROWS) * ROWS
+    parts = [filled(np.asarray(part, float), room) for part in (nodes, begins, durations)]
+    return tuple(part[:count] for part in jax.device_get(_segments(pair, *parts, np.asarray(count), rtol)))
 
 
 def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> tuple[np.ndarray, ...]:
-    """Integrate a segment. Arguments are converted on the host, so that all segments share one compiled program."""
-    x, start, length = (jnp.asarray(np.asarray(value, float)) for value in (node, begin, duration))
-    return jax.device_get(_segment(pair, x, start, length, rtol))
+    return tuple(part[0] for part in shots(pair, [node], np.array([begin]), np.array([duration]), rtol))
 
 
-@eqx.filter_jit
+@compiled
+def _segments(
+    pair: Linearised, nodes: Array, begins: Array, durations: Array, count: Array, rtol: Array
+) -> tuple[Array, ...]:
+    """Compute ends, derivatives and velocities of the first segments; the other rows are zero."""
+    room, n = nodes.shape
+    empty = (jnp.zeros((room, n)), jnp.zeros((room, n, n)), jnp.zeros((room, n)), jnp.zeros((room, n)))
+
+    def one(k: Any, rows: tuple[Array, ...]) -> tuple[Array, ...]:
+        found = _segment(pair, nodes[k], begins[k], durations[k], rtol)
+        return tuple(part.at[k].set(row) for part, row in zip(rows, found, strict=True))
+
+    return jax.lax.fori_loop(0, count, one, empty)
+
+
 def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, ...]:
     """Compute the end of a segment, its derivative by the beginning, and the velocities at both."""
     end, V, _, failed = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
