@@ -14,7 +14,7 @@ from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy, plane_of
 from analysis.dynamics.continuation.branches import Bifurcation, Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
-from analysis.dynamics.continuation.orbits import families_from_hopf
+from analysis.dynamics.continuation.orbits import SEGMENTS, families_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
@@ -209,7 +209,7 @@ def with_orbits(
     diagram: Diagram,
     parameter: Parameter,
     *,
-    segments: int = 4,
+    segments: int = SEGMENTS,
     steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> Diagram:

@@ -105,7 +105,8 @@ class Branch(NamedTuple):
     why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
     not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
     orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
-    does not confirm the orbits (`accuracy`). `isolated` is false if the solutions are not: the derivative is singular
+    does not confirm the orbits (`accuracy`), or where the field or its derivative is not finite at a state, such as
+    `undefined at (-55, 0.1)`. `isolated` is false if the solutions are not: the derivative is singular
     along the branch. `vertical` says that the parameter does not change along it, up to errors: a family at one value.
     """
 

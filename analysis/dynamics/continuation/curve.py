@@ -21,6 +21,8 @@ ROUNDING = 64 * float(np.finfo(float).eps)
 SINGULAR = 1e-10
 # Relative singular value below which curves cross, so that the tangent is not unique.
 CROSSING = 1e-8
+# Beginning of the reason why a curve ends where its system is not defined at a state, which follows.
+UNDEFINED = "undefined at"
 # Newton steps below this many times the last allowed step say nothing about contraction.
 UNCERTAIN = 100
 

@@ -14,7 +14,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states, states_like
@@ -23,7 +23,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, cubic_coefficient, fold_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
-from analysis.dynamics.periodic_orbits.shooting import shoot
+from analysis.dynamics.periodic_orbits.shooting import shoot, stops_at
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function
@@ -453,9 +453,13 @@ class OrbitCurve(AbstractCurve):
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why an orbit is not confirmed by a stricter solver; "" if it is.
 
-        The reason is `homoclinic` for an orbit close to an equilibrium, and `accuracy` otherwise.
+        The reason is `homoclinic` for an orbit close to an equilibrium, `undefined at` a state where the solver cannot go
+        on since the field or its derivative is not finite there, and `accuracy` otherwise.
         """
         shot = self._shot(point.state, point.parameter, STRICTER)
+        failed = np.flatnonzero(~np.all(np.isfinite(shot.ends), axis=1))
+        if failed.size:
+            return self._undefined(shot, point.parameter, int(failed[0]))
         at = self._equations(shot, point.basis)
         if is_confirmed(point, at, shot.nodes, self.tolerances[1]):
             values = self.spectrum(point.state, point.parameter, at.J, point.orbit)
@@ -463,6 +467,14 @@ class OrbitCurve(AbstractCurve):
             if apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
                 return ""
         return unconfirmed(shot.speeds, forced=self.forced)
+
+    def _undefined(self, shot: _Shot, parameter: float, k: int) -> str:
+        """Name the state at which the solver of a segment stops, in the units of the given system."""
+        full, length = np.append(shot.nodes[k], parameter), shot.period / len(shot.nodes)
+        state = stops_at(self._pair, full, k * length, length, STRICTER * self._rtol)[:-1]
+        if self.units is not None:
+            state = state * self.units.flat(self._like)
+        return f"{UNDEFINED} ({', '.join(f'{value:.6g}' for value in state)})"
 
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
         """Keep the point after a crossing, so that the crossing is located between two points."""

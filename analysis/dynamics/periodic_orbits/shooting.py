@@ -297,6 +297,17 @@ def shots(
     return tuple(part[:count] for part in jax.device_get(_segments(pair, *parts, np.asarray(count), rtol)))
 
 
+def stops_at(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> np.ndarray:
+    """Compute the state at which the solver of a segment stops: its end, or where it cannot go on."""
+    arrays = (jnp.asarray(np.asarray(part, float)) for part in (node, begin, duration))
+    return np.asarray(_stop(pair, *arrays, rtol))
+
+
+@compiled
+def _stop(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> Array:
+    return pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)[0]
+
+
 def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> tuple[np.ndarray, ...]:
     return tuple(part[0] for part in shots(pair, [node], np.array([begin]), np.array([duration]), rtol))
 

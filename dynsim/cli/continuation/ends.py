@@ -25,6 +25,12 @@ def say_ends(parameter: str, diagram: "Diagram") -> None:
     for end, where in ENDS.items():
         if any(end in one.ends for one in branches):
             say(f"a branch ends {where}")
+    for end in dict.fromkeys(end for one in branches for end in one.ends if end.startswith("undefined")):
+        say(
+            f"a branch ends where the field or its derivative is {end}: x / (1 - exp(-x)), which is 0 / 0 at x = 0, is "
+            "written as `small = abs(x) < 1e-2; y = where(small, 1.0, x); where(small, 1 + x / 2 + x**2 / 12, y / (1 - "
+            "exp(-y)))`"
+        )
     for one in diagram.orbits:
         for side, last in ((0, 0), (1, -1)):
             if one.ends[side] == "homoclinic":

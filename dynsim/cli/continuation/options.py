@@ -33,7 +33,7 @@ class Continue(SystemOptions):
     """how often branches are switched at branch points, or at period doublings of a map"""
     cycles: bool = False
     """whether the periodic orbits that begin at Hopf points are followed too"""
-    segments: int = 4
+    segments: int = 12
     """nodes of a periodic orbit"""
     max_period: float | None = None
     """the period at which branches of periodic orbits, and curves of their bifurcations, end; by default 1000 units of
@@ -50,7 +50,7 @@ class Continue(SystemOptions):
     """the largest step along a branch; by default four times the first, or a hundredth of the width of the bounds"""
     max_points: int = 1000
     """the cap on points of a branch in each direction; branches that reach it are named"""
-    max_orbit_points: int = 200
+    max_orbit_points: int = 1000
     """the cap on points of a branch of periodic orbits"""
     box: tuple[float, ...] = ()
     """low and high of each component, between which equilibria or fixed points are looked for; by default the window of
