@@ -4,6 +4,7 @@ The unknowns are the nodes, the period and the parameter. The file also moves or
 confirms orbits with a stricter solver.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,6 +24,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, cubic_coefficient, fold_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
+from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.periodic_orbits.shooting import shoot, stops_at
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, Time
@@ -108,6 +110,8 @@ def unconfirmed(speeds: Float[np.ndarray, "m n"], *, forced: bool) -> str:
 
 # Largest multiplier up to which derivatives of the return map are computed in one run over the period.
 REACH = 1e6
+# Largest distance of a multiplier from the critical value at which the coefficient of a bifurcation is known.
+CRITICAL = 1e-2
 # Largest change of multipliers under the stricter solver, relative to the largest one or to one; canards exceed it.
 AGREED = 0.1
 # Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
@@ -316,24 +320,21 @@ class OrbitCurve(AbstractCurve):
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the multipliers by decreasing modulus, without the trivial one of an autonomous flow."""
         del parameter, orbit
-        values = np.linalg.eigvals(self.monodromy(state, J)).astype(complex)
-        return values[np.argsort(-np.abs(values), kind="stable")]
+        return product_eigenvalues(self.factors(state, J))
 
-    def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
-        """Compute the derivative of the return map at the first node, across the velocity for an autonomous flow."""
+    def factors(self, state: State, J: np.ndarray) -> np.ndarray:
+        """Compute the derivatives of the maps between nodes, across the velocities for an autonomous flow."""
         cycle: Any = state
         m = len(self.nodes(cycle))
         d = (len(J) - (0 if self.forced else 1)) // m
-        monodromy = np.eye(d)
-        for k in range(m):
-            rows, columns = slice(k * d, (k + 1) * d), slice(k * d, (k + 1) * d)
-            block = J[rows, columns] + (np.eye(d) if m == 1 else 0.0)
-            monodromy = block @ monodromy
-        if not self.forced:
-            along = J[-1, :d]  # velocity at the first node; the monodromy acts across it
-            across = np.linalg.svd(along[None])[2][1:].T
-            monodromy = across.T @ monodromy @ across
-        return monodromy
+        blocks = [J[k * d : (k + 1) * d, k * d : (k + 1) * d] + (np.eye(d) if m == 1 else 0.0) for k in range(m)]
+        if self.forced:
+            return np.stack(blocks)
+        return return_factors(np.stack(blocks), J[-1, : m * d].reshape(m, d))
+
+    def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
+        """Compute the derivative of the return map at the first node, across the velocity for an autonomous flow."""
+        return functools.reduce(lambda before, factor: factor @ before, self.factors(state, J))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Compute the moduli of the multipliers minus one."""
@@ -354,7 +355,7 @@ class OrbitCurve(AbstractCurve):
         map across the velocity of an autonomous one. The result is NaN if a multiplier is too large for one run over
         the period to be accurate.
         """
-        if name not in ("cusp", *OF_RETURNS) or _largest(point) > REACH:
+        if name not in ("cusp", *OF_RETURNS) or self.unknown(name, point):
             return UNKNOWN
         cycle: Any = point.state
         shot, basis = self._shot(cycle, point.parameter), self._bases(cycle)[0]
@@ -387,10 +388,22 @@ class OrbitCurve(AbstractCurve):
         )
 
     def unknown(self, name: str, point: CurvePoint) -> str:
-        """Return that a multiplier is so large that one run over the period multiplies its errors too much."""
-        if name not in OF_RETURNS or _largest(point) <= REACH:
+        """Say why the return map is not known well enough: a large multiplier, or none that is critical.
+
+        One run over the period multiplies its errors by the largest multiplier. Beside a homoclinic orbit all
+        multipliers change from step to step by more than their errors.
+        """
+        if name not in OF_RETURNS:
             return ""
-        return f"coefficient unknown: a multiplier of {_largest(point):.2g} exceeds {REACH:g}"
+        if _largest(point) > REACH:
+            return f"coefficient unknown: a multiplier of {_largest(point):.2g} exceeds {REACH:g}"
+        critical = {"fold": 1.0, "period doubling": -1.0}.get(name)
+        seen = (point.values, np.linalg.eigvals(self.monodromy(point.state, point.J)))
+        sizes = [np.abs(np.abs(v) - 1) if critical is None else np.abs(v - critical) for v in seen]
+        off = max(float(np.min(size, initial=np.inf)) for size in sizes)
+        if off <= CRITICAL:
+            return ""
+        return f"coefficient unknown: the critical multiplier is {off:.2g} off"
 
     def _given(
         self, found: Coefficient, shot: _Shot, basis: np.ndarray, A: np.ndarray, critical: complex
