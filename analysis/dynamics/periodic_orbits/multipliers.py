@@ -4,7 +4,9 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 # Largest number of sweeps over all factors; blocks that are not separated by then have eigenvalues of similar size.
-SWEEPS = 60
+SWEEPS = 40
+# Product of the norms of all factors up to which rounding errors of their product do not matter.
+HARMLESS = 1e4
 # Size of an entry below the diagonal, relative to the rotation, that counts as zero.
 SEPARATED = 1e-13
 
@@ -20,6 +22,8 @@ def product_eigenvalues(factors: Float[np.ndarray, "m d d"]) -> Complex[np.ndarr
     >>> product_eigenvalues(np.array([[[1e10, 0.0], [0.0, 1.0]], [[1e10, 1e10], [0.0, 1e-20]]])).real.tolist()
     [1e+20, 1e-20]
     """
+    if np.prod(np.linalg.norm(factors, axis=(1, 2))) <= HARMLESS:
+        return _sorted(np.linalg.eigvals(np.linalg.multi_dot([*factors[::-1], np.eye(factors.shape[1])])))
     d = factors.shape[1]
     Q, R = np.eye(d), np.zeros_like(factors)
     splits: list[int] = []
@@ -37,8 +41,11 @@ def product_eigenvalues(factors: Float[np.ndarray, "m d d"]) -> Complex[np.ndarr
         for upper in R:
             block = upper[low:high, low:high] @ block
         found.append(np.linalg.eigvals(turn[low:high, low:high] @ block))
-    values = np.concatenate(found).astype(complex)
-    return values[np.argsort(-np.abs(values), kind="stable")]
+    return _sorted(np.concatenate(found))
+
+
+def _sorted(values: np.ndarray) -> Complex[np.ndarray, " d"]:
+    return values.astype(complex)[np.argsort(-np.abs(values), kind="stable")]
 
 
 def across(velocities: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d d-1"]:

@@ -14,6 +14,7 @@ from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled
 from dynsim._core.printing import ROUNDING, one_line, printed
@@ -144,7 +145,7 @@ def periodic_orbit(
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
-        ends, maps, speeds, _ = shoot(pair, nodes, time, tolerance)
+        ends, maps, speeds, begun = shoot(pair, nodes, time, tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
@@ -158,7 +159,7 @@ def periodic_orbit(
         gap = float(np.max(np.abs(gaps)))
         small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
-            found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), forced)
+            found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), None if forced else begun)
             if not 1 / FURTHEST <= time / period <= FURTHEST:  # the guess may be that of several turns
                 raise ArgumentError("period", "be near that of the orbit", f"is {period:g}, and leads to {time:g}")
             return found
@@ -200,21 +201,20 @@ def _found(
     size: float,
     bases: list[np.ndarray],
     maps: np.ndarray,
-    forced: bool,
+    speeds: np.ndarray | None,
 ) -> PeriodicOrbit:
-    """Compute the multipliers and the stability of a closed orbit; raise `ValueError` if it is an equilibrium."""
+    """Compute the multipliers and the stability of a closed orbit; raise `ValueError` if it is an equilibrium.
+
+    `speeds` are the velocities at the nodes, or None for a forced flow.
+    """
     if size <= SMALL * (1 + float(np.max(np.abs(nodes)))):
         raise ArgumentError("guess", "be near a periodic orbit", "leads to an equilibrium")
-    monodromy = bases[0]
-    for step in maps:
-        monodromy = step @ monodromy
-    values: Any = np.linalg.eigvals(bases[0].T @ monodromy).astype(complex)
-    error = 0.0
-    if not forced:
-        trivial = int(np.argmin(np.abs(values - 1)))
-        error = float(abs(values[trivial] - 1))
-        values = np.delete(values, trivial)
-    values = values[np.argsort(-np.abs(values), kind="stable")]
+    factors = np.stack([B.T @ A @ b for B, A, b in zip([*bases[1:], bases[0]], maps, bases, strict=True)])
+    values, error = product_eigenvalues(factors), 0.0
+    if speeds is not None:
+        error = float(np.min(np.abs(values - 1)))
+        along = np.stack([b.T @ v for b, v in zip(bases, speeds, strict=True)])
+        values = product_eigenvalues(return_factors(factors, along))
     states = [pair.restored(jnp.asarray(node)) for node in nodes]
     stacked = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *states)
     return PeriodicOrbit(states[0], time, stacked, values, error, gap, _stability(values, max(UNIT, 10 * error)))
