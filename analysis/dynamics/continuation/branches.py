@@ -89,11 +89,11 @@ class Bifurcation(NamedTuple):
         return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
 
     def __str__(self) -> str:
-        """Return the kind, the parameter, and the criticality or the resonance."""
+        """Describe the kind, the parameter value, and the criticality or the resonance."""
         return self.sized(1.0)
 
     def sized(self, size: float) -> str:
-        """Say the same of a parameter with this size, below a share of which its value is printed as 0."""
+        """Describe the bifurcation in one line; a value that is tiny for a parameter of this size prints as 0."""
         said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self.unknown
         return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 
@@ -144,7 +144,7 @@ class Branch(NamedTuple):
 
 
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
-    """Return a branch of points, with the bifurcations between them, in the units of the given system.
+    """Build a branch from points, and locate the bifurcations between them, in the units of the given system.
 
     Arclengths are in the unit of the parameter.
     """
@@ -182,7 +182,7 @@ def joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
 
 
 def is_vertical(curve: AbstractCurve, parameters: np.ndarray, lengths: np.ndarray) -> bool:
-    """Return whether the parameter does not change along a branch by more than its errors."""
+    """Test whether the parameter is constant along a branch, up to its errors."""
     return len(lengths) > 2 and bool(np.ptp(parameters) <= VERTICAL * curve.vertical * np.ptp(lengths))
 
 
@@ -349,7 +349,7 @@ def _coefficient(
     frequency: float,
     test: Callable[[CurvePoint], float],
 ) -> Coefficient:
-    """Return the coefficient of a bifurcation at the middle one of three points, where a test function vanishes."""
+    """Compute the normal form coefficient at the middle one of three points, where a test function vanishes."""
     begin, point, end = three
     if name == "fold":
         return curve.coefficient(name, point, 0.0)
@@ -383,7 +383,7 @@ def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurca
 
 
 def _in_given_units(units: Units, found: Branch) -> Branch:
-    """Return a branch in the units of the given system; coefficients of normal forms are in these already."""
+    """Convert a branch to the units of the given system, which normal form coefficients already have."""
     unit = units.parameters[0]
     return found._replace(
         states=moved_states(units, found.states, 1),
@@ -395,7 +395,7 @@ def _in_given_units(units: Units, found: Branch) -> Branch:
 
 
 def moved_bifurcation(units: Units, at: Bifurcation, power: int = -1) -> Bifurcation:
-    """Return a bifurcation of the given system in units, or, with the power 1, the reverse, but for its coefficient."""
+    """Convert a bifurcation, except its coefficient, to rescaled units, or back with power 1."""
     unit, rate = units.parameters[0] ** power, unit_of_eigenvalues(units, at.state) ** power
     away = at.direction * np.append(flat_sizes(units, at.state), units.parameters[0]) ** power
     return at._replace(

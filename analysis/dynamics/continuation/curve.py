@@ -70,7 +70,7 @@ class AbstractCurve(abc.ABC):
     units: Units | None = None  # units of the system, if it was rescaled
 
     def __init__(self, parameter: Parameter, units: Units | None = None):
-        """Store the parameter, and the units that its system has, if it is not in those of the given one."""
+        """Store the parameter, and the units of its system if it is rescaled."""
         self.parameter, self.units = parameter, None if units is None or units.are_given else units
 
     @property
@@ -84,7 +84,7 @@ class AbstractCurve(abc.ABC):
         return 1.0 if self.units is None else self.units.parameters[0]
 
     def own(self, state: State) -> State:
-        """Return a state of the given system in the units of the curve."""
+        """Convert a state of the given system to the units of the curve."""
         return state if self.units is None else self.units.rescaled(state)
 
     @abc.abstractmethod
@@ -146,7 +146,7 @@ class AbstractCurve(abc.ABC):
         return UNKNOWN
 
     def unknown(self, name: str, point: CurvePoint) -> str:
-        """Return why the coefficient of a bifurcation of a kind at a point is not known; "" if it is, or has none."""
+        """Explain why a normal form coefficient at a point is unknown; "" if it is known or does not exist."""
         del name, point
         return ""
 

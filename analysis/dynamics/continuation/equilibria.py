@@ -120,7 +120,7 @@ def equilibrium_curve(
     *,
     at: Sequence[float] = (),
 ) -> EquilibriumCurve:
-    """Return the equations of equilibria, or of fixed points, in units near the sizes at a state of the given system.
+    """Set up the equations of equilibria or fixed points, rescaled by the sizes at a given state.
 
     Raises:
         ValueError: for a flow that depends on time, or an iterate of a flow.

@@ -180,7 +180,7 @@ def _of_map(where: Any, system: AbstractMap, state: State, parameter: Array, ite
 
 
 def derivatives_of(system: Any) -> Callable[[Any, Any, State, Array], tuple[Array, ...]]:
-    """Return the function that evaluates the field of a flow, or the displacement by a map, with its derivatives.
+    """Build the function that evaluates a flow's field, or a map's displacement, with its derivatives.
 
     It takes the function that finds the parameter, such a system, a state and a value of the parameter; all is ambient.
     """

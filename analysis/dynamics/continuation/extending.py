@@ -50,7 +50,7 @@ def _extend_branch(
     steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Branch:
-    """Continue a branch of equilibria at those of its ends that go on.
+    """Extend a branch of equilibria at its open ends.
 
     Raises:
         ValueError: for bad input, or if the states at these ends are no equilibria of this system.
@@ -81,6 +81,6 @@ def _extend_branch(
 
 
 def _beside(found: CurvePoint, state: State, parameter: float) -> bool:
-    """Return whether Newton's method has left a state where it was, up to the error of what is read from a file."""
+    """Test whether Newton's method has not moved a state by more than the error of states in a file."""
     known = found._replace(state=state, parameter=parameter).flat
     return bool(np.linalg.norm(found.flat - known) <= 1e-6 * (1 + np.linalg.norm(known)))

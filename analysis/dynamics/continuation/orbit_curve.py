@@ -134,19 +134,19 @@ class Cycle(NamedTuple):
 
 
 def moved_states(units: Units, state: Any, power: int) -> Any:
-    """Return states, or orbits, on any leading axes, in the given units (power 1) or in units (power -1)."""
+    """Convert states or orbits, with any leading axes, to given units (power 1) or rescaled units (power -1)."""
     if isinstance(state, Cycle):
         return Cycle(units.moved(state.nodes, power), np.asarray(state.period * units.time**power))
     return units.moved(state, power)
 
 
 def flat_sizes(units: Units, state: Any) -> np.ndarray:
-    """Return the unit of each entry of a flat state, or of a flat orbit with its period."""
+    """Get the unit of each entry of a flattened state, or of a flattened orbit with its period."""
     return np.append(units.flat(state.nodes), units.time) if isinstance(state, Cycle) else units.flat(state)
 
 
 def unit_of_eigenvalues(units: Units, state: Any) -> float:
-    """Return the unit of time by which eigenvalues are divided: 1 for the multipliers of orbits."""
+    """Get the unit of time that scales eigenvalues; it is 1 for the Floquet multipliers of orbits."""
     return 1.0 if isinstance(state, Cycle) else units.time
 
 
@@ -227,12 +227,12 @@ class OrbitCurve(AbstractCurve):
         return OrbitCurve(self.parameter.of(flow), *self._given_to_all)
 
     def own(self, state: Any) -> Any:
-        """Return an orbit of the given system, or a state, in the units of the curve."""
+        """Convert an orbit or a state of the given system to the units of the curve."""
         return state if self.units is None else moved_states(self.units, state, -1)
 
     @property
     def forced(self) -> bool:
-        """Whether the period is that of a forcing."""
+        """Whether the period is fixed by a forcing."""
         return self._forced_period is not None
 
     def nodes(self, state: Any) -> np.ndarray:
@@ -388,7 +388,7 @@ class OrbitCurve(AbstractCurve):
         )
 
     def unknown(self, name: str, point: CurvePoint) -> str:
-        """Say why the return map is not known well enough: a large multiplier, or none that is critical.
+        """Explain that a coefficient is unknown because a multiplier is too large, or none is critical.
 
         One run over the period multiplies its errors by the largest multiplier. Beside a homoclinic orbit all
         multipliers change from step to step by more than their errors.
@@ -445,13 +445,13 @@ class OrbitCurve(AbstractCurve):
         return 1 / max(*shares, np.finfo(float).tiny)
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
-        """Flatten an orbit, with its nodes in phase with those of another orbit, and the parameter."""
+        """Flatten an orbit, shifted in phase with another orbit, and the parameter."""
         if point is near:
             return point.flat
         return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
 
     def beside(self, state: Any, near: Any, parameter: float) -> Any:
-        """Move the nodes of an orbit into phase with those of another one; of a forced flow they stay."""
+        """Shift the nodes of an orbit into phase with another orbit; a forced flow fixes the phase."""
         if self.forced:
             return state
         moved, period = lambda rows, time: self._moved(rows, time, parameter), float(state.period)
@@ -518,5 +518,5 @@ class OrbitCurve(AbstractCurve):
 
 
 def _largest(point: CurvePoint) -> float:
-    """Return the largest modulus of the multipliers at a point."""
+    """Compute the largest modulus of the Floquet multipliers at a point."""
     return float(np.max(np.abs(point.values), initial=0.0))

@@ -40,7 +40,7 @@ class _State(NamedTuple):
 def advanced(
     field: Field, begin: Array, end: Array, y: Array, first: Array, rtol: Array | float, atol: Array | float
 ) -> tuple[Array, Array, Array]:
-    """Return the state of a vector field at the end, the number of steps, and whether it could not be reached."""
+    """Integrate to the final state, with the number of steps, and whether the solver failed."""
     going = lambda s: (s.t < end) & (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS)
     once = lambda s: _step(field, s, end, math.inf, rtol, atol, STAGES + 1)[0]
     last = jax.lax.while_loop(going, once, _begun(field, begin, y, first))
@@ -134,7 +134,7 @@ class Path(NamedTuple):
     coefficients: Float[np.ndarray, "steps 7 n"]
 
     def states_at(self, ts: np.ndarray) -> Float[np.ndarray, "times n"]:
-        """Return the states at times in any order."""
+        """Evaluate the states at times in any order."""
         k = np.clip(np.searchsorted(self.begins, ts, side="right") - 1, 0, len(self.begins) - 1)
         x = ((ts - self.begins[k]) / self.lengths[k])[:, None]
         y = np.zeros((len(ts), self.states.shape[1]))
@@ -143,7 +143,7 @@ class Path(NamedTuple):
         return self.states[k] + y
 
     def __call__(self, t: float) -> Float[np.ndarray, " n"]:
-        """Return the state at a time."""
+        """Evaluate the state at a time."""
         return self.states_at(np.array([t]))[0]
 
 
