@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy, plane_of
-from analysis.dynamics.continuation.branches import Bifurcation, Branch
+from analysis.dynamics.continuation.branches import Bifurcation, Branch, cut_at
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbits import SEGMENTS, families_from_hopf
@@ -145,12 +145,25 @@ def bifurcation_diagram(
                 if at.kind != "branch point" and not doubles:
                     continue
                 times = iterate * (2 if doubles else 1)
-                for other in switch(parameter, at, iterate=iterate, steps=steps, symmetries=symmetries):
+                for whole in switch(parameter, at, iterate=iterate, steps=steps, symmetries=symmetries):
+                    other = _one_phase(parameter, whole, times) if doubles else whole
                     if not passes.follows(found, other, phases(parameter, *_middle(other), times)):
                         found.append((other, times))
                         leaving.append((other, times))
         new = leaving
     return Diagram(parameter.name, tuple(b for b, _ in found), tuple(k for _, k in found))
+
+
+def _one_phase(parameter: Parameter, whole: Branch, iterate: int) -> Branch:
+    """Cut a branch of cycles of a map where their period is halved: beyond it, the same cycles return shifted."""
+    for at in whole.bifurcations:
+        if at.kind != "branch point":
+            continue
+        alone = jax.tree.map(lambda part: np.asarray(part)[None], at.state)
+        rows = [flat_states(x)[0] for x in phases(parameter, alone, np.array([at.parameter]), iterate)]
+        if np.linalg.norm(rows[iterate // 2] - rows[0]) <= SAME * (1 + np.linalg.norm(rows[0])):
+            return cut_at(whole, at, "period doubling")
+    return whole
 
 
 def _middle(branch: Branch) -> tuple[State, np.ndarray]:

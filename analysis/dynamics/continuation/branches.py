@@ -166,6 +166,21 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     return made if curve.units is None else _in_given_units(curve.units, made)
 
 
+def cut_at(found: Branch, at: Bifurcation, end: str) -> Branch:
+    """Cut a branch at one of its bifurcations, which becomes its last point; `end` says why it ends there."""
+    inner = found.arclengths < at.arclength
+    ended = lambda rows, last: np.concatenate([rows[inner], np.asarray(last)[None]])
+    return found._replace(
+        states=jax.tree.map(ended, found.states, at.state),
+        parameters=ended(found.parameters, at.parameter),
+        arclengths=ended(found.arclengths, at.arclength),
+        eigenvalues=ended(found.eigenvalues, at.eigenvalues),
+        kinds=(*found.kinds[: int(np.sum(inner))], "undecided"),
+        bifurcations=tuple(b for b in found.bifurcations if b.arclength < at.arclength),
+        ends=(found.ends[0], end),
+    )
+
+
 def joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
     """Return branches, each of which begins where the one before ends, as one."""
     found = parts[0]

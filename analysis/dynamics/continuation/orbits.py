@@ -9,7 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, joined, moved_bifurcation
+from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, cut_at, joined, moved_bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, moved_states
@@ -156,16 +156,7 @@ def families_from_hopf(
     ways = sorted(left, key=lambda way: way.beside[0] != "stable")
     if not ways:
         return (found,)
-    inner = found.arclengths < crossing.arclength
-    ended = lambda rows, last: np.concatenate([rows[inner], np.asarray(last)[None]])
-    first = found._replace(
-        states=jax.tree.map(ended, found.states, crossing.state),
-        parameters=ended(found.parameters, crossing.parameter),
-        arclengths=ended(found.arclengths, crossing.arclength),
-        eigenvalues=ended(found.eigenvalues, crossing.eigenvalues),
-        kinds=(*found.kinds[: int(np.sum(inner))], "undecided"),
-        vertical=False,
-    )
+    first = cut_at(found, crossing, end)._replace(bifurcations=(crossing,), vertical=False)
     return joined([first, ways[0]], ("Hopf point", ways[0].ends[1])), *ways[1:]
 
 
