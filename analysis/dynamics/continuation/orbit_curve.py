@@ -466,8 +466,8 @@ class OrbitCurve(AbstractCurve):
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why an orbit is not confirmed by a stricter solver; "" if it is.
 
-        The reason is `homoclinic` for an orbit close to an equilibrium, `undefined at` a state where the solver cannot go
-        on since the field or its derivative is not finite there, and `accuracy` otherwise.
+        The reason is `homoclinic` for an orbit close to an equilibrium, `undefined at` a state where the solver stops
+        because the field or its derivative is not finite, and `accuracy` otherwise.
         """
         shot = self._shot(point.state, point.parameter, STRICTER)
         failed = np.flatnonzero(~np.all(np.isfinite(shot.ends), axis=1))
@@ -480,6 +480,11 @@ class OrbitCurve(AbstractCurve):
             if apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
                 return ""
         return unconfirmed(shot.speeds, forced=self.forced)
+
+    def _crosses(self, before: CurvePoint, point: CurvePoint) -> bool:
+        """Test whether another curve crosses a vertical one between two points."""
+        vertical = max(abs(float(p.tangent[-1])) for p in (before, point)) <= STEEPEST
+        return vertical and self.singular(before) * self.singular(point) < 0
 
     def _undefined(self, shot: _Shot, parameter: float, k: int) -> str:
         """Name the state at which the solver of a segment stops, in the units of the given system."""
@@ -499,9 +504,8 @@ class OrbitCurve(AbstractCurve):
         With `at_crossings` a vertical family ends as `branch point` after another one crosses it.
         """
         cycle: Any = point.state
-        if self.at_crossings and max(abs(float(p.tangent[-1])) for p in (before, point)) <= STEEPEST:
-            if self.singular(before) * self.singular(point) < 0:
-                return "branch point"
+        if self.at_crossings and self._crosses(before, point):
+            return "branch point"
         if float(cycle.period) > self.longest:
             return "period"
         if self.forced:

@@ -149,7 +149,9 @@ def families_from_hopf(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
     found = branch(curve, [begin, *points], ("Hopf point", end))
-    crossing = next((b for b in found.bifurcations if b.kind == "branch point"), None) if end == "branch point" else None
+    crossing = (
+        next((b for b in found.bifurcations if b.kind == "branch point"), None) if end == "branch point" else None
+    )
     if crossing is None:
         return (found,)
     left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol)

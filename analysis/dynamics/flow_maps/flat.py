@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -21,7 +22,7 @@ def flat_state(state: State) -> Float[np.ndarray, " n"]:
     return np.concatenate([np.ravel(np.asarray(part)) for part in jax.tree.leaves(state)], dtype=float)
 
 
-def states_like(state: State, rows: Float[np.ndarray, "states n"]) -> State:
+def states_like(state: Any, rows: Float[np.ndarray, "states n"]) -> State:
     """Restore states on the first axis of every array from rows; reverses `flat_states`, without compiling.
 
     Args:

@@ -12,8 +12,10 @@ from jaxtyping import Array, Complex, Float
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled
@@ -23,7 +25,7 @@ from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
 from dynsim.simulation.checks import check_flow, check_start
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ class PeriodicOrbit(NamedTuple):
 
 
 def periodic_orbit(
-    flow: AbstractFlow,
+    flow: AbstractFlow | AbstractMap,
     guess: State,
     period: float,
     *,
@@ -106,6 +108,13 @@ def periodic_orbit(
     >>> orbit.stability, round(orbit.period, 4)
     ('stable', 6.6633)
 
+    The period of a map is a number of steps; its orbit is computed by Newton's method from the guess.
+
+    >>> from dynsim.catalogue import Logistic
+    >>> cycle = periodic_orbit(Logistic(r=3.2), [0.5], 2)
+    >>> cycle.stability, np.round(cycle.nodes, 4).ravel().tolist()
+    ('stable', [0.513, 0.7995])
+
     Args:
         flow: the system.
         guess: a state near the orbit. Its trajectory supplies the nodes of the other segments.
@@ -121,6 +130,10 @@ def periodic_orbit(
     Raises:
         ValueError: for bad input, or if the iteration does not converge, is lost, or collapses onto an equilibrium.
     """
+    if isinstance(flow, AbstractMap):
+        return _of_map(
+            flow, guess, period, {"segments": segments != 1, "forced": forced, "shift": shift, "solver": solver}
+        )
     check_flow(flow)
     start = check_start("guess", flow, guess)
     time, count = number("period", period), integer("segments", segments, least=1)
@@ -169,6 +182,23 @@ def periodic_orbit(
         if lost is not None and lost(restored(jnp.asarray(nodes[0])), time):
             raise ArgumentError("guess", "be near a periodic orbit", "leads away from where it is looked for")
     raise ArgumentError("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
+
+
+def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, Any]) -> PeriodicOrbit:
+    """Compute a periodic orbit of a map by Newton's method; raise `ValueError` if there is none near the guess."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ArgumentError(name, "be left out for a map", "is given")
+    steps, start = integer("period", period, least=1), check_start("guess", system, guess)
+    time_map = TimeMap(system, start, state_itself, 1.0, 1e-10, np.inf)
+    points, values = periodic_points(time_map, np.asarray(ravel_pytree(start)[0], float), steps)
+    gap = float(np.max(np.abs(points[-1])))
+    if not (np.all(np.isfinite(points)) and gap <= CLOSED * (1 + float(np.max(np.abs(points[:-1]))))):
+        raise ArgumentError("guess", "be near a periodic orbit", "leads to none by Newton's method")
+    ordered = values[np.argsort(-np.abs(values), kind="stable")]
+    nodes = states_of(time_map, points[:-1])
+    first = jax.tree.map(lambda part: part[0], nodes)
+    return PeriodicOrbit(first, float(steps), nodes, ordered, 0.0, gap, _stability(ordered, UNIT))
 
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:

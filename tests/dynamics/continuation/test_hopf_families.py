@@ -54,7 +54,9 @@ def test_a_branch_ends_at_the_hopf_point_that_its_last_orbit_surrounds():
     angles = 2 * np.pi * np.arange(4) / 4
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     states = Cycle(np.stack([0.2 * circle, 0.1 * circle]), np.array([6.3, 6.28]))
-    one = Branch(states, np.array([1.96, 1.99]), np.arange(2.0), np.zeros((2, 1)), ("stable",) * 2, (), ("", "equilibrium"))
+    one = Branch(
+        states, np.array([1.96, 1.99]), np.arange(2.0), np.zeros((2, 1)), ("stable",) * 2, (), ("", "equilibrium")
+    )
     assert _shrinks_to(one, hopf)
     assert not _shrinks_to(one._replace(ends=("", "steps")), hopf)
     assert not _shrinks_to(one, hopf._replace(state=np.array([0.0, 0.3])))
