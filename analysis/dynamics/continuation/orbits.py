@@ -43,7 +43,7 @@ TOGETHER = 64
 RANGES = 1e-8
 # Default of the largest number of points of a branch in each direction.
 POINTS = 1000
-# Default of the number of nodes of orbits that begin at a Hopf point; with 4, steps are ten times shorter on stiff orbits.
+# Default of the number of nodes of orbits from a Hopf point; with 4, Hodgkin-Huxley's cycles need ten times the steps.
 SEGMENTS = 12
 
 
@@ -149,9 +149,7 @@ def families_from_hopf(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
     found = branch(curve, [begin, *points], ("Hopf point", end))
-    crossing = (
-        next((b for b in found.bifurcations if b.kind == "branch point"), None) if end == "branch point" else None
-    )
+    crossing = next((b for b in found.bifurcations if b.kind == end == "branch point"), None)
     if crossing is None:
         return (found,)
     left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol)

@@ -131,9 +131,8 @@ def periodic_orbit(
         ValueError: for bad input, or if the iteration does not converge, is lost, or collapses onto an equilibrium.
     """
     if isinstance(flow, AbstractMap):
-        return _of_map(
-            flow, guess, period, {"segments": segments != 1, "forced": forced, "shift": shift, "solver": solver}
-        )
+        given = {"segments": segments != 1, "forced": forced, "shift": shift, "solver": solver}
+        return _of_map(flow, guess, period, given)
     check_flow(flow)
     start = check_start("guess", flow, guess)
     time, count = number("period", period), integer("segments", segments, least=1)

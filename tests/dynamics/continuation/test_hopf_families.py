@@ -70,7 +70,8 @@ def test_steps_grow_with_orbits_and_the_period_counts_by_shares():
     nodes = np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
     def at(size, period, tangent):
-        return CurvePoint(Cycle(size * nodes, np.asarray(period)), 0.0, np.eye(9), *[np.empty(0)] * 2, tangent, *[np.empty(0)] * 2)  # fmt: skip
+        cycle, none = Cycle(size * nodes, np.asarray(period)), np.empty(0)
+        return CurvePoint(cycle, 0.0, np.eye(9), none, none, tangent, none, none)
 
     along = lambda *entries: np.array([*[entries[0] / np.sqrt(8)] * 8, *entries[1:]])
     free, given = Steps().limits(curve.parameter, 10), Steps(largest=0.2).limits(curve.parameter, 10)
