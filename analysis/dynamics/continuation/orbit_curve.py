@@ -194,7 +194,7 @@ class OrbitCurve(AbstractCurve):
     """Equations of periodic orbits: segments end at the next nodes, and a phase condition holds."""
 
     tolerances = (1e-8, 1e-6)
-    vertical: ClassVar[float] = 1e-8
+    vertical: ClassVar[float] = 1e-7
     at_crossings: bool = False  # whether a vertical family ends where another one crosses it
     double: ClassVar[float] = 1e-4
 

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dynsim._core.printing import printed
+import numpy as np
+
+from dynsim._core.printing import ROUNDING, printed
 from dynsim.cli.parsing.options import say
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ def say_ends(parameter: str, diagram: "Diagram") -> None:
                 say(_homoclinic(parameter, one, last))
     for one in branches:
         if one.vertical:
-            value = printed(float(one.parameters[0]))
+            error = float(np.ptp(one.parameters))
+            value = printed(float(np.median(one.parameters)), max(1.0, error / ROUNDING))
             say(f"a branch is vertical: it is a family of solutions at the single value {parameter} = {value}")
 
 
