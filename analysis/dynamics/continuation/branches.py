@@ -121,7 +121,8 @@ class Branch(NamedTuple):
     why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
     not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
     orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
-    does not confirm the orbits (`accuracy`). `isolated` is false if the solutions are not: the derivative is singular
+    does not confirm the orbits (`accuracy`), or where the field or its derivative is not finite at a state, such as
+    `undefined at (-55, 0.1)`. `isolated` is false if the solutions are not: the derivative is singular
     along the branch. `vertical` says that the parameter does not change along it, up to errors: a family at one value.
     """
 
@@ -179,6 +180,36 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
         isolated=not (len(singular) > 2 and all(singular)), vertical=vertical,
     )  # fmt: skip
     return made if curve.units is None else _in_given_units(curve.units, made)
+
+
+def cut_at(found: Branch, at: Bifurcation, end: str) -> Branch:
+    """Cut a branch at one of its bifurcations, which becomes its last point; `end` says why it ends there."""
+    inner = found.arclengths < at.arclength
+    ended = lambda rows, last: np.concatenate([rows[inner], np.asarray(last)[None]])
+    return found._replace(
+        states=jax.tree.map(ended, found.states, at.state),
+        parameters=ended(found.parameters, at.parameter),
+        arclengths=ended(found.arclengths, at.arclength),
+        eigenvalues=ended(found.eigenvalues, at.eigenvalues),
+        kinds=(*found.kinds[: int(np.sum(inner))], "undecided"),
+        bifurcations=tuple(b for b in found.bifurcations if b.arclength < at.arclength),
+        ends=(found.ends[0], end),
+    )
+
+
+def joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
+    """Return branches, each of which begins where the one before ends, as one."""
+    found = parts[0]
+    for part in parts[1:]:
+        length = float(found.arclengths[-1])
+        moved = tuple(b._replace(arclength=b.arclength + length) for b in part.bifurcations)
+        join = lambda a, b: np.concatenate([a, b[1:]])
+        found = Branch(
+            jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
+            join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
+            found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
+        )  # fmt: skip
+    return found._replace(ends=ends)
 
 
 def is_vertical(curve: AbstractCurve, parameters: np.ndarray, lengths: np.ndarray) -> bool:

@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
@@ -21,6 +22,8 @@ ROUNDING = 64 * float(np.finfo(float).eps)
 SINGULAR = 1e-10
 # Relative singular value below which curves cross, so that the tangent is not unique.
 CROSSING = 1e-8
+# Beginning of the reason why a curve ends where its system is not defined at a state, which follows.
+UNDEFINED = "undefined at"
 # Newton steps below this many times the last allowed step say nothing about contraction.
 UNCERTAIN = 100
 
@@ -124,6 +127,11 @@ class AbstractCurve(abc.ABC):
         """Compute the last point of a curve that ends between two points; None if it is `before`."""
         del before, point
         return None
+
+    def largest_step(self, point: CurvePoint, within: Limits) -> float:
+        """Choose the largest step from a point along its tangent."""
+        del point
+        return within.largest
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
         """Compute coordinates that agree when a curve returns to its first point, in phase with another point."""
