@@ -158,12 +158,12 @@ class AbstractIntegrator(eqx.Module):
     @abc.abstractmethod
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
-    ) -> tuple[State, Stats, float, State, int]:
+    ) -> tuple[State, Stats, float, State, tuple[int, ...]]:
         """Integrate up to the first event.
 
         Returns:
-            The states at `ts` (NaN after the event), statistics, final time and state, and the index of the event,
-            -1 for none.
+            The states at `ts` (NaN after the event), statistics, final time and state, and the indices of the events
+            that occur at this time, in their order; none if the last time was reached without any.
         """
 
 

@@ -17,6 +17,7 @@ from dynsim._runtime.progress import waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
+from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_state,
     as_times,
@@ -35,10 +36,14 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 
 
 class Stop(eqx.Module):
-    """A trajectory up to an event: `path` ends at it, and `event` is its index, or -1 if none occurred."""
+    """A trajectory up to an event: `path` ends at it, and `event` is its index, or -1 if none occurred.
+
+    `events` are the indices of all events at this time, up to rounding, in their order; `event` is the first of them.
+    """
 
     path: Trajectory
     event: int = eqx.field(static=True)
+    events: tuple[int, ...] = eqx.field(static=True, default=())
 
     __repr__ = one_line
 
@@ -69,8 +74,9 @@ def simulate(
         key: for a `NoisyFlow`, the random key of the Brownian path; the trajectory's integrator keeps it.
         throw: raise on failure; otherwise the states after it are NaN, and `stats.succeeded` is False.
         error_estimate: solve again with a tenth of the tolerance, and store the difference of every number in
-            `stats.error`. Meaningless where both solutions share the error, for example in chaotic flows over long
-            times.
+            `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps, so
+            that it does not step over the same pulses; shorter ones need `breaks` of the flow, or `longest_step` of the
+            integrator. Meaningless where both solutions share the error, for example in chaotic flows over long times.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span.
@@ -89,7 +95,7 @@ def simulate(
         if throw:
             raise_if_failed(stats, times)
         if error_estimate:
-            stats = with_error(stats, ys, solver.tightened().integrate(flow, y0, times)[0])
+            stats = with_error(stats, ys, confirming(solver, flow, y0, times).integrate(flow, y0, times)[0])
     return Trajectory(times, ys, flow, stats, solver)
 
 
@@ -110,7 +116,7 @@ def simulate_until(
     """Integrate a flow up to the first of several events, or up to the final time.
 
     The path holds the times of `ts` before the event and then the event itself: the first float at which it has
-    occurred, on the integrator's dense output. Of two simultaneous events the first in `events` counts. `Event`
+    occurred, on the integrator's dense output. All events that occur at this time, up to rounding, are listed. `Event`
     describes what can be missed. A start on an event does not count, so that the end of one path can be the start of
     the next.
 
@@ -126,9 +132,9 @@ def simulate_until(
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
     raise_if_failed(stats, times)
     end = np.asarray(t, times.dtype)
-    kept = int(np.sum(np.asarray(times) < end)) if fired >= 0 else len(times) - 1
+    kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
-    return Stop(Trajectory(reached, ys, flow, stats), fired)
+    return Stop(Trajectory(reached, ys, flow, stats), fired[0] if fired else -1, fired)
 
 
 def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> Trajectory:
