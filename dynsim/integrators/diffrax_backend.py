@@ -14,6 +14,7 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from dynsim._core.host import on_host, room_for
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Time, Times
 from dynsim._core.validation import instance, integer, number
 from dynsim.errors import ArgumentError, Outcome
@@ -29,7 +30,7 @@ from dynsim.integrators.base import (
     stacked,
     step_limit,
     unchanged,
-    without_periods,
+    program_form,
 )
 from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent
 from dynsim.integrators.events import (
@@ -93,7 +94,7 @@ class Diffrax(AbstractIntegrator):
         """Return the states at `ts`, projected to the space, and statistics."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, y0, ts)
-        return _integrate(self, without_periods(flow), y0, in_order(ts), _padded(jumps), limit)
+        return _integrate(self, program_form(flow), y0, in_order(ts), _padded(jumps), limit)
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Return the states at any times between two, interpolated in the steps, and statistics."""
@@ -106,7 +107,7 @@ class Diffrax(AbstractIntegrator):
             room //= 4
         while True:
             short = dataclasses.replace(self, max_steps=min(room, self.max_steps))
-            path, stats = _dense(short, without_periods(flow), y0, ts, _padded(jumps), limit)
+            path, stats = _dense(short, program_form(flow), y0, ts, _padded(jumps), limit)
             if room >= self.max_steps or int(stats.outcome) != Outcome.MAX_STEPS:
                 return _StatesAt(_trimmed(path)), stats
             room *= 4
@@ -127,7 +128,7 @@ class Diffrax(AbstractIntegrator):
         limits = [limit for _, limit in times if limit is not None]
         jumps = np.unique(np.concatenate([jumps for jumps, _ in times]))
         limit = min(limits) if limits else None
-        flow, axes = stacked([without_periods(flow) for flow in flows])
+        flow, axes = stacked([program_form(flow) for flow in flows])
         return _observe(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, coordinates)
 
     def locate(
@@ -136,14 +137,13 @@ class Diffrax(AbstractIntegrator):
         """Integrate up to the first event, bracketed on the dense output of each step."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, y0, ts)
-        ys, stats, y, seen = _locate(
-            self, without_periods(flow), y0, in_order(ts), _padded(jumps), limit, tuple(events)
-        )
+        given = shared(tuple(events))
+        ys, stats, y, seen = _locate(self, program_form(flow), y0, in_order(ts), _padded(jumps), limit, given)
         velocity = seen[2]
         start, found = jax.device_get(seen[:2])
         check_begin(start)
         check_end(found)
-        return ys, stats, float(found.end), y, events_at(tuple(events), flow.space, found, y, velocity)
+        return ys, stats, float(found.end), y, events_at(given, flow.space, found, y, velocity)
 
 
 class _StatesAt(eqx.Module):
@@ -162,7 +162,7 @@ def _check(integrator: Diffrax, y0: State) -> None:
 
 
 def _time_structure(
-    integrator: Diffrax, flow: AbstractFlow, y0: State, ts: Times
+    integrator: Diffrax, flow: AbstractFlow, y0: Any, ts: Times
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return breakpoints and longest step; under a transformation `ts` is traced, and only the limit is known."""
     longest = step_limit(integrator, flow)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from dynsim._core.host import filled, on_host, room_for
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Times
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, Outcome, nearest, shown
@@ -173,7 +174,7 @@ class Scipy(AbstractIntegrator):
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, tuple[int, ...]]:
         """Integrate up to the first event, bracketed among the states within each step."""
-        ys, stats, t, flat, fired = self._follow(flow, y0, np.asarray(ts, float), tuple(events))
+        ys, stats, t, flat, fired = self._follow(flow, y0, np.asarray(ts, float), shared(tuple(events)))
         return ys, stats, t, flow.space.project(flattened(y0)[1](flat)), fired
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from dynsim._core.types import State
-from dynsim.integrators.base import AbstractIntegrator, step_limit, without_periods
+from dynsim.integrators.base import AbstractIntegrator, step_limit, program_form
 from dynsim.programs import ProgramError, scalar_program
 from dynsim.programs.switches import Switches
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -23,7 +22,7 @@ CONFIRMING = 1009
 """Least number of steps of the second run of an error estimate, a prime: other steps than those of round numbers."""
 
 
-def breakpoints(flow: AbstractFlow, y0: State, t0: float, t1: float) -> np.ndarray:
+def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray:
     """Times strictly between `t0` and `t1` at which the vector field jumps or has a kink, whatever the state.
 
     To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of
@@ -38,10 +37,21 @@ def breakpoints(flow: AbstractFlow, y0: State, t0: float, t1: float) -> np.ndarr
     return np.unique(np.concatenate([known, found])) if found.size else known
 
 
-def uses_time(flow: AbstractFlow, y0: State) -> bool | None:
+def uses_time(flow: AbstractFlow, y0: Any) -> bool | None:
     """Whether the program of the vector field uses the time; None if it has no short program."""
     made, _ = _switches(flow, y0)
     return None if made is None else made.uses_time
+
+
+def field_program(flow: AbstractFlow, y0: Any) -> tuple[Switches | None, list[Any]]:
+    """The program of a vector field with its switches, and the arrays that follow time and state as its inputs.
+
+    None for a field without a short program, and for one that declares its jumps by a method of its own.
+    """
+    if not _undeclared(flow):
+        return None, []
+    arrays = jax.tree.leaves(eqx.filter(program_form(flow), eqx.is_array))
+    return _switches(flow, y0)[0], arrays
 
 
 def _undeclared(flow: Any) -> bool:
@@ -51,9 +61,9 @@ def _undeclared(flow: Any) -> bool:
     return type(flow).breakpoints in (AbstractFlow.breakpoints, FunctionFlow.breakpoints)
 
 
-def _switches(flow: AbstractFlow, y0: State) -> tuple[Switches | None, list[Any]]:
+def _switches(flow: AbstractFlow, y0: Any) -> tuple[Switches | None, list[Any]]:
     """The switches of a flow's program, and the entries of its inputs after the time; states are zeros."""
-    arrays, others = eqx.partition(without_periods(flow), eqx.is_array)
+    arrays, others = eqx.partition(program_form(flow), eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)
     static, rest = jax.tree.flatten(others)
     if any(jnp.issubdtype(leaf.dtype, jax.dtypes.extended) for leaf in leaves):  # random keys
@@ -96,7 +106,7 @@ def _recorded(
     return Switches(program, np.concatenate([[False], *moved]))
 
 
-def confirming(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: Any) -> AbstractIntegrator:
+def confirming(integrator: AbstractIntegrator, flow: AbstractFlow, y0: Any, ts: Any) -> AbstractIntegrator:
     """The integrator for the second run of an error estimate: a tenth of the tolerance, and other steps.
 
     Of a field that may depend on time, it takes at least 1,009 steps, so that a pulse that the first run stepped over

@@ -144,7 +144,8 @@ def simulate_hybrid(
         max_transitions: limit on the number of transitions; a run that reaches it ends and reports it in `ending`.
         integrator: solves every phase.
         error_estimate: solve again with a tenth of the tolerance, and store the difference in `stats.error` of every
-            phase. It is infinite if the two runs do not have the same transitions between the same times of `ts`.
+            phase, and that of the times in `time_error` of every jump. Both are infinite if the two runs do not have
+            the same transitions between the same times of `ts`.
 
     Raises:
         ValueError: as for `simulate_until`, and for a reset that does not return a flow and a state.
@@ -219,7 +220,12 @@ def _estimated(run: HybridTrajectory, finer: HybridTrajectory) -> HybridTrajecto
         comparable = same and shapes(path) == shapes(finer.phases[k])
         ys = finer.phases[k].ys if comparable else jax.tree.map(lambda a: jnp.full_like(a, jnp.inf), path.ys)
         phases.append(eqx.tree_at(lambda p: p.stats, path, with_error(path.stats, path.ys, ys)))
-    return dataclasses.replace(run, phases=tuple(phases))
+    gaps = [abs(a.time - b.time) for a, b in zip(run.jumps, finer.jumps, strict=True)] if same else []
+    jumps = [
+        dataclasses.replace(jump, time_error=gaps[k] if same else math.inf)  # pyright: ignore[reportArgumentType]
+        for k, jump in enumerate(run.jumps)
+    ]
+    return dataclasses.replace(run, phases=tuple(phases), jumps=tuple(jumps))
 
 
 def crossings(

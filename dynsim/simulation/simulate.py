@@ -1,6 +1,7 @@
 """Simulation: `simulate` and `simulate_until` integrate flows, and `iterate` applies maps."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -33,6 +34,9 @@ from dynsim.simulation.checks import (
 )
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.named import components, listed
+
+HIDDEN = 100  # absolute tolerances, below which an error of a component is not seen to a hundredth of it
 
 
 class Stop(eqx.Module):
@@ -93,7 +97,7 @@ def simulate(
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats = solver.integrate(flow, y0, times)
         if throw:
-            raise_if_failed(stats, times)
+            raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, solver, ys))
         if error_estimate:
             stats = with_error(stats, ys, confirming(solver, flow, y0, times).integrate(flow, y0, times)[0])
     return Trajectory(times, ys, flow, stats, solver)
@@ -130,7 +134,7 @@ def simulate_until(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    raise_if_failed(stats, times)
+    raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, integrator, ys))
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
@@ -219,10 +223,34 @@ def map_stats(ok: Any, steps: int, defect: Any) -> Stats:
     )
 
 
-def raise_if_failed(stats: Stats, ts: Any) -> None:
-    """Raise `IntegrationError` if the last of `ts` was not reached; traced values cannot be checked."""
+def raise_if_failed(stats: Stats, ts: Any, why: Callable[[], str] = str) -> None:
+    """Raise `IntegrationError` if the last of `ts` was not reached; traced values cannot be checked.
+
+    `why` gives a further sentence, or an empty one.
+    """
     if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
-        raise IntegrationError(stats.since(float(ts[0])), outcome=Outcome(int(stats.outcome)))
+        said = " ".join(filter(None, (stats.since(float(ts[0])), why())))
+        raise IntegrationError(said, outcome=Outcome(int(stats.outcome)))
+
+
+def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ys: State) -> str:
+    """Say which components of the saved states are below the absolute tolerance, which then hides their errors."""
+    atol, rtol = getattr(integrator, "atol", None), getattr(integrator, "rtol", None)
+    leaves = jax.tree.leaves(ys)
+    if atol is None or rtol is None or any(isinstance(leaf, Tracer) for leaf in leaves):
+        return ""
+    rows = np.concatenate([np.asarray(leaf, float).reshape(len(leaf), -1) for leaf in leaves], axis=1)
+    sizes = np.max(np.abs(rows), axis=0, where=np.isfinite(rows), initial=0.0)
+    small = np.flatnonzero((sizes > 0) & (sizes < HIDDEN * float(atol)))
+    if not small.size:
+        return ""
+    names = components(flow, jax.tree.map(lambda leaf: leaf[0], ys)).names
+    least = float(rtol) * float(np.min(sizes[small]))
+    return (
+        f"At all saved times {listed([names[k] for k in small])} {'is' if len(small) == 1 else 'are'} near the absolute "
+        f"tolerance, {float(atol):.2g}, or below it, so that the solver does not see their errors, which may grow: give "
+        f"`atol` a smaller value, such as {least:.0e}."
+    )
 
 
 def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractIntegrator) -> tuple[State, Any]:

@@ -9,11 +9,13 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.flow_maps.rolled_solver import advanced
+from analysis.dynamics.flow_maps.switched_field import SwitchedField, switched_field
+from analysis.dynamics.flow_maps.switched_solver import switched_over
 from dynsim._core.types import State
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
 from dynsim.programs import compiles_little
-from dynsim.systems.base import AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap
 
 if TYPE_CHECKING:
     import diffrax as dfx
@@ -56,12 +58,21 @@ class Linearised(eqx.Module):
     system: Any
     restored: Any
     solver: "dfx.AbstractAdaptiveSolver | None"
+    switched: SwitchedField | None
     rolled: bool = eqx.field(static=True)
 
     def __init__(self, system: Any, state: State, solver: "dfx.AbstractAdaptiveSolver | None" = None):
-        """Store the system, the structure of its states, and the solver of a flow, by default Tsit5."""
+        """Store the system, the structure of its states, and the solver of a flow, by default Tsit5.
+
+        Raises:
+            ValueError: for a solver and a field that may jump on a surface of states.
+        """
         self.system, self.restored = system, jax.tree_util.Partial(ravel_pytree(state)[1])
         self.solver, self.rolled = solver, solver is None and compiles_little()
+        self.switched = switched_field(system, state) if isinstance(system, AbstractFlow) else None
+        if self.switched is not None and solver is not None:
+            must = f"be left out for a field that may jump where {self.switched.named()}"
+            raise ArgumentError("integrator", must, f"is {type(solver).__name__}")
 
     def field(self, t: Any, y: tuple[Array, Array], args: Any = None) -> tuple[Array, Array]:
         """Compute the velocities of a state and of tangent vectors under a flow."""
@@ -84,9 +95,16 @@ class Linearised(eqx.Module):
         """Integrate a state and tangent vectors over an interval; give the mean step and whether it failed, too.
 
         `step` is the first step. The tolerance holds for state and vectors; the absolute one is a hundredth of `rtol`.
+        Where a field jumps on a surface, vectors are multiplied by the saltation matrix; the state is NaN if it slides.
         """
         if self.solver is not None:
             return self._over_steps(begin, end, step, x, V, rtol)
+        if self.switched is not None:
+            x, V, steps, failed, slides = switched_over(
+                self.switched, begin, end, jnp.minimum(step, end - begin), x, V, rtol
+            )
+            mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
+            return jnp.where(slides, jnp.nan, x), V, mean, failed
         if self.rolled:
             return self._over_rolled(begin, end, step, x, V, rtol)
         import diffrax as dfx
