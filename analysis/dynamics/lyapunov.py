@@ -70,11 +70,12 @@ class LyapunovSpectrum(NamedTuple):
         times: times since the start of the run.
         running: estimates up to each of `times`, (samples, k).
         converged: false if the halves of the run differ by more than three standard errors of their difference, if the
-            mean rates of its twenty blocks keep rising or falling, or if the trajectory becomes infinite.
+            mean rates of its twenty blocks keep rising or falling, or if the trajectory becomes infinite; also if all
+            exponents of an autonomous flow have a positive sum, or none is zero although the state moves.
         reason: why the run has not converged.
         resolved: whether each exponent is more than an upper bound. It is false if stretching factors are lost in
-            rounding or in the tolerance of the solver; with an implicit solver also if a direction contracts by more than e in one step, since the step's
-            derivative then loses the rate.
+            rounding or in the tolerance of the solver; with an implicit solver also if a direction contracts by more
+            than e in one step, since the step's derivative then loses the rate.
         bounded_by: what causes such bounds: rounding, the tolerance, or the steps of the solver.
     """
 

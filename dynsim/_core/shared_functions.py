@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 ROOM = 512
 """Most functions that are remembered; the oldest is forgotten first."""
@@ -117,7 +118,7 @@ def _value(value: Any, depth: int) -> tuple[Any, Any]:
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fiubc" and value.nbytes <= LARGEST:
         array = np.array(value)
         return (type(value), array.dtype.str, array.shape, array.tobytes()), array if array.ndim else value
-    if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer):
+    if isinstance(value, jax.Array) and not isinstance(value, Tracer):
         array = np.asarray(value) if value.nbytes <= LARGEST and value.dtype.kind in "fiubc" else None
         if array is not None:
             return (jax.Array, array.dtype.str, array.shape, array.tobytes()), value

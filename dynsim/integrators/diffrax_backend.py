@@ -27,10 +27,10 @@ from dynsim.integrators.base import (
     check_longest_step,
     masked,
     on_space,
+    program_form,
     stacked,
     step_limit,
     unchanged,
-    program_form,
 )
 from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent
 from dynsim.integrators.events import (

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from dynsim.integrators.base import AbstractIntegrator, step_limit, program_form
+from dynsim.integrators.base import AbstractIntegrator, program_form, step_limit
 from dynsim.programs import ProgramError, scalar_program
 from dynsim.programs.switches import Switches
 from dynsim.systems.base import AbstractFlow, FunctionFlow

@@ -1,8 +1,8 @@
 """Times at which a function of time and state switches: its jumps and kinks that do not depend on the state.
 
-A value that depends on time alone is followed as a straight line, from one switch to the next one: comparisons, `floor`,
-`mod`, `sign`, `abs`, `max`, `min` and `clip` of such lines switch at times with a formula. Switches of other functions
-of time, such as `sin(t) > 0.5`, are found between samples.
+A value that depends on time alone is followed as a straight line, from one switch to the next one: comparisons,
+`floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of such lines switch at times with a formula. Switches of other
+functions of time, such as `sin(t) > 0.5`, are found between samples.
 """
 
 import math
@@ -18,7 +18,7 @@ from dynsim.programs.program import COMPARING, Operation, Program
 MOST = 100_000
 """Most switches in one interval."""
 SAMPLES = 2**12
-"""Samples between which switches of curved functions are sought at first; twice as many until their number is stable."""
+"""Samples between which switches of curved functions are sought at first; doubled until their number is stable."""
 FINEST = 2**17
 CLOSE = 8 * float(np.finfo(float).eps)
 """Largest distance from a switch, relative to the operands, that is rounding."""

@@ -247,9 +247,9 @@ def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ys: Sta
     names = components(flow, jax.tree.map(lambda leaf: leaf[0], ys)).names
     least = float(rtol) * float(np.min(sizes[small]))
     return (
-        f"At all saved times {listed([names[k] for k in small])} {'is' if len(small) == 1 else 'are'} near the absolute "
-        f"tolerance, {float(atol):.2g}, or below it, so that the solver does not see their errors, which may grow: give "
-        f"`atol` a smaller value, such as {least:.0e}."
+        f"At all saved times {listed([names[k] for k in small])} {'is' if len(small) == 1 else 'are'} near the "
+        f"absolute tolerance, {float(atol):.2g}, or below it, so that the solver does not see their errors, which may "
+        f"grow: give `atol` a smaller value, such as {least:.0e}."
     )
 
 

@@ -43,9 +43,9 @@ def test_a_parameter_and_a_unit_of_time_move_the_pulse():
 
 
 def test_a_pulse_of_a_function_that_cannot_be_traced_shows_in_the_error_estimate():
-    run = simulate(PLAIN, [0.0], TS, integrator=Scipy(), error_estimate=True)
+    run = simulate(PLAIN, [0.0], TS, integrator=Scipy("RK23", 1e-5, 1e-7), error_estimate=True)
     assert float(jnp.max(jnp.abs(run.ys))) < 1e-9  # stepped over
-    assert run.stats.max_error == pytest.approx(AFTER, rel=1e-3)
+    assert run.stats.max_error == pytest.approx(AFTER, rel=0.02)
     declared = FunctionFlow(PLAIN.rhs, breaks=(40.0, 41.0))
     np.testing.assert_allclose(simulate(declared, [0.0], TS, integrator=Scipy()).ys[1, 0], AFTER, rtol=1e-9)
 

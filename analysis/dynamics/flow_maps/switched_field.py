@@ -1,7 +1,7 @@
 """Vector fields that jump on surfaces of states: smooth pieces, and the functions whose zeros are the surfaces.
 
-Comparisons, `sign`, `floor`, `ceil`, `round` and remainders of the state select the piece. `abs`, `max`, `min` and `clip`
-have kinks only, across which the variational equation holds.
+Comparisons, `sign`, `floor`, `ceil`, `round` and remainders of the state select the piece. `abs`, `max`, `min` and
+`clip` have kinks only, across which the variational equation holds.
 """
 
 import functools
@@ -13,8 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
+from dynsim._core.printing import one_line, report
 from dynsim.integrators.time_structure import field_program
 from dynsim.programs import Program
 from dynsim.systems.rescaled import is_flat
@@ -26,7 +27,6 @@ SURFACES = (*COMPARED, "sign", "floor", "ceil", "round", "rem")
 # Operations of programs whose name in `jax.lax` is another one.
 RENAMED = {
     "add_any": "add", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "not": "bitwise_not",
-    "igammac": "igammac",
 }  # fmt: skip
 
 
@@ -37,6 +37,9 @@ class SwitchedField(eqx.Module):
     surfaces: tuple[int, ...] = eqx.field(static=True)
     size: int = eqx.field(static=True)
     rest: list[Array]
+
+    __repr__ = one_line
+    __str__ = report
 
     def at(self, t: Array, x: Array, modes: Array | None) -> tuple[Array, Array, Array, Array]:
         """The velocity of a piece, its distances from its surfaces, positive inside, and the modes here and beyond.
@@ -100,7 +103,7 @@ def _surfaces(made: Any) -> tuple[int, ...]:
 
 
 def _applied(operation: Any, given: list[Any]) -> Any:
-    name, parameter = operation.name, operation.parameter
+    name, parameter = str(operation.name), operation.parameter
     if name == "convert_element_type":
         return lax.convert_element_type(given[0], parameter)
     if name == "integer_pow":

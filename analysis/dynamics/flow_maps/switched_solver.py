@@ -1,7 +1,7 @@
 """Integrate the variational equation of a field that jumps on surfaces of states, with saltation matrices there.
 
-Between surfaces the field is that of one piece. A surface is located by steps that end on it. Across it, tangent vectors
-are multiplied by the saltation matrix I + (f+ - f-) (grad g)^T / (dg/dt along f-).
+Between surfaces the field is that of one piece. A surface is located by steps that end on it. Across it, tangent
+vectors are multiplied by the saltation matrix I + (f+ - f-) (grad g)^T / (dg/dt along f-).
 
 Source: M. di Bernardo, C. Budd, A. Champneys and P. Kowalczyk, Piecewise-smooth Dynamical Systems (2008), ch. 2.
 """

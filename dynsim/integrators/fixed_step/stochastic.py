@@ -22,9 +22,9 @@ from dynsim.integrators.base import (
     Event,
     Stats,
     masked,
+    program_form,
     stacked,
     unchanged,
-    program_form,
 )
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
