@@ -12,12 +12,13 @@ from jax.core import Tracer
 
 from dynsim.integrators.base import AbstractIntegrator, program_form, step_limit
 from dynsim.programs import ProgramError, scalar_program
-from dynsim.programs.switches import Switches
+from dynsim.programs.switches import MOST, Switches
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 
 LIMIT = 20_000
 """Most operations of a program that is searched for jumps: recording them takes 0.2 s."""
 
+WINDOW = 1000.0
 CONFIRMING = 1009
 """Least number of steps of the second run of an error estimate, a prime: other steps than those of round numbers."""
 
@@ -35,6 +36,18 @@ def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray
     made, inputs = _switches(flow, y0)
     found = np.empty(0) if made is None else made.times(inputs, t0, t1)
     return np.unique(np.concatenate([known, found])) if found.size else known
+
+
+def longest_step(flow: AbstractFlow, y0: Any) -> float:
+    """Longest step of a solver that has no breakpoints: the flow's limit, and half of the shortest time between jumps.
+
+    The jumps are those of the first thousand units of time.
+    """
+    if uses_time(flow, y0) is not False:
+        jumps = np.append(breakpoints(flow, y0, -1e-9, WINDOW), WINDOW)
+        gaps = np.diff(jumps)
+        return min(flow.step_limit(), max(float(np.min(gaps, initial=np.inf)) / 2, WINDOW / MOST))
+    return flow.step_limit()
 
 
 def uses_time(flow: AbstractFlow, y0: Any) -> bool | None:

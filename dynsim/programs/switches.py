@@ -188,7 +188,7 @@ def _branch(operation: Operation, given: list[Any], value: Any) -> Any:
     if operation.name == "clamp":
         return 1.0 * (given[1] > given[0]) + (given[1] > given[2])
     if operation.name == "rem":
-        return np.trunc(given[0] / given[1])
+        return np.rint((given[0] - value) / given[1])
     return value
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dynsim.programs import scalar_program
-from dynsim.programs.switches import MOST, Switches
+from dynsim.programs.switches import Switches
 
 
 def switches(fn, begin, end, *parameters):
@@ -56,6 +56,7 @@ def test_the_float_is_that_at_which_the_comparison_changes():
     np.testing.assert_array_equal(value(np.nextafter(found, np.inf)), value(found + 1e-6))
 
 
-def test_too_many_switches_are_refused():
-    with pytest.raises(ValueError, match=f"must contain at most {MOST:,} jumps of the field in time"):
+def test_too_many_switches_are_refused(monkeypatch):
+    monkeypatch.setattr("dynsim.programs.switches.MOST", 100)
+    with pytest.raises(ValueError, match=r"must contain at most 100 jumps of the field in time: .* 1e-06 apart"):
         switches(lambda t, x: jnp.floor(t * 1e6) * x, 0.0, 1.0)
