@@ -20,7 +20,7 @@ LARGEST_WITNESS = 64  # entries; a larger array of a witness is replaced by its 
 
 
 def plain(value: Any) -> Any:
-    """Return a value in JSON types: fractions as "p/q", floats that are not finite as text, large arrays by shape."""
+    """Convert a value to JSON types: fractions as "p/q", floats that are not finite as text, large arrays by shape."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, Fraction) or _long(value):
@@ -36,7 +36,7 @@ def plain(value: Any) -> Any:
 
 
 def exact(value: Any) -> Any:
-    """Return a value in JSON types without loss: every number as an integer or the fraction "p/q" that it is.
+    """Convert a value to JSON types without loss: every number becomes an integer or a fraction "p/q".
 
     Arrays are whole. A float is a fraction whose denominator is a power of two. A ball of python-flint is the enclosure
     ["lo", "hi"], a complex number {"real": "p/q", "imag": "p/q"}.
@@ -67,7 +67,7 @@ def _long(value: Any) -> bool:
 
 
 def _array(value: Any) -> np.ndarray | None:
-    """Return an array of NumPy or JAX as one of NumPy, random keys as their integers; None for anything else."""
+    """Convert a NumPy or JAX array to NumPy, with random keys as integers; None for anything else."""
     if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         return np.asarray(jax.random.key_data(value))
     arrays = isinstance(value, np.ndarray | np.generic | jax.Array) or hasattr(value, "__jax_array__")
@@ -75,7 +75,7 @@ def _array(value: Any) -> np.ndarray | None:
 
 
 def _enclosure(value: Any) -> Any:
-    """Return the ends of a ball of python-flint, a rational number of another library as "p/q", or text."""
+    """Convert a python-flint ball to its ends, a rational number of another library to "p/q", and others to text."""
     if all(hasattr(value, name) for name in ("mid", "rad", "is_finite")):
         if not value.is_finite():
             return str(value)
@@ -87,7 +87,7 @@ def _enclosure(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return an object as text without its address in memory, which differs from process to process."""
+    """Convert an object to text without its memory address, which differs between processes."""
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
@@ -97,7 +97,7 @@ def _dyadic(ball: Any) -> Fraction:
 
 
 def trial_rows(c: Check) -> list[dict[str, Any]]:
-    """Return the trials of a check in JSON types, with the verdict on each measurement."""
+    """Convert the trials of a check to JSON types, with the verdict on each measurement."""
     return [
         {
             "claim": c.claim.id,
@@ -119,20 +119,20 @@ def _measured(m: Measurement) -> dict[str, Any]:
 
 
 def json_rows(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as text, one JSON object a line."""
+    """Write rows as text, one JSON object per line."""
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
 def counterexample(c: Check) -> str:
-    """Return the counterexample of a refuted claim as JSON text, with exact numbers.
+    """Write the counterexample to a refuted claim as JSON text, with exact numbers.
 
     Raises:
         ValueError: for another verdict than REFUTED.
     """
     found = c.counterexample
     if found is None:
-        must = "be asked for a claim whose verdict is REFUTED"
-        raise ArgumentError("witness", must, f"that on `{c.claim.id}` is {c.verdict.name}")
+        must = "be requested for a claim whose verdict is REFUTED"
+        raise ArgumentError("witness", must, f"the verdict on `{c.claim.id}` is {c.verdict.name}")
     measured = {
         kind: [{"what": m.what, "slack": exact(m.slack), "tolerance": exact(m.tolerance)} for m in measurements]
         for kind, measurements in (("hypotheses", found.hypotheses), ("conclusions", found.conclusions))

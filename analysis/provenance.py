@@ -35,7 +35,7 @@ def source_digest(claim: Claim) -> str:
 
 
 def _sources(module: str) -> list[Path]:
-    """List the files of a module of claims and of the modules that it may import, except those of the library."""
+    """List the files of a module of claims and of the modules that it may import, except the library's."""
     package, _, inner = module.partition(".")
     if package == CLAIMS.split(".")[0]:
         return [_file(name) for name in sorted(_imported(module))]

@@ -160,7 +160,9 @@ def _check_by_id(
     """Check a claim in a worker process; claims cannot be pickled and are passed by id."""
     claim = next((c for c in source() if c.id == id), None)
     if claim is None:
-        raise ArgumentError("jobs", "be 1 for claims that differ from process to process", f"`{id}` is not in a worker")
+        raise ArgumentError(
+            "jobs", "be 1 for claims that differ from process to process", f"workers do not have `{id}`"
+        )
     c, line = _checked(claim, seed, num_trials, folder)
     trials = tuple(replace(trial, witness={}) for trial in c.trials)  # the line has the content of a witness
     return c.verdict, (trials, None, c.control, c.seed, c.seconds, c.doubt, c.broken, c.integrated, c.no_trial), line

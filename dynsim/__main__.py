@@ -1,4 +1,4 @@
-"""The command line `dynsim`: dispatch to a command, whose module is imported only when it is chosen."""
+"""Entry point of the command line `dynsim`: import the module of the chosen command, and run it."""
 
 import importlib
 import io
@@ -13,15 +13,15 @@ COMMANDS = {
     "demo": "simulate, check and draw the first experiment of the first paper, in a few seconds",
     "list": "list systems, initial distributions, papers, claims, verifiers, experiments and figures",
     "simulate": "simulate a system from one initial state or many, with options from flags or a TOML file",
-    "sweep": "evaluate a function of yours, or the run of a system, on a grid of parameters",
-    "portrait": "draw the phase portrait of a system of the catalogue, of a paper, or of yours",
-    "lyapunov": "compute the Lyapunov exponents of a system, also against a parameter",
-    "section": "compute the Poincare section of a flow, or the orbit diagram or a cobweb of a map",
-    "basins": "find the attractors of a system and draw their basins, or their shares of random starts",
-    "continue": "follow equilibria and periodic orbits of a system in a parameter, and draw the bifurcation diagram",
+    "sweep": "evaluate a function of yours, or measure runs of a system, on a grid of parameters",
+    "portrait": "draw the phase portrait of a system of the catalogue, of a paper, or of your own",
+    "lyapunov": "compute Lyapunov exponents of a system, for one parameter value or many",
+    "section": "draw the Poincare section of a flow, or the orbit diagram or cobweb of a map",
+    "basins": "find the attractors of a system, and draw their basins or compute basin fractions",
+    "continue": "continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",
-    "verifier": "write the standalone script of a refutation, which needs Python's standard library alone",
+    "verifier": "write a standalone script that verifies a refutation with Python's standard library",
     "figure": "compute and draw figures",
     "report": "write the ledger: every statement of the papers with its finding",
 }
@@ -35,11 +35,11 @@ MODULES = {
     "continue": "continuation.command",
     "sweep": "sweep.command",
 }
-"""The modules of commands in `dynsim.cli` that are not called as the command is."""
+"""Modules in `dynsim.cli` of the commands whose module has another name."""
 
 
 def usage() -> str:
-    """Return the help text."""
+    """Build the help text of the command line."""
     rows = "\n".join(f"  {command:<12}{text}" for command, text in COMMANDS.items())
     more = "`dynsim COMMAND --help` lists the options of a command, `dynsim --version` prints the version."
     return f"usage: dynsim COMMAND [OPTIONS]\n\n{rows}\n\n{more}"
@@ -75,12 +75,15 @@ def _run(words: list[str]) -> int:
 
 
 def _answered(command: str, rest: list[str]) -> int:
-    """Run a command; what the user can mend is answered by one sentence."""
+    """Run a command, and report errors that the user can fix in one sentence."""
     from dynsim._core.siblings import SIBLINGS, HiddenPackageError, check_not_hidden
+    from dynsim.cli.parsing.solvers import advising_options
 
     try:
-        check_not_hidden(*SIBLINGS)  # before a file of the user's is imported, and so executed, in place of ours
-        return importlib.import_module(f"dynsim.cli.{MODULES.get(command, command)}").main(rest)
+        check_not_hidden(*SIBLINGS)  # before a user's file of the same name would be imported in place of ours
+        module = importlib.import_module(f"dynsim.cli.{MODULES.get(command, command)}")
+        with advising_options(command, rest):
+            return module.main(rest)
     except KeyboardInterrupt as stop:
         return _refuse(str(stop) or interrupts.message(), interrupts.INTERRUPTED)
     except SystemExit as stop:  # after `--help`
@@ -94,22 +97,18 @@ def _answered(command: str, rest: list[str]) -> int:
         place = f" `{error.filename}`" if error.filename else ""
         return _refuse(f"A file{place} cannot be read or written: {error.strerror or error}.")
     except Exception as error:
-        sentence = _sentence(error, command, rest)
+        sentence = _sentence(error)
         if not sentence:
             raise
         return _refuse(sentence)
 
 
-def _sentence(error: Exception, command: str, words: Sequence[str]) -> str:
-    """Return the sentence on an error that is the user's, "" for an error in the program."""
+def _sentence(error: Exception) -> str:
+    """Word an error that the user can fix; "" for an error in the program."""
     from dynsim.errors import ArgumentError, IntegrationError, TrainingError, UnavailableError
 
-    if isinstance(error, ArgumentError | UnavailableError):
+    if isinstance(error, ArgumentError | UnavailableError | IntegrationError | TrainingError):
         return " ".join(str(error).split())
-    if isinstance(error, IntegrationError | TrainingError):
-        from dynsim.cli.parsing.solvers import in_options
-
-        return in_options(str(error), command, words)
     from dynsim.cli.building.own_code import raised_by_user
 
     return raised_by_user(error)
@@ -121,9 +120,9 @@ def _refuse(sentence: str, status: int = 2) -> int:
 
 
 def _open_streams() -> None:
-    """Let every stream take all that is written to it: closed ones lead nowhere, and ASCII ones get question marks.
+    """Make all standard streams writable: closed ones go to the null device, ASCII ones replace other characters.
 
-    Python has None for a stream that is closed, and the next file that it opens would have the stream's number.
+    Python sets a closed stream to None, and the next file that it opens would get the stream's descriptor.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

@@ -1,22 +1,32 @@
 """Exceptions of the library, and helpers that word their messages."""
 
+import contextlib
 import difflib
 import enum
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
+
+_advice: ContextVar[Mapping["Outcome", str]] = ContextVar("advice", default=MappingProxyType({}))
 
 
 class Outcome(enum.IntEnum):
     """How an integration ended; `Stats.outcome` stores this value, one for each member of an ensemble."""
 
     sentence: str
-    advice: str
+    _default: str
 
     def __new__(cls, value: int, sentence: str, advice: str = ""):
         """Create a member with its sentence and its advice."""
         member = int.__new__(cls, value)
-        member._value_, member.sentence, member.advice = value, sentence, advice
+        member._value_, member.sentence, member._default = value, sentence, advice
         return member
+
+    @property
+    def advice(self) -> str:
+        """What to try after this outcome, in terms of the library's arguments unless the context is `advising`."""
+        return _advice.get().get(self, self._default)
 
     FINISHED = 0, "the last time was reached"
     MAX_STEPS = (
@@ -46,6 +56,16 @@ class Outcome(enum.IntEnum):
         "the noise left the domain (an entry of a simplex below zero, or a negative `domain`)",
         "use noise that vanishes at the boundary, shorter steps, or other variables such as logarithms",
     )
+
+
+@contextlib.contextmanager
+def advising(advice: Mapping[Outcome, str]) -> Iterator[None]:
+    """Replace the advice of some outcomes in this context, for example by the options of a command."""
+    token = _advice.set(MappingProxyType({**advice}))
+    try:
+        yield
+    finally:
+        _advice.reset(token)
 
 
 LONGEST = 60  # largest number of characters of a value in a message, so that it stays one line

@@ -25,7 +25,7 @@ def collect(*modules: ModuleType) -> tuple[Figure, ...]:
     found: dict[str, Figure] = {}
     for figure in (value for module in modules for value in vars(module).values() if isinstance(value, Figure)):
         if figure.name in found:
-            raise ArgumentError("name", "be that of one figure", f"`{figure.name}` is that of two")
+            raise ArgumentError("name", "be unique", f"two figures are called `{figure.name}`")
         if figure.draw is None:
             raise ArgumentError("figure", "have a drawing", f"`{figure.name}` has none")
         found[figure.name] = figure

@@ -154,7 +154,7 @@ def canvas(
         ValueError: unless width and aspect are positive.
     """
     if not (width > 0 and aspect > 0):
-        raise ArgumentError("width", "be positive, as `aspect`", f"they are {width} and {aspect}")
+        raise ArgumentError("width", "be positive, like `aspect`", f"they are {width} and {aspect}")
     drawn = Figure(figsize=(width, width * aspect), layout="compressed")
     drawn.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)  # pyright: ignore
     return drawn, list(drawn.subplots(rows, columns, squeeze=False).flat)

@@ -133,7 +133,7 @@ def _ends(ax: Any, points: np.ndarray) -> None:
 
 
 def _whole(ax: Any, ys: np.ndarray, labels: list[str]) -> None:
-    """Set the axis limits to those of the whole path, and the labels."""
+    """Set the axis labels, and limits that contain the whole path."""
     for name, values, label in zip("xy", ys.T, labels, strict=True):
         low, high = ends(values)
         pad = 0.04 * (high - low) or 1.0

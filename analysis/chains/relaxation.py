@@ -19,13 +19,7 @@ from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
 from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError, IntegrationError, Outcome
-from dynsim.systems.master_equation.checks import (
-    Matrix,
-    check_distribution,
-    check_generator,
-    exit_rates,
-    num_states,
-)
+from dynsim.systems.master_equation.checks import Matrix, check_distribution, check_generator, exit_rates, num_states
 
 # Largest number of states for which e^{Qt} is formed.
 DENSE = 200
@@ -151,7 +145,7 @@ def _chosen(chain: _Chain, end: float) -> str:
 
 def _by_poles(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
     if not chain.tridiagonal:
-        raise ArgumentError("method", "suit the generator", "is `rational` for one that is not tridiagonal")
+        raise ArgumentError("method", "suit the generator", "is `rational`, which needs a tridiagonal generator")
     birth, death = birth_and_death(chain.Q)
     pairs = [by_partial_fractions(birth, death, p, float(t)) for t in ts]
     return np.stack([q for q, _ in pairs]), np.array([error for _, error in pairs])
@@ -165,7 +159,7 @@ def _by_squaring(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
 def _by_chebyshev(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Solutions:
     if chain.stationary is None:
         must = "suit the generator"
-        raise ArgumentError("method", must, "is `chebyshev` for one that is not reversible, or not irreducible")
+        raise ArgumentError("method", must, "is `chebyshev`, which needs a reversible and irreducible generator")
     return by_chebyshev(scipy.sparse.csr_array(chain.Q), p, chain.stationary, ts, chain.fastest)
 
 

@@ -142,7 +142,7 @@ def _solved(Q: Matrix, method: str, classes: Classes | None) -> tuple[str, np.nd
         if method == "tree":
             i, j = found.edge
             must = "be reversible for the tree method"
-            raise ArgumentError("generator", must, f"is off detailed balance by {found.violation:.3g} at ({i}, {j})")
+            raise ArgumentError("generator", must, f"violates detailed balance by {found.violation:.3g} at ({i}, {j})")
     sparse = scipy.sparse.csc_array(Q)
     solvers: dict[str, Callable[[Any], Any]] = {"lu": by_lu, "inverse-iteration": by_inverse_iteration}
     if method in solvers:

@@ -26,6 +26,7 @@ from dynsim._core.validation import instance, integer
 from dynsim.errors import ArgumentError, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
+from dynsim.simulation.checks import as_state
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.parameter import Parameter
 
@@ -65,7 +66,7 @@ class Diagram(NamedTuple):
 
 
 class BranchLine(NamedTuple):
-    """What is drawn of a branch: parameters, values with one curve in each column, and which intervals are stable.
+    """Data to draw a branch: parameters, values with one curve per column, and which intervals are stable.
 
     `arclengths` increase along it, and `corners` says where it is not smooth.
     """
@@ -106,7 +107,7 @@ def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
 
 def bifurcation_diagram(
     parameter: Parameter,
-    starts: Sequence[State],
+    starts: Sequence[State] | np.ndarray,
     *,
     levels: int = 2,
     steps: Steps = Steps(),
@@ -127,8 +128,9 @@ def bifurcation_diagram(
     depth = integer("levels", levels, least=0)
     found: list[tuple[Branch, int]] = []
     new: list[tuple[Branch, int]] = []
-    passes = _Passing(curve_units((parameter,), starts[0])) if starts else _Passing(None)
-    for start in starts:
+    states = [as_state("starts", start) for start in starts]
+    passes = _Passing(curve_units((parameter,), states[0])) if states else _Passing(None)
+    for start in states:
         one = continue_equilibria(parameter, start, steps=steps, symmetries=symmetries)
         if not passes.known(found, one, parameter.value, start):
             found.append((one, 1))
@@ -224,7 +226,7 @@ def with_curves(
     steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> Diagram:
-    """Return a diagram with the curves of its bifurcations in a second parameter; see `critical_curves`.
+    """Continue the bifurcations of a diagram in a second parameter, and add the curves to it; see `critical_curves`.
 
     Curves that it has already, such as those read from a file, go on to the ends of the ranges.
 
@@ -254,7 +256,7 @@ def _extend_diagram(
     steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Diagram:
-    """Continue the branches of a diagram at those of their ends that go on.
+    """Extend the branches of a diagram at their open ends.
 
     Its curves in a second parameter stay as they are; see `with_curves`. Branches of a map that are phases of the same
     cycles become one.

@@ -104,7 +104,7 @@ class LyapunovSpectrum(NamedTuple):
         return f"Lyapunov exponents {parts}" + ("" if self.converged else f" (not converged: {self.reason})")
 
     def bounds(self, digits: int) -> list[str]:
-        """Return each exponent with its error, or the bound below which it lies."""
+        """Print each exponent with its standard error, or with an upper bound."""
         known = self.resolved or (True,) * len(self.exponents)
         return [
             "-inf" if value == -math.inf else f"{value:.{digits}g} +- {error:.1g}" if sure

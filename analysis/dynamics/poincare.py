@@ -163,7 +163,7 @@ def poincare_section(
 
 
 def _is_quick(flow: AbstractFlow, x: State, end: float, integrator: AbstractIntegrator) -> bool:
-    """Return whether a solver that compiles in less time takes the place of an integrator with its tolerances."""
+    """Test whether a solver that compiles faster can replace an integrator at its tolerances."""
     plain = isinstance(x, jax.Array | np.ndarray) and np.ndim(x) == 1 and flow.space == Euclidean()
     if not (compiles_little() and plain and isinstance(integrator, Diffrax)) or flow.breakpoints(0.0, end).size:
         return False
@@ -179,7 +179,7 @@ def _quick_path(flow: AbstractFlow, x: State, ends: np.ndarray, integrator: Any)
 
 
 def _begun(flow: AbstractFlow, x: State, t: float, end: float, integrator: AbstractIntegrator) -> State:
-    """Return the state after the warm-up."""
+    """Compute the state after the transient."""
     if _is_quick(flow, x, end, integrator):
         flow.check_horizon(0.0, t)
         return _quick_path(flow, x, np.array([0.0, t]), integrator)(t)

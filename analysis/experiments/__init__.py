@@ -82,7 +82,7 @@ def use_results(folder: Path | None) -> None:
     if folder is None:
         return
     if not folder.is_dir():
-        raise ArgumentError("results", "be a folder of records of experiments", f"`{folder}` is no folder")
+        raise ArgumentError("results", "be a folder of records of experiments", f"`{folder}` is not a folder")
     os.environ[RESULTS] = str(folder.resolve())
 
 
@@ -176,7 +176,7 @@ def paper_record(experiment: Experiment, seed: int = 0, results: Path | None = N
 
 
 def best_record(experiment: Experiment, seed: int = 0, results: Path | None = None) -> Record:
-    """Load the record of size `paper` if there is one, else that of size `quick`, which is run if it is missing.
+    """Load the record of size `paper` if there is one, else of size `quick`, running it if it is missing.
 
     Raises:
         UnavailableError: if there is no such record and it cannot be made, for want of data or of a place to write.
@@ -197,7 +197,7 @@ def _loaded(path: Path, experiment: Experiment, size: Size, seed: int, config: M
     try:
         header = json.loads(str(arrays.pop("header")))
     except (KeyError, json.JSONDecodeError):
-        raise ArgumentError("results", "hold records of experiments", f"`{path}` is none") from None
+        raise ArgumentError("results", "hold records of experiments", f"`{path}` is not a record") from None
     if (header.get("name"), header.get("config")) != (experiment.name, config):
         must = f"hold records of `{experiment.name}` as it is configured now"
         raise ArgumentError("results", must, f"`{path}` is of another configuration")

@@ -89,7 +89,7 @@ def _check_isolated(flow: FastSlowFlow, state: FastSlow) -> None:
         kept = _left_null(kept, _jacobian(flow, moved))
     if kept.size:
         weights = ", ".join(f"{weight:.6g}" for weight in oriented(kept[:, 0]) / np.max(np.abs(kept[:, 0])))
-        must = "have a `fast_space` on which what f conserves is constant, such as `Simplex()`"
+        must = "have a `fast_space` that fixes the quantities conserved by f, such as `Simplex()`"
         raise ArgumentError("flow", must, f"f conserves the combination ({weights}) of x")
 
 

@@ -29,7 +29,7 @@ Heads = Float[Array, " heads"]
 
 
 class Terms(NamedTuple):
-    """Terms of the functional: those of each head, zero where it is inactive, and that of the encoder."""
+    """Terms of the functional: one for each head, zero if it is inactive, and one for the encoder."""
 
     losses: Heads
     penalties: Heads

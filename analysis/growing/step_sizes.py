@@ -46,7 +46,7 @@ class StepSizes(NamedTuple):
     __str__ = report
 
     def times(self, factor: float) -> "StepSizes":
-        """Return all step sizes times one factor, which leaves their ratios as they are."""
+        """Multiply all step sizes by one factor, which keeps their ratios."""
         gate = GateSteps(factor * self.gate.scale, self.gate.power)
         return StepSizes(factor * self.temperatures, factor * self.prototypes, gate)
 

@@ -53,7 +53,7 @@ def _floats(x: np.ndarray | Exact) -> tuple[np.ndarray, float]:
 
 
 def ratios(distance: Float[np.ndarray, "layers n"]) -> Float[np.ndarray, "steps n"]:
-    """Compute the ratio of each distance to that of the layer before; zero where the latter is zero.
+    """Compute the ratio of each distance to the previous layer's; zero if the previous one is zero.
 
     With constant follower sets it tends to 1/(1 + alpha), from above if the distance has a polynomial factor.
     """

@@ -152,7 +152,7 @@ def outside(points: Any, hull_of: Any) -> Bool[np.ndarray, " n"]:
     """
     x, others = checked_points("points", points), checked_points("hull_of", hull_of)
     if x.shape[1] != others.shape[1]:
-        raise ArgumentError("points", f"have dimension {others.shape[1]}, as `hull_of`", f"have {x.shape[1]}")
+        raise ArgumentError("points", f"have dimension {others.shape[1]} to match `hull_of`", f"have {x.shape[1]}")
     if is_exact(x) and is_exact(others):
         known = {tuple(row) for row in others}
         return np.array([tuple(row) not in known and not in_hull(row, others) for row in x])

@@ -76,7 +76,7 @@ def rate_jacobian(flow: CoupledFlow, x: State, t: Time = 0.0) -> Matrix:
 
 
 def rate_spectrum(flow: CoupledFlow, x: State, t: Time = 0.0) -> Float[np.ndarray, " a"]:
-    r"""Compute the eigenvalues of $J^*$, ascending; they are real, as those of the symmetric $D^{1/2} H D^{1/2}$.
+    r"""Compute the eigenvalues of $J^*$, ascending; $J^*$ is similar to the symmetric $D^{1/2} H D^{1/2}$.
 
     Source: PROTOTYPES, Proposition 3.
     """

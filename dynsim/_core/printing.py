@@ -65,13 +65,13 @@ def report(self: Any) -> str:
 
 
 def _fields(result: Any) -> list[tuple[str, Any]]:
-    """Return the public fields of a named tuple or a dataclass with their values, as far as they are set."""
+    """List the public fields of a named tuple or a dataclass that are set, with their values."""
     names = getattr(result, "_fields", None) or [field.name for field in dataclasses.fields(result)]
     return [(name, getattr(result, name)) for name in names if not name.startswith("_") and hasattr(result, name)]
 
 
 def _short(value: Any) -> str:
-    """Return a number or a word as it is, and of anything else its type and its size."""
+    """Print a number or a word, or the type and size of anything else."""
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         known = None if value.shape or not hasattr(value, "item") else _number(value)
         return f"{value.dtype}[{', '.join(map(str, value.shape))}]" if known is None else known
@@ -92,7 +92,7 @@ def _short(value: Any) -> str:
 
 
 def _number(value: Any) -> str | None:
-    """Return the number of an array without axes, None for one that is traced."""
+    """Convert an array without axes to a number; None if it is traced."""
     try:
         item = value.item()
     except TypeError:
@@ -101,7 +101,7 @@ def _number(value: Any) -> str | None:
 
 
 def _indented(value: Any) -> str:
-    """Return a value in full, up to long arrays, with its further lines below the name of its field."""
+    """Print a value in full, except long arrays, with its further lines indented below the name of its field."""
     if isinstance(value, tuple | list) and not hasattr(value, "_fields") and any(map(_is_result, value)):
         text = "".join(f"\n- {str(entry)}" for entry in value[:MANY])
         text += f"\n- and so on for {len(value) - MANY} more" if len(value) > MANY else ""
@@ -115,7 +115,7 @@ def _indented(value: Any) -> str:
 
 
 def _array(value: Any) -> np.ndarray | None:
-    """Return an array on the host, None for one that is traced and for anything else."""
+    """Copy an array to the host; None for traced arrays and for values that are not arrays."""
     try:
         return np.asarray(value) if hasattr(value, "__array__") else None
     except TypeError:

@@ -1,1 +1,1 @@
-"""The command line, above everything else: it may import every package, and only `dynsim.__main__` imports it."""
+"""Commands of the command line; they may import every package, and only `dynsim.__main__` imports them."""

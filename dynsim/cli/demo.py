@@ -1,4 +1,4 @@
-"""`dynsim demo`: the first experiment of the first paper, simulated, checked and drawn."""
+"""`dynsim demo`: simulate, check and draw the first experiment of the first paper."""
 
 import time
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ CLAIMS = ("consensus/theorem-3.1", "consensus/theorem-3.2-lojasiewicz")
 
 @dataclass(frozen=True)
 class Demo:
-    """Simulate ten tokens (P of Section 7.1) with both integrators, check two theorems, and draw Figure 1."""
+    """Simulate ten tokens (Section 7.1 of CONSENSUS) with diffrax and SciPy, check two theorems, and draw Figure 1."""
 
     out: Path = Path("out")
     """the folder for the run file and the figure"""
     seed: int = 0
-    """random seed of the initial state and of the trials"""
+    """random seed of the initial state and of the checks"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the demonstration, print a summary, and return the exit status: 1 if a check is not sound."""
+    """Run the demonstration, print a summary, and return exit status 1 if a check is not sound."""
     o = parse(Demo, words, "demo")
     started = time.perf_counter()
     from analysis.claims import claims

@@ -19,9 +19,9 @@ class Experiment:
     name: Annotated[str, tyro.conf.Positional]
     """the experiment: a name that `dynsim list` shows"""
     size: Literal["quick", "paper"] = "quick"
-    """quick takes about half a minute; paper has the sizes of the paper"""
+    """quick takes about half a minute; paper uses the sizes of the paper"""
     seeds: int = 1
-    """number of seeds: the seeds 0, 1, ... are run"""
+    """number of seeds; the seeds 0, 1, ... are run"""
     out: Path | None = None
     """the folder for records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     data: Path | None = None
@@ -31,7 +31,7 @@ class Experiment:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the seeds without a record, and print a summary of each record."""
+    """Run the seeds that have no finished record, and print a summary of each record."""
     o = parse(Experiment, words, "experiment")
     from analysis.experiments import experiments, records, results_folder
     from dynsim._runtime.executors import cluster

@@ -1,4 +1,4 @@
-"""`dynsim list`: print the names that the other commands take."""
+"""`dynsim list`: list the systems, papers, claims, experiments and figures that other commands accept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class List:
 
 
 def main(words: Sequence[str]) -> int:
-    """Print the chosen list, or all of them."""
+    """Print the chosen list, or all lists."""
     o = parse(List, words, "list")
     problems: list[str] = []
     lists = {
@@ -56,7 +56,7 @@ def _systems() -> list[str]:
 
 
 def _of_the_catalogue(entry: "Entry") -> str:
-    """Return what a system is, its components, and its parameters with their defaults."""
+    """Describe a system of the catalogue, with its components and its parameters with default values."""
     from dynsim.systems.named import parameters
 
     system = entry.system()

@@ -1,4 +1,4 @@
-"""`dynsim lyapunov`: the Lyapunov exponents of a system with their errors, also against a parameter."""
+"""`dynsim lyapunov`: compute Lyapunov exponents with standard errors, for one system or against a parameter."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,34 +16,35 @@ if TYPE_CHECKING:
     from analysis.dynamics.lyapunov import LyapunovSpectrum
     from dynsim.cli.building.systems import Found
 
-VALUES = 41  # of a parameter, by default
+VALUES = 41  # default number of parameter values, enough for a curve and still quick
 
 
 @dataclass(frozen=True)
 class Lyapunov(SystemOptions):
     """Compute the largest Lyapunov exponents of a flow or a map, with standard errors: dynsim lyapunov lorenz --rho 28.
 
-    The tangent vectors of one trajectory are orthonormalised at intervals; exponents are per time unit or step. A run
-    whose halves differ is reported as not converged.
+    The tangent vectors along one trajectory are orthonormalised at intervals; exponents are per time unit or step. A
+    run whose two halves give different exponents is reported as not converged.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of yours; each of its parameters is an option
     of its own.
     """
 
     duration: float | None = None
-    """length of the run after the warm-up; by default 500 steps or time units, other ones if rates are far from 1"""
+    """length of the run after the transient; by default 500 steps or time units, rescaled if the system's rates are far
+    from 1"""
     warm_up: float | None = None
-    """the time before, by default a tenth of the duration"""
+    """transient to discard (time units or steps); by default a tenth of the duration"""
     interval: float | None = None
-    """time or steps between two orthonormalisations; by default 1, or that other unit of time"""
+    """time or steps between orthonormalisations; by default 1, rescaled like the duration"""
     count: int | None = None
-    """how many exponents, all by default"""
+    """number of exponents; all by default"""
     rtol: float = 1e-8
     """relative tolerance of the solver"""
     integrator: Literal["diffrax", "stiff"] = "diffrax"
-    """the integrator of a flow; stiff (implicit) is for stiff flows"""
+    """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     against: str = ""
-    """a parameter with its range, NAME=LOW:HIGH or NAME=LOW:HIGH:COUNT, against which exponents are drawn; 41 values"""
+    """plot the exponents against a parameter: NAME=LOW:HIGH (41 values) or NAME=LOW:HIGH:COUNT"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: running estimates, or exponents against the parameter"""
     movie: Path | None = None
@@ -53,7 +54,7 @@ class Lyapunov(SystemOptions):
 
 
 def main(words: Sequence[str]) -> int:
-    """Print the exponents with their errors, and draw them; the exit status is 1 if a run has not converged."""
+    """Compute, print and draw the Lyapunov exponents; return exit status 1 if the run has not converged."""
     o = parse_system(Lyapunov, words, "lyapunov")
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.cli.building.systems import found
@@ -65,7 +66,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
-    """Return the exponents of a system by the options."""
+    """Compute the Lyapunov spectrum of a system with the options of the command."""
     from analysis.dynamics.lyapunov import lyapunov_spectrum
     from dynsim.cli.parsing.solvers import of_many
 
@@ -76,13 +77,13 @@ def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
 
 
 def single(o: Lyapunov, made: "Found") -> int:
-    """Print and draw the exponents of one system."""
+    """Compute, print and draw the Lyapunov exponents of one system."""
     found = spectrum(o, made, made.system)
     for number, text in enumerate(found.bounds(6)):
         say(f"exponent {number + 1}: {text}")
     if len(found.exponents) > 1:
         most = "at most " if not all(found.resolved) else ""
-        say(f"sum {most}{np.sum(found.exponents):.6g}, dimension of Kaplan and Yorke {most}{found.kaplan_yorke:.5g}")
+        say(f"sum {most}{np.sum(found.exponents):.6g}, Kaplan-Yorke dimension {most}{found.kaplan_yorke:.5g}")
     if not found.converged:
         longer = "; take a longer `--duration`" if not np.any(np.isnan(found.exponents)) else ""
         say(f"not converged: {found.reason}{longer}")
@@ -105,7 +106,7 @@ def single(o: Lyapunov, made: "Found") -> int:
 
 
 def against(o: Lyapunov, made: "Found") -> int:
-    """Print and draw the exponents against a parameter; a value at which the orbit escapes is left out and counted."""
+    """Compute, print and draw the Lyapunov exponents against a parameter; skip values at which the orbit escapes."""
     from dynsim._runtime.progress import tracked
     from dynsim.systems.named import changed
 
@@ -120,11 +121,13 @@ def against(o: Lyapunov, made: "Found") -> int:
     kept = [(value, row) for value, row in zip(values, rows, strict=True) if row is not None]
     if not kept:
         raise IntegrationError(
-            f"The orbit escapes for all values of `{name}`: take another start.", outcome=Outcome.NON_FINITE
+            f"The orbit escapes for all values of `{name}`: choose another initial state with `--start`.",
+            outcome=Outcome.NON_FINITE,
         )
     for value, row in kept:
         say(f"{name} = {value:.6g}: {', '.join(row.bounds(5))}{'' if row.converged else ' (not converged)'}")
-    say(f"{len(values) - len(kept)} of {len(values)} escape, {sum(not row.converged for _, row in kept)} not converged")
+    late = sum(not row.converged for _, row in kept)
+    say(f"{len(values) - len(kept)} of {len(values)} orbits escape, {late} have not converged")
     if o.figure is not None or o.movie is not None:
         from figures.panels.exponents import exponents_against
         from figures.panels.labels import symbol
@@ -143,19 +146,19 @@ def against(o: Lyapunov, made: "Found") -> int:
 
 
 def _exponents_label(system: Any) -> str:
-    """Return the label of exponents: of a flow they are per unit of time."""
+    """Label an axis of Lyapunov exponents, which are per unit of time for a flow."""
     from figures.panels.labels import rate_label
 
     return rate_label("Lyapunov exponents", "", getattr(system, "time_unit", ""))
 
 
 def _drawn(exponents: np.ndarray) -> np.ndarray:
-    """Return exponents with those of -inf left out."""
+    """Replace exponents of minus infinity by NaN, so that they are not drawn."""
     return np.where(np.isfinite(exponents), exponents, np.nan)
 
 
 def _draw(o: Lyapunov, draw: Callable[[Any, float], None], title: str) -> None:
-    """Write a figure and a movie of one panel with a legend, if they are asked for."""
+    """Write the requested figure and movie of one panel with a legend."""
     from figures.files import write_figure
     from figures.fitted import fitted
     from figures.movie import growing, write_movie

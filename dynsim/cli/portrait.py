@@ -1,4 +1,4 @@
-"""`dynsim portrait`: the phase portrait of a system in a window, or on its space."""
+"""`dynsim portrait`: draw the phase portrait of a flow on a line, in the plane, on the sphere or on the simplex."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from dynsim.cli.building.systems import Found
     from figures.portraits import Common
 
-FRAMES = 12  # of a movie, by default
-MOST = 400  # points of a side of the window
-LOOKED_AT = 9  # points of a side at which a field may depend on time
+FRAMES = 12  # default number of frames of a movie; each frame computes a portrait
+MOST = 400  # largest number of grid points per side of the window, to bound time and memory
+LOOKED_AT = 9  # points per side at which the field is tested for dependence on time
 
 
 @dataclass(frozen=True)
@@ -31,42 +31,41 @@ class Portrait(SystemOptions):
     """Draw the phase portrait of a flow in a window: dynsim portrait mine.py:field --box -3 3 -3 3.
 
     Streamlines are coloured by speed; nullclines, equilibria by type, limit cycles and the separatrices of saddles are
-    found and drawn. On the circle, the sphere and the simplex no window is needed. Of a system with more components
-    `--plane x z` draws a slice through `--start`.
+    found and drawn. On the circle, the sphere and the simplex no window is needed. For a system with more than two
+    components, `--plane x z` draws a slice through `--start`.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of a function f(t, x) or of a flow of yours;
     each of its parameters is an option of its own, such as `--mu 2`.
     """
 
     box: tuple[float, ...] = ()
-    """the window: low and high of each axis; by default that of the catalogue"""
+    """the window: lower and upper bound of each axis; by default the catalogue's"""
     plane: tuple[str, ...] = ()
-    """the names of two components, for a slice of a higher system"""
+    """names of the two components that span a slice, for systems with more than two"""
     basins: bool = False
-    """draw the basins of attraction behind the portrait; on the circle and the sphere they always are"""
+    """draw the basins of attraction behind the portrait; on the circle and the sphere they are always drawn"""
     trajectories: int = 0
-    """how many trajectories are drawn, from starts spread over the window"""
+    """number of trajectories to draw, from starting points spread over the window"""
     through: tuple[float, ...] = ()
-    """starts of trajectories in the plane, two numbers each"""
+    """starting points of trajectories in the plane, two numbers each"""
     time: float = 0.0
-    """the time at which a field that depends on time is drawn"""
+    """time at which a time-dependent field is drawn"""
     horizon: float | None = None
-    """the time after which trajectories are on their limit cycles; by default it is found"""
+    """transient after which trajectories are taken to be on their limit cycles; by default it is estimated"""
     grid: int = 101
-    """number of points of a side of the window"""
+    """number of grid points per side of the window"""
     figure: Path = Path("portrait.png")
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
-    """a movie (.gif) to write, of portraits for values of the parameter that `--vary` names"""
+    """a movie (.gif) to write, of portraits over the parameter values of `--vary`"""
     vary: str = ""
-    """the parameter of the movie with its first and last value, mu=0:3, or with the number of frames, mu=0:3:24; 12
-    frames"""
+    """parameter of the movie with its first and last value, mu=0:3 (12 frames), or with frames, mu=0:3:24"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
 
 class Computed(NamedTuple):
-    """A portrait that can be drawn: its drawing with what it has in common with others, what was found, its speeds."""
+    """A computed portrait: a function that draws it, a description of what was found, and its range of speeds."""
 
     draw: "Callable[[Common], Figure]"
     said: str
@@ -116,7 +115,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def frames(portraits: Sequence[Computed]) -> "list[Figure]":
-    """Return the figures of portraits with one scale of speeds, and with the legend of all of them."""
+    """Draw the frames of a movie with a common colour scale and a common legend."""
     from figures.portraits import Common, entries
 
     low, high = zip(*(one.speeds for one in portraits), strict=True)
@@ -129,14 +128,14 @@ def frames(portraits: Sequence[Computed]) -> "list[Figure]":
 
 
 def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
-    """Return the parameter of a movie and its values; raise `ValueError` for one without the other."""
+    """Parse the parameter of a movie and its values; raise `ValueError` for a movie without one, or the reverse."""
     if (o.movie is None) != (not o.vary):
         raise ArgumentError("vary", "be given with `--movie`, and only then", "is not" if o.movie else "is")
     return parameter_values(o.vary, FRAMES, system, "vary") if o.vary else ("", [])
 
 
 def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | None" = None) -> Computed:
-    """Return a portrait, basins with the labels of those before in a movie."""
+    """Compute the phase portrait of a flow on its space; in a movie, basins keep their labels from frame to frame."""
     import jax.numpy as jnp
 
     from dynsim.spaces import Simplex, Sphere
@@ -144,14 +143,14 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
 
     space = found.system.space
     d = dimension(o, found)
-    if found.start is None and d is not None:  # only the number of its entries counts
+    if found.start is None and d is not None:  # only its number of entries matters here
         found = found._replace(start=jnp.asarray(np.zeros(d)))
     state = np.asarray(found.begun(), float)
     if state.ndim == 2 and len(state) == 1:
         state, found = state[0], found._replace(system=of_one_token(found.system))
     if state.ndim != 1:
-        must = "have a vector as its state (a flow of tokens: `--tokens 1`)"
-        raise ArgumentError("system", must, f"that of `{o.system}` has shape {state.shape}")
+        must = "have a vector as its state (for a flow of tokens, take `--tokens 1`)"
+        raise ArgumentError("system", must, f"the state of `{o.system}` has shape {state.shape}")
     if isinstance(space, Sphere | Simplex) and len(state) > 3:
         raise ArgumentError("system", "have at most three coordinates on its space", f"has {len(state)}")
     if isinstance(space, Sphere):
@@ -167,14 +166,14 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
 
 
 def of_one_token(flow: Any) -> Any:
-    """Return a flow of tokens, of which there is one, as a flow of a vector."""
+    """Convert a flow of one token to a flow of a vector."""
     from dynsim.systems.base import FunctionFlow
 
     return FunctionFlow(lambda t, x: flow.velocity(t, x[None])[0], flow.space, names=flow.names, units=flow.units)
 
 
 def dimension(o: Portrait, found: "Found") -> int | None:
-    """Return the dimension that the window says, or the space's default; None if it is not known."""
+    """Get the dimension from the window or the space's default; None if it is unknown."""
     from dynsim.spaces import Euclidean
 
     if not isinstance(found.system.space, Euclidean):
@@ -185,7 +184,7 @@ def dimension(o: Portrait, found: "Found") -> int | None:
 def in_plane(
     o: Portrait, found: "Found", known: Any, state: np.ndarray, title: str, along: "Followed | None"
 ) -> Computed:
-    """Return the portrait of a plane or of a slice."""
+    """Compute the phase portrait of a planar flow, or of a slice of a larger system."""
     from analysis.dynamics.portraits.plane import phase_plane
     from figures.panels.labels import axis_labels, rate_label, shared_unit, slice_label
     from figures.portraits import plane
@@ -210,7 +209,7 @@ def in_plane(
     held = [k for k in range(d) if k not in (first, second)]
     cut = slice_label([known.names[k] for k in held], state[held].tolist(), [known.units[k] for k in held])
     speed = rate_label("speed", shared_unit([known.units[first], known.units[second]]), known.time_unit)
-    note = f"; the field depends on time and is drawn at t = {o.time:g}" if plan.forced else ""
+    note = f"; the field is time-dependent and is drawn at t = {o.time:g}" if plan.forced else ""
     title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
     told = f"{plan}{note}" if regions is None else f"{plan}\n{regions}"
     regions = as_before(regions, along)
@@ -221,7 +220,7 @@ def in_plane(
 
 
 def speeds_of(field: Any) -> tuple[float, float]:
-    """Return the least and the largest speed of a field, (..., components)."""
+    """Compute the smallest and largest speed of a vector field, (..., components)."""
     from figures.panels.attractors import ends
 
     return ends(np.linalg.norm(np.asarray(field, float), axis=-1))
@@ -230,7 +229,7 @@ def speeds_of(field: Any) -> tuple[float, float]:
 def basins_of(
     o: Portrait, found: "Found", box: Sequence[float], state: np.ndarray, which: tuple[int, ...]
 ) -> "Basins | None":
-    """Return the basins in the window if they are asked for; raise `ValueError` for a field that depends on time."""
+    """Compute the basins in the window if requested; raise `ValueError` for a time-dependent field."""
     if not o.basins:
         return None
     import jax.numpy as jnp
@@ -242,13 +241,13 @@ def basins_of(
     start, sides = jnp.asarray(state), np.reshape(box, (-1, 2))
     points = grid_states([np.linspace(low, high, LOOKED_AT) for low, high in sides], state, which)
     if change_in_time(found.system, jnp.asarray(points))[0] > 0:
-        must = "be left out for a field that depends on time (`dynsim basins --period`)"
+        must = "be left out for a time-dependent field (`dynsim basins --period` draws basins of a forced flow)"
         raise ArgumentError("basins", must, "is given")
     return basins(found.system, sides, (o.grid,) * len(which), start=start, varied=which)
 
 
 def as_before(regions: "Basins | None", along: "Followed | None") -> "Basins | None":
-    """Return basins with the labels of the attractors before that theirs continue."""
+    """Relabel basins so that an attractor keeps its label from the previous frame."""
     if regions is None or along is None:
         return regions
     from analysis.dynamics.attractors.distances import relabelled
@@ -258,7 +257,7 @@ def as_before(regions: "Basins | None", along: "Followed | None") -> "Basins | N
 
 
 def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followed | None") -> Computed:
-    """Return the portrait of a line."""
+    """Compute the phase portrait of a flow on a line: velocity, equilibria, and basins if requested."""
     import jax
     import jax.numpy as jnp
 
@@ -292,7 +291,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
 
 
 def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
-    """Return the portrait of the circle or of the sphere, front and back."""
+    """Compute the phase portrait of a flow on the circle, or on the front and back of the sphere."""
     from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
     from figures.panels.labels import axis_labels
     from figures.panels.tokens import AXES
@@ -307,7 +306,7 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
 
 
 def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
-    """Return the portrait of the simplex of three states."""
+    """Compute the phase portrait of a flow on the simplex of three states."""
     import jax.numpy as jnp
 
     from analysis.dynamics.equilibria.families import equilibrium_families

@@ -1,4 +1,4 @@
-"""`dynsim section`: Poincare sections and return maps of flows; orbit diagrams, cobwebs and orbits of maps."""
+"""`dynsim section`: draw Poincare sections and return maps of flows, or orbit diagrams and cobwebs of maps."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,66 +17,66 @@ if TYPE_CHECKING:
 
 OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "integrator", "max_steps")
 OF_MAPS = ("against", "orbits")
-VALUES = 600  # of a parameter, by default
+VALUES = 600  # default number of parameter values of an orbit diagram, about one per pixel of the figure
 
 
 @dataclass(frozen=True)
 class Section(SystemOptions):
-    """Draw the Poincare section of a flow, dynsim section lorenz --surface z=27, or what the orbits of a map visit.
+    """Draw the Poincare section of a flow or the orbits of a map: dynsim section lorenz --surface z=27.
 
-    A forced flow is drawn at multiples of a period with `--strobe 6.2832`; `--returns x` draws the return map of a
-    component. Of a map, `--against r=2.5:4` draws the orbit diagram; without it a map of one component is drawn with a
-    cobweb, and of several components orbits are drawn from starts in the window.
+    `--strobe 6.2832` samples a forced flow at multiples of its period; `--returns x` draws the return map of a
+    component. For a map, `--against r=2.5:4` draws the orbit diagram; without it, a map of one component is drawn as a
+    cobweb, and a map of several components as orbits from starting points in the window.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of yours; each of its parameters is an option
     of its own.
     """
 
     surface: str = ""
-    """the surface, NAME=VALUE of a component"""
+    """the surface of section: NAME=VALUE of a component"""
     strobe: float | None = None
-    """the period of the forcing, at multiples of which the state is kept, instead of a surface"""
+    """period of the forcing: sample the state at its multiples (stroboscopic map) instead of on a surface"""
     direction: Literal["up", "down", "both"] = "up"
-    """the crossings that count"""
+    """direction of the crossings that are kept"""
     plot: tuple[str, ...] = ()
-    """the names of two components to draw, by default the first two that are not that of the surface"""
+    """names of two components to draw; by default the first two other than the surface's"""
     returns: str = ""
-    """a component whose return map is drawn"""
+    """draw the return map of this component"""
     against: str = ""
-    """a parameter of a map with its range, NAME=LOW:HIGH or NAME=LOW:HIGH:COUNT, for an orbit diagram; 600 values"""
+    """draw the orbit diagram of a map against a parameter: NAME=LOW:HIGH (600 values) or NAME=LOW:HIGH:COUNT"""
     orbits: int = 12
     """number of orbits of a map of several components"""
     count: int = 500
-    """number of crossings, or of steps that are kept"""
+    """number of crossings of a flow, or of steps of a map, to keep"""
     warm_up: float = 100.0
-    """time or steps before"""
+    """transient to discard (time units or steps)"""
     spacing: float = 0.01
-    """distance of the samples between which crossings are looked for, in time units"""
+    """sampling interval in time units; crossings are located between successive samples"""
     longest: float = 10_000.0
-    """time after which the search ends"""
+    """time after which the search for crossings ends"""
     rtol: float = 1e-9
     """relative tolerance of the solver"""
     integrator: Literal["diffrax", "stiff"] = "diffrax"
-    """the integrator of a flow; stiff (implicit) is for stiff flows"""
+    """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     max_steps: int | None = None
-    """the cap on its steps, by default 100,000"""
+    """largest number of integrator steps, by default 100,000"""
     figure: Path = Path("section.png")
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
-    """a movie (.gif) to write, in which the points appear in their order"""
+    """a movie (.gif) to write, in which the points appear in order"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
 
 class Shown(NamedTuple):
-    """What was found, in words, and a function that draws a share of it on axes."""
+    """A computed section: a description of what was found, and a function that draws a fraction of it on axes."""
 
     words: str
     draw: Callable[[Any, float], Any]
 
 
 def main(words: Sequence[str]) -> int:
-    """Compute the section, print what was found, and write the figure, and the movie if it is asked for."""
+    """Compute the section, print a summary, and write the figure and the requested movie."""
     o = parse_system(Section, words, "section")
     check_at_least(2, count=o.count)
     check_at_least(1, orbits=o.orbits)
@@ -92,7 +92,9 @@ def main(words: Sequence[str]) -> int:
     refuse_unused(o, OF_FLOWS if is_map else OF_MAPS, f"for a {'map' if is_map else 'flow'}")
     state = made.begun(None)
     if np.ndim(state) != 1:
-        raise ArgumentError("system", "have a vector as its state", f"that of `{o.system}` has {np.ndim(state)} axes")
+        raise ArgumentError(
+            "system", "have a vector as its state", f"the state of `{o.system}` has {np.ndim(state)} axes"
+        )
     known = components(made.system, state)
     with without_compiling():
         shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
@@ -102,7 +104,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def write(o: Section, shown: Shown, title: str) -> None:
-    """Write the figure, and the movie if it is asked for."""
+    """Write the figure and the requested movie."""
     from figures.files import write_figure
     from figures.fitted import fitted
     from figures.movie import growing, write_movie
@@ -125,7 +127,7 @@ def write(o: Section, shown: Shown, title: str) -> None:
 
 
 def of_flow(o: Section, made: "Found", known: Any) -> Shown:
-    """Return the section or the return map of a flow."""
+    """Compute the Poincare section or the return map of a flow."""
     import jax.numpy as jnp
 
     from analysis.dynamics.poincare import poincare_section
@@ -154,15 +156,15 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
         points, names = states[:, [first, second]], (labels[first], labels[second])
         draw = lambda ax, until: section(ax, points, labels=names, directions=ways, until=until, size=size)
     mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
-    short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count}"
+    short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count} crossings"
     back = found.period()
-    which = "a fixed point of the return map" if back == 1 else f"which comes back after {back} crossings"
+    which = "a fixed point of the return map" if back == 1 else f"which closes after {back} crossings"
     orbit = f"; a periodic orbit, {which}" if back else ""
     return Shown(f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw)
 
 
 def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
-    """Return the function whose zeros are the surface, and the number of its component."""
+    """Build the function whose zeros define the surface of section, and get the index of its component."""
     import math
 
     import jax.numpy as jnp
@@ -186,28 +188,27 @@ def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
 
 
 def _returning(o: Section, known: Any, where: int | None) -> int:
-    """Return the number of the component of a return map; raise `ValueError` for the one that the surface fixes."""
+    """Get the index of the component of a return map; raise `ValueError` if the surface fixes it."""
     chosen = known.index(o.returns, "returns")
     if chosen == where:
-        raise ArgumentError("returns", "name another component than the surface, on which it does not change",
-                             f"is `{o.returns}`")  # fmt: skip
+        raise ArgumentError("returns", "name a component that varies on the surface", f"is `{o.returns}`")
     return chosen
 
 
 def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, int]:
-    """Return the numbers of the two components to draw."""
+    """Get the indices of the two components to draw."""
     if o.plot:
         if len(o.plot) != 2:
             raise ArgumentError("plot", "name two components", f"names {len(o.plot)}")
         return known.index(o.plot[0], "plot"), known.index(o.plot[1], "plot")
     free = [k for k in range(len(known.names)) if k != where]
     if len(free) < 2:
-        raise ArgumentError("returns", "name a component, as one is left in the section", "is not given")
+        raise ArgumentError("returns", "name a component, because the section has only one left", "is not given")
     return free[0], free[1]
 
 
 def of_map(o: Section, made: "Found", known: Any) -> Shown:
-    """Return the orbit diagram, the cobweb or the orbits of a map."""
+    """Compute the orbit diagram, the cobweb or the orbits of a map."""
     import jax.numpy as jnp
 
     from figures.panels.labels import axis_labels, symbol
@@ -232,7 +233,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
         periods = found.periods()
         shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
-        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {escaped} escape", draw)
+        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {escaped} orbits escape", draw)
     if len(known.names) == 1:
         refuse_unused(o, ("plot",), "for a map of one component")
         return _cobweb(o, made, labels[0])
@@ -253,13 +254,13 @@ def _cobweb(o: Section, made: "Found", label: str) -> Shown:
     images = jax.vmap(lambda x: made.system.step(0, x))(jnp.asarray(xs)[:, None])[:, 0]
     inside = orbit[(orbit >= low - (high - low)) & (orbit <= high + (high - low))]
     path = inside if len(inside) > 1 else orbit[:2]
-    left = "" if len(orbit) > min(o.count, 100) else "; it leaves the finite numbers"
+    left = "" if len(orbit) > min(o.count, 100) else "; the orbit escapes to infinity"
     draw = lambda ax, until: cobweb(ax, xs, images, path, label=label, until=until)
     return Shown(f"{len(orbit) - 1} steps from {orbit[0]:.6g} to {orbit[-1]:.6g}{left}", draw)
 
 
 def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
-    """Return several orbits from the diagonal of the window, or one from the given start."""
+    """Compute orbits from points on the diagonal of the window, or one orbit from the given initial state."""
     import jax.numpy as jnp
 
     from dynsim.simulation.simulate import iterate
@@ -275,7 +276,7 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
     paths = [np.asarray(iterate(made.system, row, steps).ys)[round(o.warm_up) :] for row in rows]
     kept = [path for path in paths if np.all(np.isfinite(path))]
     if not kept:
-        raise ArgumentError("start", "have an orbit that stays finite", "has none: it escapes")
+        raise ArgumentError("start", "have a bounded orbit", "its orbit escapes to infinity")
     points, names = np.stack(kept)[:, :, [first, second]], (labels[first], labels[second])
     draw = lambda ax, until: orbits(ax, points, labels=names, until=until)
     return Shown(f"{counted(len(kept), 'orbit')} of {o.count} steps; {len(paths) - len(kept)} escape", draw)

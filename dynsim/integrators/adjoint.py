@@ -1,4 +1,4 @@
-"""Values whose derivatives in reverse mode are zero where the values do not count."""
+"""Set reverse-mode derivatives to zero for results that are not used, to avoid NaN gradients."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 @jax.custom_vjp
 def _entered(values: Any, token: Array) -> Any:
-    """Return values and a number, whose cotangent tells whether those of the values count."""
+    """Pass values through with a token, whose cotangent tells in the backward pass whether the values are used."""
     return values, token
 
 
@@ -29,7 +29,7 @@ _entered.defvjp(_entered_forwards, _entered_backwards)
 
 @jax.custom_vjp
 def _left(values: Any, token: Array, counts: Array) -> Any:
-    """Return values; the cotangent of the number is 1 where they count."""
+    """Pass values through; the backward pass sets the token's cotangent to 1 if they are used."""
     del token, counts
     return values
 
@@ -47,9 +47,9 @@ _left.defvjp(_left_forwards, _left_backwards)
 
 
 def without_derivative_unless(function: Callable[..., Any], given: Any) -> Any:
-    """Return the values of `function(given)`, a tree and whether it counts; what does not has derivatives zero.
+    """Evaluate `function(given)`, values and whether they are used, with zero derivatives if they are not.
 
-    Without this the derivative in reverse mode of a value that is not finite is NaN, even where nothing depends on it.
+    Otherwise the reverse-mode derivative of a value that is not finite is NaN, even if nothing depends on it.
     """
     inexact, rest = eqx.partition(given, eqx.is_inexact_array)
     inexact, token = _entered(inexact, jnp.ones(()))

@@ -91,13 +91,13 @@ class Diffrax(AbstractIntegrator):
         return True
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
-        """Return the states at `ts`, projected to the space, and statistics."""
+        """Solve for the states at `ts`, projected to the space, with statistics."""
         _check(self, y0)
         jumps, limit = _time_structure(self, flow, y0, ts)
         return _integrate(self, program_form(flow), y0, in_order(ts), _padded(jumps), limit)
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
-        """Return the states at any times between two, interpolated in the steps, and statistics."""
+        """Solve with dense output: a function for the states at any time in between, and statistics."""
         _check(self, y0)
         ts = jnp.asarray([t0, t1], jax.tree.leaves(y0)[0].dtype)
         jumps, limit = _time_structure(self, flow, y0, ts)
@@ -121,7 +121,7 @@ class Diffrax(AbstractIntegrator):
         *,
         coordinates: Coordinates = unchanged,
     ) -> tuple[Any, State, Stats]:
-        """Return `fn(t, x)` at `ts`, the last state and statistics for each start, members first, in one program."""
+        """Evaluate `fn(t, x)` at `ts` for each initial state in one compiled call, with final states and statistics."""
         _check(self, y0s)
         one = jax.tree.map(lambda y: jax.ShapeDtypeStruct(jnp.shape(y)[1:], y.dtype), y0s)
         times = [_time_structure(self, flow, one, ts) for flow in flows]
@@ -164,7 +164,7 @@ def _check(integrator: Diffrax, y0: State) -> None:
 def _time_structure(
     integrator: Diffrax, flow: AbstractFlow, y0: Any, ts: Times
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return breakpoints and longest step; under a transformation `ts` is traced, and only the limit is known."""
+    """Get the breakpoints and the largest step of a flow; if `ts` is traced, breakpoints are not allowed."""
     longest = step_limit(integrator, flow)
     limit = None if math.isinf(longest) else np.asarray(longest)
     if isinstance(ts, Tracer):
@@ -176,7 +176,7 @@ def _time_structure(
 
 
 def _padded(jumps: np.ndarray) -> np.ndarray:
-    """Return breakpoints filled up by infinities to a multiple of `JUMPS`: longer horizons share a program."""
+    """Pad breakpoints with infinities to a multiple of `JUMPS`, so that longer horizons reuse a compiled program."""
     return np.pad(jumps, (0, -len(jumps) % JUMPS), constant_values=np.inf)
 
 
@@ -212,7 +212,7 @@ def _solve(
 
 
 def _stats(solution: Any, defect: Array) -> Stats:
-    """Return diffrax's result as `Stats`."""
+    """Convert diffrax's result to `Stats`."""
     watch = solution.controller_state
     succeeded = (solution.result == dfx.RESULTS.successful) | (solution.result == EVENT)
     spent = solution.result == dfx.RESULTS.max_steps_reached
@@ -231,7 +231,7 @@ def _stats(solution: Any, defect: Array) -> Stats:
 
 
 def _begun(values: Any, first: Any) -> Any:
-    """Return saved values with the first as it is: diffrax leaves it out if no step at all was accepted."""
+    """Set the first saved value, which diffrax leaves out if no step was accepted."""
     return jax.tree.map(lambda v, a: v.at[0].set(a), values, first)
 
 
@@ -293,7 +293,7 @@ def _dense(integrator, flow, y0, ts, jumps, limit):
 
 
 def _trimmed(path: dfx.DenseInterpolation) -> dfx.DenseInterpolation:
-    """Return a dense output with room for the next power of two of its steps: few sizes, so few programs."""
+    """Trim a dense output to the next power of two above its number of steps, so that few programs are compiled."""
     room = room_for(int(path.ts_size), least=64)
     fields = (on_host(lambda xp, ts: ts[: room + 1], path.ts), on_host(lambda xp, info: info[:room], path.infos))
     return eqx.tree_at(lambda p: (p.ts, p.infos), path, fields)

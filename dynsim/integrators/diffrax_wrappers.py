@@ -42,7 +42,7 @@ EVENT = dfx.RESULTS.internal_error  # diffrax forgets the `event_occurred` of a 
 
 
 def _below(bound: Callable[[Any], Any], tree: State) -> Bool[Array, ""]:
-    """Return whether all entries are smaller in modulus than the bound of their type; NaN is not.
+    """Test whether the moduli of all entries are below the bound of their type; NaN is not.
 
     The largest entry is compared: a reduction of floats is several times as fast as one of comparisons.
     """
@@ -76,15 +76,15 @@ class _Wrapper(dfx.AbstractWrappedSolver):
         return self.solver.scan_kind  # pyright: ignore[reportAttributeAccessIssue]
 
     def order(self, terms):
-        """Return the wrapped solver's order."""
+        """Get the wrapped solver's order."""
         return self.solver.order(terms)
 
     def strong_order(self, terms):
-        """Return the wrapped solver's strong order."""
+        """Get the wrapped solver's strong order."""
         return self.solver.strong_order(terms)
 
     def error_order(self, terms):
-        """Return the wrapped solver's error order."""
+        """Get the order of the wrapped solver's error estimate."""
         return self.solver.error_order(terms)
 
     def init(self, terms, t0, t1, y0, args):

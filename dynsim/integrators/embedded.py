@@ -47,7 +47,7 @@ def solve_within(
     solver: dfx.AbstractAdaptiveSolver | None = None,
     stops: Array | None = None,
 ) -> dfx.Solution:
-    """Return diffrax's solution, by default at the end alone; a failure is told by its `result`.
+    """Solve with diffrax inside a compiled function, by default saving only the end; `result` reports a failure.
 
     Args:
         field: a function of time, state and None.

@@ -53,7 +53,7 @@ class Bracket(NamedTuple):
         return (self.event >= 0) & (self.begin < middle) & (middle < self.end)
 
     def samples(self, events: Sequence[Event]) -> Any:
-        """Equidistant sample times, of which the last is the end."""
+        """Equidistant sample times; the last one is the end."""
         count = max(event.samples for event in events)
         left = (np.arange(count - 1, -1, -1) / count).astype(self.end.dtype)
         return self.end - (self.end - self.begin) * left

@@ -33,11 +33,11 @@ class ByEntry(dfx.AbstractAdaptiveSolver):
         return self.method.interpolation_cls
 
     def order(self, terms):
-        """Return the method's order."""
+        """Get the method's order."""
         return self.method.order(terms)
 
     def error_order(self, terms):
-        """Return the method's error order."""
+        """Get the order of the method's error estimate."""
         return self.method.error_order(terms)
 
     def func(self, terms, t0, y0, args):
@@ -76,14 +76,14 @@ class ByEntry(dfx.AbstractAdaptiveSolver):
 
 
 def by_entry(solver: dfx.AbstractAdaptiveSolver) -> dfx.AbstractAdaptiveSolver:
-    """Return a method that combines stages one by one, if it is an explicit Runge-Kutta method of one tableau."""
+    """Wrap an explicit Runge-Kutta method with one tableau to combine stages one by one; return others unchanged."""
     if isinstance(solver, dfx.AbstractERK) and type(solver).step is dfx.AbstractERK.step:
         return ByEntry(solver) if isinstance(solver.tableau, dfx.ButcherTableau) else solver
     return solver
 
 
 def _square(tableau: dfx.ButcherTableau) -> np.ndarray:
-    """Return the coefficients of the stages as a matrix, zero on the diagonal and above."""
+    """Build the strictly lower triangular matrix of Runge-Kutta coefficients."""
     rows = np.zeros((tableau.num_stages, tableau.num_stages))
     for index, row in enumerate(tableau.a_lower, start=1):
         rows[index, :index] = row
@@ -91,15 +91,15 @@ def _square(tableau: dfx.ButcherTableau) -> np.ndarray:
 
 
 def _shares(tableau: dfx.ButcherTableau) -> np.ndarray:
-    """Return the times of all stages, as shares of the step."""
+    """List the nodes of all stages, as fractions of the step."""
     return np.concatenate([[tableau.c1], tableau.c])
 
 
 def _combined(row: Array, stages: State) -> State:
-    """Return the combination of stages that has the entries of a row as coefficients."""
+    """Compute the linear combination of stages with the entries of a row as coefficients."""
     return jax.tree.map(lambda ks: sum(a * k for a, k in zip(row, ks, strict=True)), stages)
 
 
 def _written(stages: State, index: Any, stage: State) -> State:
-    """Return the stages with one of them set."""
+    """Set one of the stages."""
     return jax.tree.map(lambda ks, k: ks.at[index].set(k), stages, stage)

@@ -54,14 +54,18 @@ def flattened(y0: State) -> tuple[np.ndarray, Unravel]:
 def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray) -> FlatField:
     """Vector field of flat states, compiled once for all flows of one kind.
 
-    A field that cannot be traced, because it calls NumPy or branches on its state, is called directly.
+    A field that JAX cannot trace, because it calls NumPy or branches on its state, is called directly.
     """
     leaves, field = _of_one_kind(_compiled, flow, unravel)
     both = np.append(t0, flat)  # one array for both, because each argument takes a microsecond
     try:
-        if np.iscomplexobj(field(leaves, both)):  # NumPy would drop the imaginary part
-            raise ArgumentError("flow", "have a real velocity", "has a complex one")
-    except jax.errors.JAXTypeError:
+        _check_real(field(leaves, both))
+    except Exception as error:  # noqa: BLE001  (a function for NumPy may raise anything when it is traced)
+        try:
+            for part in jax.tree.leaves(flow.vector_field(t0, unravel.on_host(flat))):
+                _check_real(part)
+        except Exception as direct:  # noqa: BLE001
+            raise direct if isinstance(error, jax.errors.JAXTypeError) else error from None
         return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
 
     def evaluated(t: float, y: np.ndarray) -> np.ndarray:
@@ -109,6 +113,12 @@ def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[l
         return leaves, compiled(tree, tuple(static), rest, unravel)
     except TypeError:  # a static part is not hashable
         return leaves, compiled.__wrapped__(tree, tuple(static), rest, unravel)
+
+
+def _check_real(v: Any) -> None:
+    """Raise `ArgumentError` for complex numbers, of which NumPy would drop the imaginary part."""
+    if np.iscomplexobj(v):
+        raise ArgumentError("flow", "have a real velocity", "has a complex one")
 
 
 def _on_host(v: State) -> np.ndarray:

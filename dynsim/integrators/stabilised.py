@@ -78,12 +78,12 @@ class RKC2(dfx.AbstractAdaptiveSolver):
         integer("max_stages", self.max_stages, least=2)
 
     def order(self, terms: Any) -> int:
-        """Return two."""
+        """Order of the method, two."""
         del terms
         return 2
 
     def error_order(self, terms: Any) -> int:
-        """Return three: the estimate is of the size of the local error."""
+        """Order of the error estimate, three, as for the local error."""
         del terms
         return 3
 
@@ -125,7 +125,7 @@ class RKC2(dfx.AbstractAdaptiveSolver):
 
 
 def _drawn_like(y: State) -> State:
-    """Return a direction with a component along every eigenvector, the same one every time."""
+    """Draw a reproducible random direction, which almost surely has a component along every eigenvector."""
     leaves, tree = jax.tree.flatten(y)
     keys = jax.random.split(jax.random.key(0), len(leaves))
     drawn = [jax.random.normal(key, leaf.shape, leaf.dtype) for key, leaf in zip(keys, leaves, strict=True)]
@@ -137,7 +137,7 @@ def _dot(a: State, b: State) -> Scalar:
 
 
 def _scaled(v: State) -> State:
-    """Return a vector of norm one; zero stays."""
+    """Scale a vector to norm one; zero is unchanged."""
     size = jnp.sqrt(_dot(v, v))
     return jax.tree.map(lambda a: a / jnp.where(size > 0, size, 1).astype(a.dtype), v)
 
@@ -151,7 +151,7 @@ def _sum(a: State, b: State) -> State:
 
 
 def _refreshed(field: State, evaluate: Any, made_jump: Any) -> State:
-    """Return the field that the last step ended with, evaluated anew where it has jumped since."""
+    """Reuse the field at the end of the last step, evaluated again if the field has jumped since."""
     if made_jump is False:
         return field
     again = lambda: jax.tree.map(lambda new, old: jnp.where(made_jump, new, old), evaluate(), field)
@@ -159,17 +159,17 @@ def _refreshed(field: State, evaluate: Any, made_jump: Any) -> State:
 
 
 def _stages(z: Scalar) -> Int[Array, ""]:
-    """Return the stages that are stable for a step times the spectral radius."""
+    """Compute the number of stages that is stable for a step size times the spectral radius."""
     z = jnp.where(jnp.isfinite(z), z, 0)  # of a field that is not finite: the step will be rejected
     most = 1e8
     return jnp.maximum(2, 1 + jnp.floor(jnp.minimum(jnp.sqrt(1 + REACH * z), most)).astype(int))
 
 
 def _dominant(field: Any, y: State, f: State, known: _Memory, stale: Bool[Array, ""]) -> tuple[Scalar, State]:
-    """Return the Jacobian's spectral radius, by a power iteration if what is known is stale, and the direction.
+    """Estimate the Jacobian's spectral radius and dominant direction, by a power iteration if the known ones are stale.
 
-    If the iteration does not settle, as where the dominant eigenvalues are a complex pair, the largest value counts.
-    Under `vmap` the loop runs for those alone whose radius is stale.
+    If the iteration does not converge, for example for a complex dominant pair, the largest value is used. Under `vmap`
+    the loop runs until it has converged for all members with a stale radius.
     """
 
     def going(carry):
@@ -200,7 +200,7 @@ def _dominant(field: Any, y: State, f: State, known: _Memory, stale: Bool[Array,
 
 
 def _chebyshev(part: Any, k0: State, stages: Int[Array, ""], most: int) -> State:
-    """Return what the state changes by in a step: the recursion over the stages, in differences to the start.
+    """Compute the change of the state in a step by the Chebyshev recursion over the stages.
 
     `part(c, change)` is the step times the field at the time c and the state `change` beyond the start's.
     """

@@ -61,19 +61,17 @@ def _imported(file: Path) -> set[str]:
 def importable(file: str | Path) -> Iterator[None]:
     """Let imports find the modules beside a file, after all others; at the end, check that they did.
 
+    They can be found from then on, because functions of the file may import some when they are called.
+
     Raises:
         ValueError: if another module has the name of a module that the file imports.
     """
     path = Path(file).resolve()  # before the file's own code can change the working directory
     folder = str(path.parent)
     importlib.invalidate_caches()
-    sys.path.append(folder)
-    try:
-        yield
-    finally:
-        last = max((k for k, entry in enumerate(sys.path) if entry == folder), default=None)
-        if last is not None:
-            del sys.path[last]
+    if folder not in sys.path:
+        sys.path.append(folder)
+    yield
     for name, beside in neighbours(path).items():
         loaded = sys.modules.get(name)
         if loaded is not None and _file(loaded) != beside:

@@ -26,6 +26,7 @@ import numpy as np
 
 from dynsim.errors import ArgumentError, reason
 from dynsim.exact import fraction_of, fraction_text
+from dynsim.io.neighbours import importable
 
 TRUSTED = ("dynsim", "analysis", "diffrax", "optimistix", "lineax")  # packages whose classes a file may name
 
@@ -285,7 +286,13 @@ def loaded_file(file: str) -> Any:
 
 
 def execute_file(file: str) -> Any:
-    """Execute a file as a new module, registered under a name that `import_path` maps back to the file."""
+    """Execute a file as a new module, registered under a name that `import_path` maps back to the file.
+
+    It can import the modules of its folder, as a script can.
+
+    Raises:
+        ArgumentError: if another module has the name of one in its folder that it imports.
+    """
     path = Path(file).resolve()
     name = f"dynsim_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -294,7 +301,8 @@ def execute_file(file: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with importable(file):
+            spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]  # a module whose execution failed must not be found by later imports
         raise

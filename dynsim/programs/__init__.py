@@ -1,4 +1,4 @@
-"""A function of JAX as a list of scalar operations, and its evaluation in other arithmetics."""
+"""Record a JAX function as a list of scalar operations, and evaluate it in NumPy or another arithmetic."""
 
 from dynsim.programs.numpy_evaluator import NumpyEvaluator, evaluate
 from dynsim.programs.program import Comparison, Operation, Program, ProgramError

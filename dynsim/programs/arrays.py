@@ -1,4 +1,4 @@
-"""The operations of programs in NumPy, on arrays and on numbers, with the infinities and the NaN of JAX."""
+"""NumPy implementations of the scalar operations of programs, with JAX's results for infinities and NaN."""
 
 import functools
 import operator
@@ -27,7 +27,7 @@ def _power(a: Any, b: Any) -> Any:
 
 
 def _integer_power(a: Any, exponent: int) -> Any:
-    """Return an integer power by squaring, as XLA computes it."""
+    """Compute an integer power by repeated squaring, as XLA does."""
     if exponent < 0:
         return a.dtype.type(1) / _integer_power(a, -exponent)
     found, square = None, a
@@ -46,7 +46,7 @@ def _selected(which: Any, *cases: Any) -> Any:
 
 
 def _converted(a: Any, dtype: np.dtype) -> Any:
-    """Return numbers in another type; floating-point numbers outside of an integer type become its ends, NaN zero."""
+    """Convert numbers to another type; for an integer type, floats saturate at its bounds and NaN becomes zero."""
     if dtype.kind == "b":
         return a != 0
     if dtype.kind not in "iu" or a.dtype.kind in "iub":
@@ -59,7 +59,7 @@ def _converted(a: Any, dtype: np.dtype) -> Any:
 
 
 def _rounded(a: Any, method: int) -> Any:
-    """Return the nearest integers: of two equally near ones that away from zero (method 0), or the even one (1)."""
+    """Round to the nearest integer; halves go away from zero (method 0) or to even (method 1)."""
     if method == 1:
         return np.rint(a)
     whole = np.trunc(a)
@@ -67,7 +67,7 @@ def _rounded(a: Any, method: int) -> Any:
 
 
 def _special(name: str) -> Callable[..., Any]:
-    """Return a function of `scipy.special`, imported when it is called: the import takes 0.1 s."""
+    """Wrap a function of `scipy.special` that is imported on its first call, because the import takes 0.1 s."""
 
     def call(*values: Any) -> Any:
         import scipy.special
@@ -96,11 +96,11 @@ NUMPY: Mapping[str, Callable[..., Any]] = {
     "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": np.invert,
     "select_n": _selected, "convert_element_type": _converted,
 }  # fmt: skip
-"""All operations that programs consist of: a parameter, if there is one, comes last."""
+"""NumPy function of each operation; the parameter of an operation, if it has one, comes last."""
 
 EXACT = frozenset((
     "add", "add_any", "sub", "mul", "div", "neg", "abs", "sign", "square", "max", "min", "clamp", "sqrt", "floor",
     "ceil", "round", "is_finite", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor", "not", "select_n",
     "convert_element_type",
 ))  # fmt: skip
-"""Operations whose results are those of JAX to the last bit: constants that they give need no compilation."""
+"""Operations whose NumPy results equal JAX's to the last bit, so that constants can be folded without compilation."""

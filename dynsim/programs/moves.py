@@ -1,4 +1,4 @@
-"""Primitives of JAX that move entries of arrays and compute nothing, in NumPy."""
+"""NumPy implementations of the JAX primitives that only move array entries (slices, reshapes, gathers)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ def _squeezed(params: Params, x: np.ndarray) -> np.ndarray:
 
 
 def _padded(params: Params, x: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Return an array with values before, after and between its entries; negative numbers of these remove entries."""
+    """Pad an array before, after and between its entries; negative padding removes entries."""
     config = params["padding_config"]
     spread = [max(0, size + max(0, size - 1) * inner) for size, (_, _, inner) in zip(x.shape, config, strict=True)]
     found = np.full([n + max(0, low) + max(0, high) for n, (low, high, _) in zip(spread, config, strict=True)], value)
@@ -51,7 +51,7 @@ def _unstacked(params: Params, x: np.ndarray) -> list[np.ndarray]:
 
 
 def _begins(at: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
-    """Return where slices of some sizes begin, moved into the array as JAX does."""
+    """Clip the start indices of slices so that they lie in the array, as JAX does."""
     begins = [min(max(int(k), 0), n - size) for k, size, n in zip(at, sizes, shape, strict=True)]
     return tuple(slice(k, k + size) for k, size in zip(begins, sizes, strict=True))
 
@@ -83,14 +83,14 @@ MOVES: dict[str, Callable[..., Any]] = {
     "optimization_barrier": lambda params, *xs: list(xs), "name": lambda params, x: x,
     "device_put": lambda params, *xs: list(xs),
 }  # fmt: skip
-"""What each primitive does to arrays, given its parameters; those with several outputs give a list."""
+"""Function of each primitive on its parameters and arrays; primitives with several outputs return a list."""
 
 INDICES = {"dynamic_slice": 1, "dynamic_update_slice": 2}
-"""The first of the operands that say where, for primitives that have such."""
+"""Position of the first index operand of the primitives that have index operands."""
 
 
 def gathered(params: Params, x: np.ndarray, indices: np.ndarray, fill: Any) -> np.ndarray:
-    """Return slices of an array at some indices; those that leave it are filled, or moved into it, as the mode says."""
+    """Gather slices of an array at given indices; the mode says whether slices out of bounds are filled or clipped."""
     numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
     apart = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
     batching = (numbers.operand_batching_dims, numbers.start_indices_batching_dims)
@@ -110,16 +110,16 @@ def places(
     apart: Sequence[Any],
     mode: Any,
 ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Return where windows of an array lie, as indices of shape (batch..., window...), and whether they lie in it.
+    """Compute the indices of windows of an array, (batch..., window...), and test whether they are in bounds.
 
     Args:
         shape: the shape of the array.
-        indices: where windows begin, with the index vector on the last axis.
+        indices: the start of each window, with the index vector on the last axis.
         mapped: the axis of the array that each entry of the index vector belongs to.
-        batching: axes of the array along which windows follow an axis of the indices, and those axes.
+        batching: batch axes of the array, and the corresponding axes of the indices.
         sizes: the size of a window along each axis.
-        apart: axes that windows do not have.
-        mode: what happens to windows that leave the array.
+        apart: axes of the array that windows do not have.
+        mode: what happens to windows out of bounds.
     """
     batch, window = indices.shape[:-1], [k for k in range(len(shape)) if k not in apart]
     begins = [np.zeros(batch, int) for _ in shape]
@@ -144,14 +144,14 @@ def places(
 
 
 def _along(values: np.ndarray, axis: int, count: int) -> np.ndarray:
-    """Return a vector along one of several axes."""
+    """Reshape a vector to lie along one of several axes."""
     return values.reshape([-1 if k == axis else 1 for k in range(count)])
 
 
 def updated_places(
     params: Params, shape: Sequence[int], indices: np.ndarray, updates: np.ndarray
 ) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
-    """Return where a scatter puts updates, whether these places are in the array, and the updates in that order."""
+    """Compute where a scatter writes its updates, test whether the places are in bounds, and order the updates so."""
     numbers = params["dimension_numbers"]
     windows = numbers.update_window_dims
     batch = [k for k in range(updates.ndim) if k not in windows]
@@ -165,7 +165,7 @@ def updated_places(
 
 
 def fill_value(params: Params, dtype: np.dtype) -> Any:
-    """Return what a gather puts where its windows leave the array."""
+    """Get the value that a gather fills in for windows out of bounds."""
     if params.get("fill_value") is not None:
         return params["fill_value"]
     if dtype.kind == "b":

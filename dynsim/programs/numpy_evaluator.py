@@ -1,4 +1,4 @@
-"""Programs evaluated by NumPy, for one input or for many at once, without any compilation."""
+"""Evaluate programs in NumPy without compilation, for one input or a batch of inputs."""
 
 import functools
 import itertools
@@ -16,19 +16,18 @@ from dynsim.programs.arrays import NUMPY
 from dynsim.programs.program import Operation, Program, ProgramError
 
 BLOCK = 4096
-"""Inputs that are evaluated together: their values stay in the cache."""
+"""Number of inputs that are evaluated together, so that their values stay in the CPU cache."""
 
 FLOATING: dict[str, Callable[..., Any]] = {"div": operator.truediv, "rem": np.fmod}
-"""What is shorter for floating-point numbers than for integers."""
+"""Operations that are faster for floating-point numbers than the general form, which also covers integers."""
 
 _EVALUATORS: weakref.WeakKeyDictionary[Program, "NumpyEvaluator"] = weakref.WeakKeyDictionary()
 
 
 def evaluate(program: Program, *arguments: Any) -> Any:
-    """Evaluate a program at one input, or at many with leading batch axes, in NumPy.
+    """Evaluate a program in NumPy, at one input or at a batch of inputs with leading axes.
 
-    Nothing is raised or warned of at singularities: infinities and NaN are those of the function in JAX, and other
-    values agree with it to rounding.
+    Singularities give no error or warning: infinities and NaN are as in JAX, and other values agree to rounding.
 
     Args:
         program: the program.
@@ -48,14 +47,14 @@ def evaluate(program: Program, *arguments: Any) -> Any:
 
 
 class NumpyEvaluator:
-    """A program prepared for evaluation by NumPy: results that are needed no more make room for others."""
+    """Program prepared for evaluation in NumPy, with memory of intermediate results reused."""
 
     def __init__(self, program: Program, *fixed: Any):
-        """Compute what depends on constants only, and give every other result a place; see `evaluate` for errors.
+        """Fold constants, and assign a memory slot to every other result; `evaluate` lists the errors.
 
         Args:
-            program: the program, of arguments that are arrays if some are fixed.
-            fixed: values of the first arguments, without batch axes: what depends on them only is computed once.
+            program: the program; its arguments must be arrays if some are fixed.
+            fixed: values of the first arguments, without batch axes; results that depend only on them are kept.
         """
         count = len(fixed)
         self._shapes, self._dtypes = program.shapes[count:], program.dtypes[count:]
@@ -74,7 +73,7 @@ class NumpyEvaluator:
         self._alone = len(self._outputs) == 1 and program.output_structure == jax.tree.structure(0)
 
     def _constants(self, program: Program, known: dict[int, Any]) -> dict[int, Any]:
-        """Return the values that depend on constants and on some of the entries of the input only."""
+        """Evaluate the operations that depend only on constants and on some given entries of the input."""
         found = {**known, **dict(enumerate(program.constants, program.num_inputs))}
         with np.errstate(all="ignore"):
             for k, operation in enumerate(program.operations, program.first_operation):
@@ -83,7 +82,7 @@ class NumpyEvaluator:
         return found
 
     def _placed(self, program: Program, constants: dict[int, Any]) -> list[int]:
-        """Record the steps, and return the place of each value at the time when it is used."""
+        """Record the steps, and assign a memory slot to each value until its last use."""
         last = np.zeros(program.first_operation + len(program.operations), int)
         for k, operation in enumerate(program.operations, program.first_operation):
             last[list(operation.operands)] = k
@@ -117,13 +116,13 @@ class NumpyEvaluator:
         return found[0] if self._alone else jax.tree.unflatten(self._output_structure, found)
 
     def columns(self, *entries: Any) -> list[Any]:
-        """Return the entries of all outputs from those of all inputs, numbers or arrays of one length each."""
+        """Compute all output entries from all input entries, which are numbers or arrays of equal length."""
         with np.errstate(all="ignore"):
             values = self._run([*entries])
         return [values[k] for _, _, where in self._outputs for k in where]
 
     def _arrays(self, arguments: tuple[Any, ...]) -> list[np.ndarray]:
-        """Return the input arrays in the types of the program; raise `ValueError` for others."""
+        """Convert inputs to the types of the program; raise `ValueError` for other structures or shapes."""
         leaves: Any = arguments
         if not self._single or len(arguments) != len(self._shapes):
             leaves, structure = jax.tree.flatten(arguments)
@@ -140,7 +139,7 @@ class NumpyEvaluator:
         return [np.array([values[k] for k in where], dtype).reshape(shape) for shape, dtype, where in self._outputs]
 
     def _many(self, arrays: list[np.ndarray], counts: list[int]) -> list[np.ndarray]:
-        """Return the outputs for inputs some of which have batch axes: numbers stay numbers."""
+        """Evaluate a batch of inputs in chunks; inputs without batch axes stay numbers."""
         batch = np.broadcast_shapes(*(a.shape[:count] for a, count in zip(arrays, counts, strict=True)))
         total, rows = math.prod(batch), []
         for a, count, size in zip(arrays, counts, self._sizes, strict=True):
@@ -159,7 +158,7 @@ class NumpyEvaluator:
         return [output.reshape(batch + shape) for output, (shape, _, _) in zip(found, self._outputs, strict=True)]
 
     def _run(self, inputs: list[Any]) -> list[Any]:
-        """Return the values of all places after the last step."""
+        """Run all steps, and return the values of all memory slots."""
         values = self._values.copy()
         values[: len(inputs)] = inputs
         for fn, place, where in self._steps:

@@ -1,4 +1,4 @@
-"""A function as data: its scalar operations in order, on numbered values."""
+"""Data structure of a function as an ordered list of scalar operations on numbered values."""
 
 import dataclasses
 import functools
@@ -12,7 +12,7 @@ COMPARING = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 class ProgramError(ValueError):
-    """A function has no scalar program; `uses` names the operation that has none, or says that there are too many."""
+    """A function has no scalar program; `uses` names the unsupported operation or the exceeded limit."""
 
     def __init__(self, uses: str):
         super().__init__(str(ArgumentError("fn", "consist of scalar operations on its input", f"uses {uses}")))
@@ -36,7 +36,7 @@ class Operation(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A comparison of two values that depend on the input: its name, and the numbers of both and of its result."""
+    """Comparison of two values that depend on the input: its name, and the numbers of both operands and the result."""
 
     name: str
     left: int
@@ -73,24 +73,24 @@ class Program:
 
     @functools.cached_property
     def num_inputs(self) -> int:
-        """The number of entries of all input arrays."""
+        """Total number of entries of the input arrays."""
         return sum(int(np.prod(shape)) for shape in self.shapes)
 
     @property
     def first_operation(self) -> int:
-        """The number of the result of the first operation."""
+        """Number of the first operation's result."""
         return self.num_inputs + len(self.constants)
 
     @functools.cached_property
     def types(self) -> tuple[np.dtype, ...]:
-        """The type of each value."""
+        """Data type of each value."""
         sizes = [int(np.prod(shape)) for shape in self.shapes]
         inputs = [dtype for dtype, size in zip(self.dtypes, sizes, strict=True) for _ in range(size)]
         return (*inputs, *(np.dtype(type(c)) for c in self.constants), *(o.dtype for o in self.operations))
 
     @functools.cached_property
     def varies(self) -> np.ndarray:
-        """For each value whether it depends on the input."""
+        """Whether each value depends on the input."""
         found = np.zeros(self.first_operation + len(self.operations), bool)
         found[: self.num_inputs] = True
         for k, operation in enumerate(self.operations, self.first_operation):
@@ -99,10 +99,10 @@ class Program:
 
     @functools.cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """The comparisons of values that depend on the input, where the function may jump or have a kink.
+        """Comparisons of values that depend on the input, at which the function may have a jump or a kink.
 
-        Those with NaN (`x != x`) are left out. `sign`, `abs`, `max`, `min`, `clamp`, `floor`, `ceil`, `round` and `rem`
-        compare without being listed here.
+        Tests for NaN (`x != x`) are left out. `sign`, `abs`, `max`, `min`, `clamp`, `floor`, `ceil`, `round` and `rem`
+        also compare, but are not listed.
         """
         listed = enumerate(self.operations, self.first_operation)
         return tuple(
@@ -117,7 +117,7 @@ class Program:
         return f"Program of ({sizes}): {counted(len(self.operations), 'operation')}, {constants}"
 
     def __str__(self) -> str:
-        """Return a listing with one value a line."""
+        """List the program with one value per line."""
         lines, first = [repr(self)], 0
         for shape, dtype in zip(self.shapes, self.dtypes, strict=True):
             size = int(np.prod(shape))

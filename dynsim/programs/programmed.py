@@ -1,4 +1,4 @@
-"""Functions of systems and arrays that NumPy evaluates, where their programs are short, and nothing is compiled."""
+"""Evaluate functions with short programs in NumPy, to save the time of compiling them."""
 
 import contextlib
 import functools
@@ -22,9 +22,9 @@ _first_answer: ContextVar[bool] = ContextVar("first_answer", default=False)
 
 @contextlib.contextmanager
 def without_compiling() -> Iterator[None]:
-    """Evaluate small functions by NumPy in this context, as a command does that computes one answer and ends.
+    """Evaluate small functions in NumPy in this context, which saves the compilation if only one answer is needed.
 
-    Values differ from those of compiled programs by rounding; solvers have the same tolerances.
+    Values differ from those of compiled programs by rounding; the tolerances of solvers are the same.
     """
     token = _first_answer.set(True)
     try:
@@ -34,24 +34,24 @@ def without_compiling() -> Iterator[None]:
 
 
 def compiles_little() -> bool:
-    """Return whether this is a context of `without_compiling`."""
+    """Test whether the current context is one of `without_compiling`."""
     return _first_answer.get()
 
 
 class Programmed:
-    """A function of systems and arrays as scalar programs, one for each structure and shapes of its arguments.
+    """Cache of scalar programs of a function, one for each structure and shape of its arguments.
 
-    Arrays of the arguments, JAX's and NumPy's, and numbers of NumPy are inputs; all other leaves, hashable, are part of
-    the program.
+    JAX and NumPy arrays and NumPy numbers in the arguments are inputs; all other leaves must be hashable, and are part
+    of the program.
     """
 
     def __init__(self, function: Callable[..., Any]):
-        """Store the function, to be traced when it is called."""
+        """Store the function, which is traced when it is first called."""
         self._function = function
         self._known: dict[Any, tuple[Program, NumpyEvaluator] | None] = {}
 
     def at(self, *arguments: Any) -> Callable[[], Any] | None:
-        """Return what evaluates the function; None where it is to be compiled, or has no short program."""
+        """Get the NumPy evaluator of the function, or None if it should be compiled or has no short program."""
         if not _first_answer.get():
             return None
         arrays, rest = _split(arguments)
@@ -59,9 +59,10 @@ class Programmed:
         return None if made is None else functools.partial(made[1], *arrays)
 
     def rows(self, fixed: tuple[Any, ...], *examples: Any) -> NumpyEvaluator | None:
-        """Return the function of the arrays of its last arguments, with leading axes, for given first ones.
+        """Get a batched NumPy version of the function of its last arguments, with the first ones fixed.
 
-        None where it is to be compiled, or has no short program. `examples` are last arguments without leading axes.
+        It is None if the function should be compiled or has no short program. `examples` are last arguments without
+        batch axes.
         """
         if not _first_answer.get():
             return None
@@ -94,7 +95,7 @@ _ARRAY = object()  # stands for an array among other leaves
 
 
 def _split(arguments: tuple[Any, ...]) -> tuple[list[Any], tuple[Any, tuple[Any, ...]]]:
-    """Return the arrays of arguments, and their structure with the other leaves."""
+    """Separate the arrays in arguments from their structure and the other leaves."""
     leaves, tree = jax.tree.flatten(arguments)
     arrays = [leaf for leaf in leaves if isinstance(leaf, ARRAYS)]
     return arrays, (tree, tuple(_ARRAY if isinstance(leaf, ARRAYS) else leaf for leaf in leaves))

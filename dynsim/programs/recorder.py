@@ -1,4 +1,4 @@
-"""Scalar operations recorded one by one, equal ones once, and pruned to those that the outputs need."""
+"""Record scalar operations without duplicates, and prune those that the outputs do not need."""
 
 from typing import Any, NamedTuple
 
@@ -7,23 +7,23 @@ import numpy as np
 from dynsim.programs.program import Operation, ProgramError
 
 LIMIT = 200_000
-"""Most operations of a program unless a lower limit is given, and most constants."""
+"""Largest number of operations in a program by default, and of constants."""
 LARGEST = 10 * LIMIT
-"""Most entries of an array while recording: moves of more take longer than compiling the function."""
+"""Largest number of array entries while recording; moving more takes longer than compiling the function."""
 
 
 class Entries(NamedTuple):
-    """An array that depends on the input: the numbers of its entries, and their type."""
+    """Array that depends on the input: the value numbers of its entries, and their type."""
 
     where: np.ndarray
     dtype: np.dtype
 
 
 class Recorder:
-    """The operations recorded so far."""
+    """Builder of a program: the operations recorded so far."""
 
     def __init__(self, size: int, drop_zeros: bool, limit: int):
-        """Begin with this many inputs; `drop_zeros` leaves out products with zero."""
+        """Start with a number of inputs; `drop_zeros` omits products with zero."""
         self.size, self.drop_zeros, self.limit = size, drop_zeros, limit
         self.operations: list[Operation | None] = [None] * size
         self.numbers: dict[int, Any] = {}
@@ -31,17 +31,17 @@ class Recorder:
         self.work = 0
 
     def spend(self, count: int = 1) -> None:
-        """Count operations to come, or turns of a loop; raise `ProgramError` for more than the limit."""
+        """Count operations or loop iterations towards the limit; raise `ProgramError` beyond it."""
         self.check(count)
         self.work += count
 
     def check(self, count: int) -> None:
-        """Raise `ProgramError` if so many operations more would be too many, before any of them is recorded."""
+        """Raise `ProgramError` if this many more operations would exceed the limit."""
         if self.work + count > self.limit:
             raise ProgramError(f"more than {self.limit:,} of them")
 
     def constant(self, value: Any, dtype: Any) -> int:
-        """Return the number of a constant."""
+        """Record a constant, and return its value number."""
         dtype = np.dtype(dtype)
         value = dtype.type(value)
         key = ("constant", repr(value), dtype)
@@ -52,7 +52,7 @@ class Recorder:
         return self.seen[key]
 
     def placed(self, value: Any) -> np.ndarray:
-        """Return the numbers of the entries of an array."""
+        """Get the value numbers of the entries of an array, recording constants."""
         if isinstance(value, Entries):
             return value.where
         array = np.asarray(value)
@@ -63,7 +63,7 @@ class Recorder:
         return np.array([self.constant(v, array.dtype) for v in array.ravel()], int).reshape(array.shape)
 
     def apply(self, name: str, *places: int, dtype: np.dtype, parameter: Any = None) -> int:
-        """Return the number of the result of an operation; sums with 0 and products with 1 are not recorded."""
+        """Record an operation, and return its value number; sums with 0 and products with 1 are not recorded."""
         known = self._without(name, places, dtype)
         if known is not None:
             return known
@@ -75,7 +75,7 @@ class Recorder:
         return self.seen[found]
 
     def _without(self, name: str, places: tuple[int, ...], dtype: np.dtype) -> int | None:
-        """Return the number of a result that needs no operation, if it does not."""
+        """Simplify an operation to an existing value if possible, such as a sum with 0."""
         if dtype.kind == "b" or len(places) != 2:
             return None
         left, right = (self.numbers.get(k) for k in places)
@@ -89,21 +89,21 @@ class Recorder:
         return places[0] if name == "sub" and right == 0 else None
 
     def each(self, name: str, *parts: np.ndarray, dtype: np.dtype, parameter: Any = None) -> np.ndarray:
-        """Return the numbers of the results of an operation on the entries of arrays, which broadcast."""
+        """Record an elementwise operation on arrays, which broadcast, and return the value numbers."""
         parts = tuple(np.broadcast_arrays(*parts))
         rows = zip(*(p.ravel().tolist() for p in parts), strict=True)
         found = [self.apply(name, *one, dtype=dtype, parameter=parameter) for one in rows]
         return np.array(found, int).reshape(parts[0].shape)
 
     def chain(self, name: str, places: list[int], dtype: np.dtype) -> list[int]:
-        """Return the numbers of the results of an operation that is repeated from the first of some values on."""
+        """Record the partial results of an operation accumulated over values, as in a cumulative sum."""
         found = places[:1]
         for k in places[1:]:
             found.append(self.apply(name, found[-1], k, dtype=dtype))
         return found
 
     def pruned(self, outputs: list[np.ndarray]) -> tuple[tuple[Any, ...], tuple[Operation, ...], list[np.ndarray]]:
-        """Return the constants and the operations that outputs need, and the outputs in their new numbers."""
+        """Remove operations that the outputs do not need, and renumber the rest."""
         needed = np.zeros(len(self.operations), bool)
         for output in outputs:
             needed[output.ravel()] = True

@@ -1,4 +1,4 @@
-"""A function of JAX traced once and recorded as scalar operations.
+"""Trace a JAX function once, and record it as a list of scalar operations.
 
 Moves of entries are carried out while recording, calls are inlined, and loops of known length are unrolled.
 """
@@ -24,9 +24,9 @@ CALLS = {
     "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr",
     "remat": "jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr", "custom_lin": "jaxpr",
 }  # fmt: skip
-"""Primitives that call a function, and the parameter that holds it."""
+"""Primitives that call a function, with the parameter that holds the function."""
 RECORDED = frozenset((*NUMPY, *MOVES, *CONTRACTIONS, "gather"))
-EFFECTS = ("callback", "infeed", "outfeed", "rng_uniform")  # parts of names: of these nothing may be left out
+EFFECTS = ("callback", "infeed", "outfeed", "rng_uniform")  # parts of the names of primitives with side effects
 
 
 def scalar_program(
@@ -85,14 +85,14 @@ def jacobian_program(fn: Callable[..., Any], *arguments: Any, dtype: Any = float
 
 
 def _described(argument: Any, dtype: Any) -> Any:
-    """Return the shapes and types of an argument."""
+    """Describe the shapes and types of an argument."""
     if isinstance(argument, tuple) and all(isinstance(n, int | np.integer) for n in argument):
         return jax.ShapeDtypeStruct(argument, np.dtype(dtype))
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(np.shape(leaf), jnp.result_type(leaf)), argument)
 
 
 def _walk(recorder: Recorder, program: Any, constants: Any, arguments: list[Any]) -> list[Any]:
-    """Return the outputs of a traced program: entries that depend on the input, or numbers."""
+    """Record the equations of a traced function, and return its outputs: recorded entries or constants."""
     values: dict[Any, Any] = dict(zip(program.constvars, map(_value, constants), strict=True))
     values.update(zip(program.invars, arguments, strict=True))
     read = lambda v: _literal(v) if isinstance(v, jax.extend.core.Literal) else values[v]
@@ -108,13 +108,13 @@ def _literal(literal: Any) -> np.ndarray:
 
 
 def _value(constant: Any) -> Any:
-    """Return a constant as a NumPy array; keys of random numbers are none."""
+    """Convert a constant to a NumPy array; random keys raise an error."""
     extended = jnp.issubdtype(getattr(constant, "dtype", float), jax.dtypes.extended)
     return constant if extended else np.asarray(constant)
 
 
 def _recorded(recorder: Recorder, equation: Any, given: list[Any]) -> list[Any]:
-    """Return the outputs of one equation."""
+    """Record one equation, and return its outputs."""
     name, params = equation.primitive.name, equation.params
     if any(part in name for part in EFFECTS):
         raise ProgramError(f"`{name}`")
@@ -141,7 +141,7 @@ def _recorded(recorder: Recorder, equation: Any, given: list[Any]) -> list[Any]:
 
 
 def _constants(equation: Any, given: list[Any]) -> list[Any]:
-    """Return the outputs of an equation that does not depend on the input, without compiling where NumPy is exact."""
+    """Evaluate an equation on constants, in NumPy where it is exact, otherwise in JAX."""
     name, params, variables = equation.primitive.name, equation.params, equation.outvars
     dtype = variables[0].aval.dtype if variables else None
     plain = all(isinstance(v, np.ndarray) and v.dtype.kind in "fiub" for v in given)
@@ -161,7 +161,7 @@ def _constants(equation: Any, given: list[Any]) -> list[Any]:
 
 
 def _parameter(name: str, params: dict[str, Any]) -> Any:
-    """Return the parameter of an entrywise operation, if it has one."""
+    """Get the parameter of an elementwise operation, or None."""
     if name == "convert_element_type":
         return np.dtype(params["new_dtype"])
     return params["y"] if name == "integer_pow" else int(params["rounding_method"]) if name == "round" else None
@@ -174,7 +174,7 @@ def _entrywise(recorder: Recorder, name: str, params: dict[str, Any], given: lis
 
 
 def _moved(recorder: Recorder, equation: Any, given: list[Any]) -> list[Entries]:
-    """Return entries where an operation moves them: it is applied to their numbers."""
+    """Apply an operation that moves array entries to their value numbers."""
     name, params = equation.primitive.name, equation.params
     first = INDICES.get(name, 1 if name == "gather" else len(given))
     if any(isinstance(v, Entries) for v in given[first:]):
@@ -191,7 +191,7 @@ def _moved(recorder: Recorder, equation: Any, given: list[Any]) -> list[Entries]
 
 
 def _scanned(recorder: Recorder, params: dict[str, Any], given: list[Any]) -> list[Any]:
-    """Return the carry and the stacked outputs of a scan, whose passes are recorded one after the other."""
+    """Unroll a scan, and return its carry and stacked outputs."""
     inner, fixed, carried = params["jaxpr"], params["num_consts"], params["num_carry"]
     constants, carry, rows = given[:fixed], given[fixed : fixed + carried], given[fixed + carried :]
     at = lambda v, k: Entries(v.where[k], v.dtype) if isinstance(v, Entries) else v[k]
@@ -207,13 +207,13 @@ def _scanned(recorder: Recorder, params: dict[str, Any], given: list[Any]) -> li
 
 
 def _stacked(recorder: Recorder, parts: list[Any], aval: Any) -> Entries:
-    """Return what the passes of a scan keep, on a new first axis."""
+    """Stack the outputs of the iterations of a scan on a new first axis."""
     where = [recorder.placed(v) for v in parts]
     return Entries(np.stack(where) if where else np.empty((0, *aval.shape), int), np.dtype(aval.dtype))
 
 
 def _looped(recorder: Recorder, params: dict[str, Any], given: list[Any]) -> list[Any]:
-    """Return what a loop leaves whose end does not depend on the input."""
+    """Unroll a while loop whose length does not depend on the input."""
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
     count, fixed = params["cond_nconsts"], params["body_nconsts"]
     asked, constants, carry = given[:count], given[count : count + fixed], given[count + fixed :]
@@ -227,7 +227,7 @@ def _looped(recorder: Recorder, params: dict[str, Any], given: list[Any]) -> lis
 
 
 def _branched(recorder: Recorder, params: dict[str, Any], given: list[Any]) -> list[Any]:
-    """Return the outputs of a branch, or of all branches and which of them counts."""
+    """Record the chosen branch of a conditional, or all branches and a selection if it depends on the input."""
     which, *rest = given
     branches = params["branches"]
     if not isinstance(which, Entries):
@@ -246,4 +246,4 @@ LOOPS: dict[str, Callable[[Recorder, dict[str, Any], list[Any]], list[Any]]] = {
     "while": _looped,
     "cond": _branched,
 }
-"""Primitives that have programs inside."""
+"""Recording functions of the primitives that contain other programs."""

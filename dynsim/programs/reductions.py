@@ -1,4 +1,4 @@
-"""Sums, products of matrices and the like as scalar operations."""
+"""Record sums, matrix products, cumulative sums and scatters as scalar operations."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -16,18 +16,18 @@ REDUCED = {
     "reduce_sum": "add", "reduce_max": "max", "reduce_min": "min", "reduce_prod": "mul", "reduce_and": "and",
     "reduce_or": "or", "reduce_xor": "xor",
 }  # fmt: skip
-"""Reductions, and the operation that each repeats."""
+"""Reductions, with the operation that each one repeats."""
 CUMULATED = {"cumsum": "add", "cumprod": "mul", "cummax": "max", "cummin": "min"}
 SCATTERED = {
     "scatter": "", "scatter-add": "add", "scatter_add": "add", "scatter-sub": "sub", "scatter_sub": "sub",
     "scatter-mul": "mul", "scatter_mul": "mul", "scatter-min": "min", "scatter_min": "min", "scatter-max": "max",
     "scatter_max": "max",
 }  # fmt: skip
-"""Scatters, and the operation that joins an entry and its update; none for one that replaces it."""
+"""Scatters, with the operation that combines an entry with its update; "" if the update replaces the entry."""
 
 
 def _rows(value: np.ndarray, axes: Iterable[int]) -> tuple[list[list[int]], tuple[int, ...]]:
-    """Return the entries along some axes as rows, and the shape of the other axes."""
+    """Arrange the entries along some axes as rows, with the shape of the other axes."""
     axes = list(axes)
     kept = [k for k in range(value.ndim) if k not in axes]
     size = math.prod(value.shape[k] for k in axes)
@@ -36,7 +36,7 @@ def _rows(value: np.ndarray, axes: Iterable[int]) -> tuple[list[list[int]], tupl
 
 
 def _neutral(name: str, dtype: np.dtype) -> Any:
-    """Return what the reduction of nothing gives."""
+    """Get the neutral element of a reduction, its result for no entries."""
     if dtype.kind == "b":
         return name in ("and", "min", "mul")
     if name in ("max", "min"):
@@ -70,7 +70,7 @@ def _cumulation(name: str) -> Callable[..., np.ndarray]:
 
 
 def _extremum(better: str) -> Callable[..., np.ndarray]:
-    """Return the number of the first largest or least entry; the first NaN counts as such."""
+    """Record the index of the first maximum or minimum, as `argmax` does; a NaN counts as the extremum."""
 
     def found(recorder: Recorder, params: Params, given: list[Any], dtype: np.dtype) -> np.ndarray:
         kind, truth = given[0].dtype, np.dtype(bool)
@@ -92,14 +92,14 @@ def _extremum(better: str) -> Callable[..., np.ndarray]:
 
 
 def _placed_as(recorder: Recorder, value: Any, dtype: np.dtype) -> np.ndarray:
-    """Return the numbers of the entries of an array in another type."""
+    """Convert the entries of an array to another type, and return their value numbers."""
     if isinstance(value, Entries) and value.dtype != dtype:
         return recorder.each("convert_element_type", value.where, dtype=dtype, parameter=dtype)
     return recorder.placed(value if isinstance(value, Entries) else np.asarray(value, dtype))
 
 
 def _product(recorder: Recorder, params: Params, given: list[Any], dtype: np.dtype) -> np.ndarray:
-    """Return the contraction of two arrays."""
+    """Record the contraction of two arrays (`dot_general`)."""
     contracted, batch = params["dimension_numbers"]
     left, right = (_placed_as(recorder, v, dtype) for v in given)
     free = [[k for k in range(v.ndim) if k not in (*contracted[s], *batch[s])] for s, v in enumerate((left, right))]
@@ -146,4 +146,4 @@ CONTRACTIONS: dict[str, Callable[[Recorder, Params, list[Any], np.dtype], np.nda
     **{name: _cumulation(repeated) for name, repeated in CUMULATED.items()},
     **{name: _scattering(joins, name) for name, joins in SCATTERED.items()},
 }
-"""What records each of these: it gives the numbers of the entries of the output."""
+"""Function that records each reduction or contraction, and returns the value numbers of its output."""

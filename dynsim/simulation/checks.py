@@ -43,7 +43,7 @@ def check_integrator(integrator: Any) -> None:
 def check_events(events: Any) -> None:
     """Raise `ValueError` unless `events` is a sequence of events."""
     if not isinstance(events, Sequence) or not all(isinstance(event, Event) for event in events):
-        raise ArgumentError("events", "be a sequence of values of `Event`", "is or holds something else")
+        raise ArgumentError("events", "be a sequence of `Event` objects", "is or contains something else")
 
 
 def as_state(name: str, y: Any) -> State:
@@ -179,7 +179,7 @@ def traceable(flow: AbstractFlow, y0: State, t0: Any) -> bool:
 
 
 def not_traceable() -> ArgumentError:
-    """Return the error for a field that JAX cannot trace, given to an integrator that compiles it."""
+    """Build the error for a vector field that JAX cannot trace, for an integrator that compiles it."""
     must = "use jax.numpy (`Scipy()` takes NumPy functions as they are)"
     return ArgumentError("flow", must, "calls NumPy or `float`, or branches by `if`, on its state")
 

@@ -84,7 +84,7 @@ def iterate_hardmax(
 
 
 class CertainLayers:
-    """Count of the initial layers whose floating-point follower sets certainly equal those of exact arithmetic.
+    """Number of initial layers whose floating-point follower sets provably agree with exact arithmetic.
 
     While they are equal, both iterations average the same tokens, so for alpha > 0 the error of a token grows in each
     layer by at most the rounding of that layer. A follower set is certain if its gap exceeds the effect of the error,

@@ -211,7 +211,7 @@ def _index(rule: Transition, rules: Sequence[Transition]) -> int:
 
 
 def _estimated(run: HybridTrajectory, finer: HybridTrajectory) -> HybridTrajectory:
-    """The run with error estimates: the differences of its phases from those of a finer run."""
+    """Add error estimates to a run: the differences of its phases from a more accurate run."""
     names = [[jump.name for jump in made.jumps] for made in (run, finer)]
     same = names[0] == names[1] and len(run.phases) == len(finer.phases)
     shapes = lambda path: [np.shape(leaf) for leaf in jax.tree.leaves(path.ys)]
@@ -285,7 +285,7 @@ class _Acted(eqx.Module):
 
 
 def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
-    must = "be a sequence of values of `Transition`, or a function of the flow"
+    must = "be a sequence of `Transition` objects, or a function of the flow that returns one"
     if isinstance(transitions, type):
         raise ArgumentError("transitions", must, f"is {shown(transitions)}")
     known = transitions if callable(transitions) else lambda flow: transitions
@@ -371,7 +371,7 @@ def _filled(times: np.ndarray, count: int) -> np.ndarray:
 
 
 def _at(path: Trajectory, times: np.ndarray) -> Trajectory:
-    """Restrict a path to those of its times that are among `times`."""
+    """Restrict a path to the times that are also in `times`."""
     rows = np.flatnonzero(np.isin(np.asarray(path.ts), times))
     whole = path.ts, path.ys
     ts, ys = whole if len(rows) == len(path.ts) else on_host(lambda xp, y: y[rows], whole)

@@ -223,7 +223,7 @@ def _again(run: Trajectory) -> Trajectory:
 def _hybrid_again(run: HybridTrajectory) -> HybridTrajectory:
     """Recompute a run of a hybrid system; its recipe checks its own arguments."""
     if run.recipe is None:
-        raise ArgumentError("path", "hold the recipe of its run", "does not, like any part of a run")
+        raise ArgumentError("path", "hold the recipe of its run", "does not, because it is only part of a run")
     _check_settings(getattr(run.recipe, "integrator", None))
     return run.recipe.again()
 

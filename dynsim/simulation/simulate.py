@@ -52,7 +52,7 @@ class Stop(eqx.Module):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Return in a line which event ended the path."""
+        """Describe in a line which event ended the path."""
         return f"{f'Event {self.event} ended' if self.event >= 0 else 'No event in'}: {self.path}"
 
 
@@ -104,7 +104,7 @@ def simulate(
 
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
-    """Statistics that include the distance of every saved number from that of a finer solution."""
+    """Add an error estimate to statistics: the distance of every saved number from a more accurate solution."""
     gap = jax.tree.map(lambda a, b: jnp.abs(a - b), ys, finer)
     return eqx.tree_at(lambda s: s.error, stats, gap, is_leaf=lambda part: part is None)
 

@@ -46,7 +46,7 @@ class Trajectory(eqx.Module, Pictured):
         return _at(self.ys, len(jax.tree.leaves(self.ys)[0]) - 1)
 
     def __str__(self) -> str:
-        """Return the run in a line: the system, the times, the shape of a state, and how the integration ended."""
+        """Describe the run in a line: system, times, shape of the state, and how the integration ended."""
         if not has_values(self.ts, self.ys, self.stats):
             return f"Trajectory of {type(self.system).__name__}"
         shapes = ", ".join(str(np.shape(leaf)[1:]) for leaf in jax.tree.leaves(self.ys))

@@ -1,9 +1,10 @@
 """Base classes of flows and maps, and flows and maps from a user's own function."""
 
 import abc
+import contextlib
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -85,12 +86,48 @@ class AbstractMap(eqx.Module):
 
 def _like(x: State, v: Any, name: str) -> State:
     """The result of a user's function in the dtypes of the state; raise `ValueError` for another shape."""
-    if isinstance(v, list) and not isinstance(x, list):  # SciPy accepts lists, so users return them
-        v = jnp.stack([jnp.asarray(part) for part in v])
+    if isinstance(v, list | tuple) and hasattr(x, "shape"):  # SciPy accepts lists and tuples, so users return them
+        v = stacked(v)
     shapes = [jax.tree.map(jnp.shape, s) for s in (x, v)]
     if shapes[0] != shapes[1]:
         raise ArgumentError(name, f"return the shape of its state, {shapes[0]}", f"returns {shapes[1]}")
     return jax.tree.map(_in_type, x, v)
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Components that a user's function returns one by one, as one array: of JAX if any of them is."""
+    if any(isinstance(part, jax.Array) for part in parts):
+        return jnp.stack([jnp.asarray(part) for part in parts])
+    return np.stack([np.asarray(part) for part in parts]) if parts else np.empty(0)
+
+
+@contextlib.contextmanager
+def jax_errors() -> Iterator[None]:
+    """Raise JAX's own error where NumPy hides it, as it does for `out[0] = x[0]` with `out` in NumPy and `x` traced."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error.__cause__, jax.errors.JAXTypeError):
+            raise error.__cause__.with_traceback(error.__traceback__) from None
+        raise
+
+
+def _evaluated(name: str, function: Callable[..., Any], t: Any, x: State, parameters: dict[str, jax.Array]) -> Any:
+    """The value of a user's function; the error names the state's shape if the function takes another number of parts.
+
+    Raises:
+        ArgumentError: for a function that indexes or unpacks a state which has fewer or more components.
+    """
+    try:
+        with jax_errors():
+            return function(t, x, **parameters)
+    except (IndexError, TypeError, ValueError) as error:
+        said = reason(error)
+        if not isinstance(error, IndexError) and "unpack" not in said and "0-d array" not in said:
+            raise
+        shapes = jax.tree.map(jnp.shape, x)
+        must = f"take the state that it is given, of shape {shapes}"
+        raise ArgumentError(name, must, f"raises {type(error).__name__}: {said}") from error
 
 
 def _in_type(x: Any, v: Any) -> Any:
@@ -196,7 +233,7 @@ class FunctionFlow(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """The value of `rhs(t, x)`, with the parameters filled in."""
-        return _like(x, self.rhs(t, x, **self.parameters), "rhs")
+        return _like(x, _evaluated("rhs", self.rhs, t, x, self.parameters), "rhs")
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """The given `breaks` strictly between `t0` and `t1`."""
@@ -243,4 +280,5 @@ class FunctionMap(AbstractMap):
 
     def step(self, k: Step, x: State) -> State:
         """The value of `step_function(k, x)`, with the parameters filled in."""
-        return _like(x, self.step_function(k, x, **self.parameters), "step_function")
+        after = _evaluated("step_function", self.step_function, k, x, self.parameters)
+        return _like(x, after, "step_function")

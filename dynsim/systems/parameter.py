@@ -63,7 +63,7 @@ class Parameter:
             object.__setattr__(self, field.name, found)
 
     def __repr__(self) -> str:
-        """Return the name, the system, the system's own value, and the range."""
+        """Describe the parameter: its name, its system, the system's own value, and the range."""
         system = type(self.system).__name__
         return f"Parameter {self.name} of {system}: {self.value:g}, from {self.low:g} to {self.high:g}"
 
@@ -87,16 +87,16 @@ class Parameter:
 
 
 def _range(low: Any, high: Any) -> tuple[float, float]:
-    """Return two increasing numbers; raise `ValueError` for anything else."""
+    """Check a range of two increasing numbers; raise `ValueError` for anything else."""
     try:
         ends = float(low), float(high)
     except (TypeError, ValueError):
         raise ArgumentError(["low", "high"], "be numbers", f"are {shown(low)} and {shown(high)}") from None
     if not ends[0] < ends[1]:
-        raise ArgumentError(["low", "high"], "be the least and the largest value", f"are {ends[0]:g} and {ends[1]:g}")
+        raise ArgumentError(["low", "high"], "be in increasing order", f"are {ends[0]:g} and {ends[1]:g}")
     return ends
 
 
 def _field(take: Any) -> str:
-    """Return the name of the field that a function takes, `parameter` where it is not known."""
+    """Find the name of the field that a function selects; `parameter` if it is unknown."""
     return str(take.path[-1]) if isinstance(take, Leaf) and take.path else "parameter"

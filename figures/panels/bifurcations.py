@@ -149,7 +149,7 @@ def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, val
 
 
 def shown_up_to(ax: Axes, share: float) -> None:
-    """Hide lines and marks beyond a share of the horizontal axis; limits and legend remain those of all."""
+    """Hide lines and marks beyond a share of the horizontal axis; limits and legend are unchanged."""
     if share >= 1:
         return
     low, high = ax.get_xlim()

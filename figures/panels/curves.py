@@ -68,7 +68,7 @@ def curves(
     """
     ts, values = _pair(ts, values, 2)
     if not len(roles) == len(labels) == len(values):
-        raise ArgumentError("labels", f"name each of {len(values)} curves, as `roles`", f"has {len(labels)} names")
+        raise ArgumentError("labels", f"name each of {len(values)} curves to match `roles`", f"has {len(labels)} names")
     rows = zip(values, roles, labels, strict=True)
     lines = [
         over_time(ax, ts, row, role=role, ylabel=ylabel, xlabel=xlabel, label=label, style=number)
@@ -180,7 +180,7 @@ def _pair(ts: ArrayLike, values: ArrayLike, dimensions: int) -> tuple[np.ndarray
     ts, values = np.asarray(ts), np.asarray(values)
     if values.ndim != dimensions or ts.shape != values.shape[-1:]:
         shape = "(times,)" if dimensions == 1 else "(curves, times)"
-        raise ArgumentError("values", f"have shape {shape}, as `ts`", f"has {values.shape}, and `ts` {ts.shape}")
+        raise ArgumentError("values", f"have shape {shape} to match `ts`", f"has {values.shape}, and `ts` {ts.shape}")
     return ts, values
 
 

@@ -64,7 +64,7 @@ def exponents_against(
     """
     x, values, sigma = np.asarray(parameters, float), np.asarray(exponents, float), np.asarray(errors, float)
     if values.ndim != 2 or values.shape != sigma.shape or len(values) != len(x):
-        raise ArgumentError("exponents", f"have shape ({len(x)}, k), as `errors`", f"has shape {values.shape}")
+        raise ArgumentError("exponents", f"have shape ({len(x)}, k) to match `errors`", f"has shape {values.shape}")
     unsteady = ~np.asarray(converged, bool)
     ax.axhline(0.0, color=colour("reference"), linewidth=0.6)
     for number, (row, error) in enumerate(zip(values.T, sigma.T, strict=True)):

@@ -56,7 +56,9 @@ def head_lives(
     """
     start, stop, clips = (np.asarray(values, float) for values in (births, ends, arrivals))
     if not start.shape == stop.shape == clips.shape:
-        raise ArgumentError("ends", f"have shape {start.shape}, as `births` and `arrivals`", f"has shape {stop.shape}")
+        raise ArgumentError(
+            "ends", f"have shape {start.shape} to match `births` and `arrivals`", f"has shape {stop.shape}"
+        )
     found = []
     for k, (a, b, c, shade) in enumerate(zip(start, stop, clips, head_colours(len(start)), strict=True)):
         found += ax.plot([a, b], [k + 1, k + 1], color=shade, linewidth=2.2, solid_capstyle="butt")

@@ -55,9 +55,9 @@ def power_laws(
     x = np.asarray(sizes, float)
     values = [np.asarray(row, float) for row in rows]
     if not len(values) == len(laws) == len(names) == len(roles):
-        raise ArgumentError("laws", f"be one for each of {len(values)} rows, as names and roles", f"are {len(laws)}")
+        raise ArgumentError("laws", f"have one entry for each of {len(values)} rows", f"have {len(laws)}")
     if any(row.shape != x.shape for row in values):
-        raise ArgumentError("rows", f"have shape {x.shape}, as `sizes`", f"have {[row.shape for row in values]}")
+        raise ArgumentError("rows", f"have shape {x.shape} to match `sizes`", f"have {[row.shape for row in values]}")
     found = []
     for row, law, name, (role, number) in zip(values, laws, names, roles, strict=True):
         label = rf"{name}: ${law.exponent:z.2f} \pm {law.error:.2f}$"

@@ -35,7 +35,9 @@ def followed_tokens(
     """
     points, followed = np.asarray(points, float), np.asarray(followed, int)
     if points.ndim != 2 or points.shape[1] != 2 or followed.shape != points.shape:
-        raise ArgumentError("points", "have shape (n, 2), as `followed`", f"has {points.shape} and {followed.shape}")
+        raise ArgumentError(
+            "points", "have shape (n, 2) to match `followed`", f"has {points.shape} and {followed.shape}"
+        )
     drawn = []
     for i, (point, (first, second)) in enumerate(zip(points, followed, strict=True)):
         leader = first == i and second == NO_SECOND

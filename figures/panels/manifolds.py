@@ -145,7 +145,7 @@ def error_against(
     """
     h, e = np.asarray(sizes, float), np.asarray(errors, float)
     if e.ndim != 2 or e.shape[1:] != h.shape or not len(labels) == len(roles) == len(e):
-        raise ArgumentError("errors", "have shape (curves, sizes), as `labels` and `roles`", f"has {e.shape}")
+        raise ArgumentError("errors", "have shape (curves, sizes) to match `labels` and `roles`", f"has {e.shape}")
     marks = ("o", "s", "^", "v", "D")
     lines = [
         ax.loglog(h, row, color=colour(role), marker=marks[k % len(marks)], linestyle=STYLES[k % len(STYLES)])[0]

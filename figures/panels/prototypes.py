@@ -117,7 +117,9 @@ def timed_path(ax: Axes, x: ArrayLike, y: ArrayLike, ts: ArrayLike, *, last: flo
     """
     xs, ys, t = (np.asarray(part, float) for part in (x, y, ts))
     if not (xs.shape == ys.shape == t.shape and xs.ndim == 1):
-        raise ArgumentError("x", "have shape (times,), as `y` and `ts`", f"has {xs.shape}, {ys.shape} and {t.shape}")
+        raise ArgumentError(
+            "x", "have shape (times,) to match `y` and `ts`", f"has {xs.shape}, {ys.shape} and {t.shape}"
+        )
     points = np.column_stack([xs, ys])
     segments = list(np.stack([points[:-1], points[1:]], axis=1))
     pieces = LineCollection(segments, cmap="cividis", linewidths=1.1, zorder=3.0)

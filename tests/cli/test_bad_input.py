@@ -57,7 +57,7 @@ def folder(tmp_path, monkeypatch):
         ("simulate causal --initial narrow.npy", "`initial` must have 3 columns"),
         ("simulate token-flow --query-key four.npy --initial narrow.npy", "`initial` must have 4 columns"),
         ("simulate causal --initial number.npy", "`initial` must have 1 or 2 axes"),
-        ("simulate causal --query-key promise.npy", "its header promises 8000000000000000000 bytes"),
+        ("simulate causal --query-key promise.npy", "its header announces 8000000000000000000 bytes"),
         ("simulate causal --query-key complex.npy", "`complex.npy` holds complex128 of shape (3, 3)"),
         ("simulate causal --query-key nan.npy", "be finite, but entry (0, 0) is nan in `nan.npy`"),
         ("simulate causal --query-key words.npy", "`query_key` must hold real numbers"),
@@ -73,10 +73,10 @@ def folder(tmp_path, monkeypatch):
         ("simulate published-gradient --dimension 4", "`dimension` must be 3"),
         ("simulate causal --trust a:b", "`trust` must be left out"),
         ("simulate run.npz --figure g.pdf --tokens 4", "`tokens` must be left out for a run file"),
-        ("simulate hardmax --alpha 1e400", "`alpha` must hold finite numbers such as `0.5` or `1/3`"),
+        ("simulate hardmax --alpha 1e400", "`alpha` must be a finite number such as `0.5` or `1/3`"),
         ("simulate hardmax --alpha 1e999999999", "but is `1e999999999`"),
         ("simulate hardmax --layers 100000000", "`layers` must be at most "),
-        ("simulate hardmax --layers 7 --every 2", "`layers` must be a positive multiple of `every` = 2"),
+        ("simulate hardmax --layers 7 --every 2", "`layers` must be a multiple of `--every` (2)"),
         ("simulate hardmax --initial large.csv --arithmetic exact", "line 1 of `large.csv` holds `1e999999999`"),
         ("simulate hardmax --initial large.csv", "`initial` must be finite"),
         ("simulate hardmax --initial narrow.npy --tokens 3", "`tokens` must be left out"),
@@ -161,10 +161,7 @@ def test_a_file_that_is_no_text_is_no_toml(capsys, folder):
         ("return [x, x]", "line 3 of `mine.py`, `def f(t, x):`, returns one of shape (2, 3)"),
         ("return []", "line 3 of `mine.py`, `def f(t, x):`, returns list"),
         ("pass", "line 3 of `mine.py`, `def f(t, x):`, returns NoneType"),
-        (
-            "return x.astype(complex)",
-            "return real numbers, but line 3 of `mine.py`, `def f(t, x):`, returns complex",
-        ),
+        ("return x.astype(complex)", "return real numbers, but line 3 of `mine.py`, `def f(t, x):`, returns complex"),
     ],
 )
 def test_a_function_that_fails_is_refused_with_the_users_own_line(capsys, folder, body, sentence):
@@ -307,7 +304,7 @@ def test_a_run_of_nan_is_not_called_identical(capsys, stored):
     capsys.readouterr()
     status, said, _ = run(capsys, "simulate", file)
     assert status == 1
-    assert "holds NaN in 18 entries" in said
+    assert "18 entries of its states are NaN" in said
     assert "identical" not in said
 
 

@@ -103,7 +103,7 @@ def test_forward_euler_is_iterated_up_to_the_end_and_refused_above_its_bound(cap
         ("-1,1\n1,-1\n", ("--end", "0"), "`end` must be a positive number"),
         ("-1,1\n1,-1\n", ("--frames", "1"), "be at least 2"),
         ("-1,1\n1,-1\n", ("--method", "cram"), "`method` must be one of auto"),
-        ("-1,1\n1,-1\n", ("--attention", "A.npy"), "be given without `generator`"),
+        ("-1,1\n1,-1\n", ("--attention", "A.npy"), "be left out with `--generator`"),
         ("-1,1\n1,-1\n", ("--out", "/proc/nowhere/run.npz"), "must be a folder"),
     ],
 )

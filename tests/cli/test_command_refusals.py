@@ -12,7 +12,7 @@ from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.lyapunov import Lyapunov
 from dynsim.cli.parsing.options import other_words
-from dynsim.cli.parsing.solvers import SOLVERS, in_options, integrator
+from dynsim.cli.parsing.solvers import SOLVERS, advising_options, integrator
 from dynsim.cli.parsing.system import SystemOptions, parse_system, separated
 from dynsim.cli.section import Section
 from dynsim.cli.simulate.fast_slow import FastSlowOptions
@@ -96,11 +96,11 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         (f"{SECTION} --plot x_1 q", "`plot` must name a component of the state, x_1, x_2, but is `q`."),
         (f"{SECTION} --plot x_1", "`plot` must name two components, but names 1."),
         (f"{SECTION} --plot x_1 x_2 --returns x_1", "`plot` must be left out with `--returns`"),
-        ("section mine.py:decay --start 1 --surface x_1=0", "`returns` must name a component, as one is left"),
+        ("section mine.py:decay --start 1 --surface x_1=0", "`returns` must name a component, because the section has"),
         ("section logistic --plot x", "`plot` must be left out for a map of one component"),
         (
             "section lorenz --surface z=27 --returns z",
-            "`returns` must name another component than the surface, on which it",
+            "`returns` must name a component that varies on the surface",
         ),
         ("simulate lorenz --end -1", "`end` must be a positive number, but is -1.0."),
         ("simulate logistic --end 0.2", "`end` must be at least 1, but is 0.2."),
@@ -125,9 +125,9 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("simulate mine.py:level --map", "`system` must take time, state and nothing else, but does not"),
         ("simulate token-flow --initial nope", "`initial` must be one of uniform, box, hemisphere, cluster, but"),
         ("figure consensus/figure-1 --out mine.py", "`out` must be a folder that can be written, but is"),
-        ("basins henon --box -2 2 -2", "`box` must have two ends for each axis, but has 3 numbers."),
-        ("basins mine.py:field --box 1", "`box` must have two ends for each axis, but has 1 number."),
-        ("basins henon --box -2 2 -2 inf --sample 5", "`box` must have finite ends, the lower one first, but is"),
+        ("basins henon --box -2 2 -2", "`box` must have two bounds for each axis, but has 3 numbers."),
+        ("basins mine.py:field --box 1", "`box` must have two bounds for each axis, but has 1 number."),
+        ("basins henon --box -2 2 -2 inf --sample 5", "`box` must have finite bounds, the lower one first, but is"),
         ("basins pendulum --wrapped angle=q", "`wrapped` must be given as NAME=PERIOD, but is `angle=q`."),
         ("basins pendulum --wrapped angle", "`wrapped` must be given as NAME=PERIOD, but is `angle`."),
         (
@@ -143,7 +143,7 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("simulate lorenz --names a b", "`names` must be left out for `lorenz`, which has its own, but is ('a', 'b')."),
         ("portrait lorenz --space sphere", "`space` must be left out for `lorenz`, which has its own"),
         ("portrait oja --tokens 1 --space sphere", "`space` must be left out for `oja`, on which it has no effect"),
-        ("portrait mine.py:flow --units m", "`units` must be left out for `mine.py:flow`, which is no function and"),
+        ("portrait mine.py:flow --units m", "`units` must be left out for `mine.py:flow`, which is not a function and"),
         ("simulate lorenz --start", "`start` must be given with a value, but is given without."),
         ("simulate lorenz --start= --end 1", "`start` must be given with a value, but is given without."),
         ("basins henon --box --shape 5", "`box` must be given with a value, but is given without."),
@@ -264,7 +264,7 @@ def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):
         ('system = "lorenz"\nrho = []', "give `rho` as a number, a text, true or false, or a list of these, but"),
         (
             'system = "lorenz"\nrho = "high"',
-            "`rho` must be a finite number, or several with commas between, but is `high`.",
+            "`rho` must be a finite number, or several separated by commas, but is `high`.",
         ),
         ('system = "lorenz"\nstart = []', "`--config` must give `start` with a value, but `run.toml` gives []."),
         ('system = "token-flow"\nbta = 14.0', "`run.toml` holds `bta`, did you mean `beta`?"),
@@ -302,11 +302,13 @@ def test_advice_names_options_that_the_command_has():
         known = {"rtol", "max_steps", "integrator", "step_size"} & fields.keys()
         known |= {"stiff"} if "'stiff'" in fields.get("integrator", "") else set()
         assert {*SOLVERS[command]} == known, command
-    said = f"{Outcome.MAX_STEPS.advice}; {Outcome.IMPLICIT_SOLVER.advice}"
-    assert in_options(said, "simulate", ["growing"]) == (
-        "take a shorter run, a larger `--rtol` or more `--max-steps`; take a larger `--rtol` or another `--integrator`"
-    )
-    assert in_options(said, "portrait", ["lorenz"]) == f"take a shorter run; {Outcome.IMPLICIT_SOLVER.advice}"
+    own = Outcome.IMPLICIT_SOLVER.advice
+    with advising_options("simulate", ["growing"]):
+        assert Outcome.MAX_STEPS.advice == "take a shorter run, a larger `--rtol` or more `--max-steps`"
+        assert Outcome.IMPLICIT_SOLVER.advice == "take a larger `--rtol` or another `--integrator`"
+    with advising_options("portrait", ["lorenz"]):
+        assert (Outcome.MAX_STEPS.advice, Outcome.IMPLICIT_SOLVER.advice) == ("take a shorter run", own)
+    assert "`max_steps`" in Outcome.MAX_STEPS.advice
 
 
 def test_the_portrait_of_one_token_is_that_of_a_vector(monkeypatch, capsys, tmp_path):

@@ -1,6 +1,7 @@
 """Which exceptions the command line answers in one sentence: those on input and those of the user's own code."""
 
 import pickle
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +75,27 @@ def test_an_error_on_several_arguments_keeps_its_parts_in_another_process():
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error) == "Arguments `a` and `b` must differ, but are both 1."
     assert (again.names, again.must, again.but) == (("a", "b"), "differ", "are both 1")
+
+
+def test_a_file_imports_modules_beside_it_as_a_script_does(monkeypatch, capsys, tmp_path):
+    """At the top of the file and inside a function; from another folder; a package and a module."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    folder = tmp_path / "models"
+    (folder / "beside_rates").mkdir(parents=True)
+    (folder / "beside_rates" / "__init__.py").write_text("FAST = 2.0\n")
+    (folder / "beside_units.py").write_text("MINUTE = 0.5\n")
+    (folder / "mine.py").write_text(
+        "from beside_rates import FAST\n"
+        "def field(t, x):\n    import beside_units\n    return -FAST * beside_units.MINUTE * x\n"
+        "def value(c):\n    import beside_units\n    return c * beside_units.MINUTE\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    main(["simulate", "models/mine.py:field", "--start", "1", "--end", "1"])
+    assert "to (0.367879) at t = 1" in capsys.readouterr().out
+    main(["sweep", "models/mine.py:value", "--c", "4"])
+    assert "2" in capsys.readouterr().out
+    (folder / "json.py").write_text("")
+    (folder / "clash.py").write_text("import json\ndef field(t, x):\n    return -x\n")
+    said = refused(capsys, "simulate", "models/clash.py:field", "--start", "1", "--end", "1")
+    assert "names that no other module has: `json.py`, but `json` in `models/clash.py` is a different" in said
+    assert said.startswith("dynsim: Argument `file` must import")

@@ -100,7 +100,7 @@ def test_the_algorithm_runs_in_steps_and_a_cap_is_said_and_fails(capsys, folder)
         (("--least-temperature", 2), "`least_temperature` must be below `initial_temperature`"),
         (("--gate-rate", 2), "`gate_rate` must be left out for the gate `ideal`"),
         (("--release", "release"), "`release` must be left out without `--pruning`"),
-        (("--discrete", "--end", 2.5), "`end` must be a number of steps"),
+        (("--discrete", "--end", 2.5), "`end` must be a whole number of steps"),
         (("--birth", "quantiles", "--scaling", "tokens"), "`scaling` must be left out for a birth at quantiles"),
         (("--data-file", "tokens.csv"), "`data_file` must have an even number of columns"),
         (("--data-file", "tokens.csv", "--interaction", "symmetric.csv"), "must have an antisymmetric part"),

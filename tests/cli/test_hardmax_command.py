@@ -48,12 +48,12 @@ def test_a_float_run_says_up_to_where_it_is_certain(capsys, tmp_path, example):
         capsys, "simulate", "hardmax", "--layers", 6, "--every", 3, "--initial", example, "--out", out
     )
     assert status == 0
-    assert "follower sets certain in the first 6 layers" in said
+    assert "follower sets proved equal to exact arithmetic from the same start in the first 6 layers" in said
     np.testing.assert_array_equal(np.asarray(load(out).ts), [0, 3, 6])
     tie = tmp_path / "tie.csv"
     tie.write_text("1,1\n1,-1\n0.3,0\n0.1,0.7\n")
     status, said, _ = run(capsys, "simulate", "hardmax", "--layers", 6, "--initial", tie)
-    assert "certain in the first 1 layers" in said
+    assert "start in the first 1 layers" in said
 
 
 def test_a_softmax_run_and_a_given_matrix(capsys, tmp_path, example):
@@ -83,10 +83,10 @@ def test_a_softmax_run_and_a_given_matrix(capsys, tmp_path, example):
         ("1,nan\n", (), "be finite"),
         ("1,2,3\n", ("--figure", "x.pdf"), "be given only for tokens in the plane"),
         ("1,2\n", ("--alpha", "-1"), "`alpha` must not be -1"),
-        ("1,2\n", ("--alpha", "half"), "`alpha` must hold finite numbers"),
+        ("1,2\n", ("--alpha", "half"), "`alpha` must be a finite number"),
         ("1,2\n", ("--arithmetic", "softmax", "--temperature", "0"), "`temperature` must be positive"),
         ("1,2\n", ("--layers", "0"), "be at least 1"),
-        ("1,2\n", ("--layers", "5", "--every", "2"), "be a positive multiple of `every` = 2"),
+        ("1,2\n", ("--layers", "5", "--every", "2"), "be a multiple of `--every` (2)"),
         ("1,2\n", ("--attention", "missing.npy"), "be a file that can be read"),
         ("1,2\n", ("--out", "/proc/nowhere/run.npz"), "must be a folder"),
     ],

@@ -79,13 +79,13 @@ def test_an_ellipsoid_says_the_dimension_of_its_states(capsys, mine):
     words = ["simulate", "mine.py:field", "--space", "ellipsoid:four.npy", "--end", "0.1", "--frames", "2"]
     assert main([*words, "--integrator", "scipy"]) == 0
     assert "states (2, 4)" in capsys.readouterr().out
-    assert "`space` must have dimension 3, as `--dimension` says" in refused(capsys, *words, "--dimension", 3)
+    assert "`space` must have dimension 3 to match `--dimension`" in refused(capsys, *words, "--dimension", 3)
 
 
 @pytest.mark.parametrize("word", ["nan", "inf", "1,nan", "high"])
 def test_parameters_are_finite_numbers(capsys, word):
     said = refused(capsys, "simulate", "lorenz", "--rho", word)
-    assert said == (f"dynsim: Argument `rho` must be a finite number, or several with commas between, but is `{word}`.")
+    assert said == (f"dynsim: Argument `rho` must be a finite number, or several separated by commas, but is `{word}`.")
 
 
 @pytest.mark.slow

@@ -34,6 +34,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_run_is_the_library_s_own_and_is_made_again_to_the_bit(capsys, folder):
     words = ("--data-file", "data.csv", "--initial", "pair.csv", "--mode", "frozen", "--temperature", 0.5)
     drawn = folder / "run.svg"
@@ -60,7 +61,7 @@ def test_an_annealed_temperature_reaches_its_floor_or_it_is_said_when_it_would(c
     said = run(capsys, "simulate", "prototypes", *words, *scipy, 1)[1]
     assert "reaches its floor 1 at t = 0.693147" in said
     said = run(capsys, "simulate", "prototypes", *words, *scipy, 0.5)[1]
-    assert "the temperature is 1.21306 at the end: it would reach its floor 1 at t = 0.693147" in said
+    assert "the temperature is 1.21306 at the end, and would reach its floor 1 at t = 0.693147" in said
 
 
 @pytest.mark.slow
@@ -71,7 +72,7 @@ def test_labels_are_compared_and_k_means_is_a_start(capsys, folder):
     status, said, _ = run(capsys, "simulate", "prototypes", *words)
     assert status == 0
     for end in ("start", "end"):
-        assert f"labels at the {end}: ACC 1.0000 (one prototype for each), NMI 1.0000, ARI 1.0000" in said
+        assert f"labels at the {end}: accuracy 1.0000 (best matching), NMI 1.0000, ARI 1.0000" in said
     said = run(capsys, "simulate", "prototypes", *words, "--prototypes", 2)[1]
     assert "labels at the end: ACC 0.6667" in said
 
@@ -81,8 +82,8 @@ def test_labels_are_compared_and_k_means_is_a_start(capsys, folder):
     [
         (("--mode", "frozen"), "bounded: |p| never exceeds 60, by the data and the start"),
         (("--ridge", "1"), "by the ridge"),
-        (("--mode", "full"), "escaping: of the prototypes, 1 certainly will not come back"),
-        (("--barrier", "1"), "bounded or escaping: no certificate decides it"),
+        (("--mode", "full"), "escaping: prototypes 1 provably never return"),
+        (("--barrier", "1"), "bounded or escaping: no certificate decides"),
     ],
 )
 def test_prototypes_are_bounded_or_escape_by_a_certificate(capsys, folder, words, sentence):
@@ -93,7 +94,7 @@ def test_prototypes_are_bounded_or_escape_by_a_certificate(capsys, folder, words
     assert status == 0
     assert sentence in said
     critical = 4 * np.linalg.eigvalsh(np.cov(np.loadtxt("data.csv", delimiter=",").T, bias=True))[-1]
-    assert (f"collapse at the mean is stable above T = {critical:.6g}" in said) == (words == ("--mode", "full"))
+    assert (f"collapse to the mean is stable above T = {critical:.6g}" in said) == (words == ("--mode", "full"))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_an_encoder_moves_in_its_own_time(capsys, folder, encoder):
     words = ("--data-file", "data.npz", "--encoder", encoder, "--ratio", 0.01, "--prototypes", 4, *SHORT)
     status, said, _ = run(capsys, "simulate", "prototypes", *words, "--out", "run.npz")
     assert status == 0
-    assert "prototypes moved for 0.5, the encoder for 0.005" in said
+    assert "covers 0.5 time units of the prototypes and 0.005 of the encoder" in said
     before, after = load("run.npz").initial, load("run.npz").final
     assert float(load("run.npz").system.ratio) == pytest.approx(0.01)
     assert after.prototypes.shape == (4, 3 if encoder == "free" else 2)
@@ -154,9 +155,9 @@ def test_coincident_prototypes_and_those_that_come_together_are_named():
     first, second, third = coincidences(p0, p1, 3.0)
     assert first == "prototypes 0 and 1 coincide at the start, and at t = 3 they still do"
     assert second == (
-        "prototypes 2 and 3 coincide at the start, and at t = 3 they are 0.5 apart: rounding alone has separated them"
+        "prototypes 2 and 3 coincide at the start, and at t = 3 they are 0.5 apart, separated by rounding alone"
     )
-    assert third == "prototypes 2 and 4 have come together by t = 3"
+    assert third == "prototypes 2 and 4 have merged by t = 3"
     assert coincidences(p0[[0, 2, 4]], p1[[0, 2, 3]], 3.0) == []
 
 
@@ -166,9 +167,9 @@ def test_it_is_said_what_becomes_of_more_prototypes_than_points(capsys, folder):
     words = ("--data-file", "two.csv", "--initial", "five.csv", "--mode", "frozen", "--temperature", 0.5, "--end", 100)
     status, said, _ = run(capsys, "simulate", "prototypes", *words, "--frames", 2)
     assert status == 0
-    assert "5 prototypes for 2 points: 3 are nearest to none at the start, and 3 at t = 100" in said
-    assert "prototypes 0 and 1 have come together by t = 100" in said
-    assert "prototypes 2, 3 and 4 have come together by t = 100" in said
+    assert "5 prototypes for 2 points: 3 are idle (nearest to no point) at the start, 3 at t = 100" in said
+    assert "prototypes 0 and 1 have merged by t = 100" in said
+    assert "prototypes 2, 3 and 4 have merged by t = 100" in said
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def test_it_is_said_what_becomes_of_more_prototypes_than_points(capsys, folder):
     [
         (("--temperature", "0"), "`temperature` must be a positive number"),
         (("--temperature", "-1", "--floor", "0.1"), "`temperature` must be a positive number"),
-        (("--floor", "3"), "`floor` must be at most `temperature`, 1, from which it is annealed, but is 3"),
+        (("--floor", "3"), "`floor` must be at most the initial `--temperature`, 1, but is 3"),
         (("--floor", "0"), "`floor` must be positive"),
         (("--time-constant", "3"), "`time_constant` must be left out without `--floor`"),
         (("--prototypes", "201"), "`prototypes` must be at most 200, the number of points from which they are drawn"),

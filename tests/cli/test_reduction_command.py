@@ -66,7 +66,7 @@ def test_a_run_that_does_not_reach_its_end_is_said_and_counts(capsys):
         ((f"{OWN}:given",), "`fast` must be given for a system of yours"),
         ((f"{OWN}:given", "--fast", "0", "--slow", "1", "--figure", "a.pdf"), "be given with a `--window`"),
         ((f"{OWN}:wrong", "--fast", "0", "--slow", "1"), "be a `FastSlowFlow`, or a function of epsilon"),
-        ((f"{OWN}:vectors", "--fast", "0", "--slow", "1"), "one number is a scalar), in JAX, but line"),
+        ((f"{OWN}:vectors", "--fast", "0", "--slow", "1"), "one number is a scalar), but line"),
         ((f"{OWN}:gone", "--fast", "0", "--slow", "1"), "does not exist"),
         (("--out", "/proc/nowhere/run.npz"), "must be a folder"),
     ],

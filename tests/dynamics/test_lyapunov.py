@@ -141,8 +141,11 @@ def test_means_of_blocks_give_the_errors_and_halves_that_differ_are_no_result():
 
 @pytest.mark.parametrize(
     ("exponents", "dimension"),
-    [([0.9, 0.0, -14.5], 2 + 0.9 / 14.5), ([-1.0, -2.0], 0.0), ([0.5, -1.0], 1.5), ([1.0, 0.5], 2.0)],
-)
+    [
+        ([0.9, 0.0, -14.5], 2 + 0.9 / 14.5), ([-1.0, -2.0], 0.0), ([0.5, -1.0], 1.5), ([1.0, 0.5], 2.0),
+        ([0.0, -1.0], 1.0), ([0.0, 0.0, -1.0], 2.0), ([1.0, -1.0, -2.0], 2.0), ([0.0], 1.0), ([-2.0, 0.5, -1.0], 1.5),
+    ],
+)  # fmt: skip
 def test_the_dimension_of_kaplan_and_yorke(exponents, dimension):
     assert kaplan_yorke_dimension(exponents) == pytest.approx(dimension)
 

@@ -21,7 +21,7 @@ from figures.panels.phase import planar_portrait
 from figures.portraits import plane
 from figures.style import canvas, settings
 from tests.core.test_compilations import count
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused, run
 from tests.support.figure_layout import check_layout
 
 
@@ -171,8 +171,7 @@ def test_a_field_that_depends_on_time_away_from_the_corner_is_forced():
 def test_the_command_draws_a_line(capsys, tmp_path):
     file = tmp_path / "line.png"
     words = ("--figure", file, "--basins", "--movie", tmp_path / "line.gif", "--vary", "h=0.1:0.3:2")
-    status, said, _ = run(capsys, "portrait", "double-well", "--h", 0.1, *words)
-    assert status == 0
+    said = answer(capsys, "portrait", "double-well", "--h", 0.1, *words)
     assert said.startswith("stable -0.945649; stable 1.04668; unstable -0.101031\nbasins on 101 points")
     above = np.sum(np.linspace(-2, 2, 101) > -0.101031) / 101
     assert f"{above:.4g} stable equilibrium at [1.04668]" in said
@@ -214,7 +213,7 @@ def test_the_command_draws_planes_slices_spheres_and_simplices(capsys, tmp_path,
         ("van-der-pol --through 1", "Argument `through` must hold two numbers for each start"),
         ("van-der-pol --vary mu=0:3", "Argument `vary` must be given with `--movie`"),
         ("van-der-pol --vary nu=0:3 --movie x.gif", "did you mean `mu`?"),
-        ("duffing --basins", "Argument `basins` must be left out for a field that depends on time"),
+        ("duffing --basins", "Argument `basins` must be left out for a time-dependent field"),
         ("master-equation --size 3 --basins", "Argument `basins` must be left out on the simplex"),
         ("token-flow", "must have a vector as its state"),
     ],
@@ -231,7 +230,7 @@ def test_basins_are_refused_where_only_some_of_the_window_is_forced(capsys, tmp_
     Path("late.py").write_text("import jax.numpy as jnp\n\n\ndef field(t, x):\n    return jnp.cos(t * x[0]) + 0 * x\n")
     start = " ".join("0" for _ in box.split()[::2])
     said = refused(capsys, "portrait", "late.py:field", "--start", *start.split(), "--box", *box.split(), "--basins")
-    assert "Argument `basins` must be left out for a field that depends on time" in said
+    assert "Argument `basins` must be left out for a time-dependent field" in said
 
 
 def test_a_field_that_is_finite_nowhere_in_the_window_is_refused():

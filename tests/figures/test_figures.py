@@ -190,7 +190,7 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 
 def test_a_name_that_stands_twice_and_a_figure_without_drawing_are_refused():
     shown = decaying([])
-    with pytest.raises(ValueError, match="`name` must be that of one figure, but `consensus/decay` is that of two"):
+    with pytest.raises(ValueError, match="`name` must be unique, but two figures are called `consensus/decay`"):
         collect(SimpleNamespace(one=shown), SimpleNamespace(one=shown))
     with pytest.raises(ValueError, match="`figure` must have a drawing, but `consensus/decay` has none"):
         collect(SimpleNamespace(one=replace(shown, draw=None)))

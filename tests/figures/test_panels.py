@@ -62,7 +62,7 @@ def test_the_name_of_a_band_covers_no_data():
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4)])
 def test_values_of_another_length_than_the_times_are_refused(ax, shape):
-    with pytest.raises(ValueError, match=r"Argument `values` must have shape \(times,\), as `ts`, but has"):
+    with pytest.raises(ValueError, match=r"Argument `values` must have shape \(times,\) to match `ts`, but has"):
         panels.over_time(ax, np.arange(4.0), np.zeros(shape), role="energy", ylabel="$V$")
 
 

@@ -108,16 +108,16 @@ def test_a_branch_that_runs_far_away_leaves_the_diagram(pole, capsys):
     ax = pole()
     assert overlapping(ax.figure) == []
     assert ax.get_ylim()[0] == pytest.approx(-1.08 / 0.11)
-    assert "branches go from -100 to 0 (`--window` sets the limits)" in capsys.readouterr().out
+    assert "branches extend from -100 to 0 (`--window` sets the limits)" in capsys.readouterr().out
     assert "goes on to $-100$" in ax.get_legend_handles_labels()[1]
     assert pole(window=(-120.0, 1.0)).get_ylim() == (-120.0, 1.0)
-    assert "branches go" not in capsys.readouterr().out
+    assert "branches extend" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--window 2 1", "Argument `window` must be two finite numbers, the first the less, but is 2, 1"),
+        ("--window 2 1", "Argument `window` must be two finite numbers, the smaller first, but is 2, 1"),
         ("--window 1 2 --second h=0:1", "Argument `window` must be left out with `--second`"),
     ],
 )

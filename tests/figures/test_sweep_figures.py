@@ -108,14 +108,17 @@ def test_the_command_draws_the_sweep_of_a_function(here, capsys):
     assert said.splitlines()[-1] == "figure map.pdf"
     assert (here / "map.pdf").stat().st_size > 5_000
     _, said, _ = run(capsys, "sweep", "mine.py:level", "--beta", "4", "5", "--noise", "1", "--figure", "none.pdf")
-    assert "no figure: no point has a number that is finite" in said
+    assert "no figure is drawn, because no point has a finite value" in said
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         ("--beta 1 2 --show order", "Argument `show` must be left out without `--figure`"),
-        ("--beta 1 --figure a.pdf", "`figure` must be given where one or two parameters have several values, but none"),
+        (
+            "--beta 1 --figure a.pdf",
+            "`figure` must be given only if one or two parameters have several values, but none",
+        ),
         ("--beta 1 2 --show ordr --figure a.pdf", "`show` must name results (order), but names `ordr`, did you mean"),
         ("--beta 1 2 --figure a.gif", "Argument `figure` must end in .pdf, .svg, .png"),
     ],

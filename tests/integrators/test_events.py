@@ -333,8 +333,8 @@ def test_an_event_found_before_it_ceases_to_be_a_number_counts():
     [
         (lambda: Event(lambda t, x: t, 2), "`direction` must be -1, 0 or 1"),
         (lambda: Event(lambda t, x: t, samples=1), "`samples` must be at least 2"),
-        (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], [abs]), "`events` must be a sequence of values of `Event`"),
-        (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], FAR), "`events` must be a sequence of values of `Event`"),
+        (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], [abs]), "`events` must be a sequence of `Event` objects"),
+        (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], FAR), "`events` must be a sequence of `Event` objects"),
     ],
 )
 def test_a_bad_event_is_refused(make, sentence):

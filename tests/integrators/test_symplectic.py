@@ -34,6 +34,15 @@ def test_the_order_is_the_one_that_is_said(order):
     assert errors[1] < 0.1**order
 
 
+@pytest.mark.parametrize("order", [2, 4])
+def test_tightened_steps_make_the_error_smaller_by_the_factor(order):
+    errors = []
+    for method in (Symplectic(0.1, order), Symplectic(0.1, order).tightened(16.0)):
+        end = simulate(FORCED, jnp.array([1.0, 0.0]), [0.0, 5.0], integrator=method).final
+        errors.append(float(np.max(np.abs(end - closed_form(5.0)))))
+    assert errors[0] / errors[1] == pytest.approx(16.0, rel=0.05)
+
+
 @pytest.mark.parametrize("periods", [300, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_the_energy_of_the_pendulum_stays_in_the_range_of_its_first_periods(periods):
     ts = np.linspace(0.0, periods * 6.8, 10 * periods + 1)

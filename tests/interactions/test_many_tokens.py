@@ -21,7 +21,7 @@ def test_densities_are_kept_drawn_and_summarised(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "degrees of harmonics" in said  # what was chosen, and why
     assert re.search(r"^[2-9] clusters at t = 12 hold 1 of the tokens: 0\.", said, re.MULTILINE)
-    assert "number of clusters at most" in said
+    assert " clusters over time; " in said
     assert figure.stat().st_size > 1000
     assert movie.read_bytes().startswith(b"GIF")
     stored = [a for a in read_arrays(out).values() if a.shape == (1, 4, 30)]
@@ -31,10 +31,10 @@ def test_densities_are_kept_drawn_and_summarised(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--density", "30", "--dimension", "4"), "`density` must be left out unless tokens of a token flow live on"),
+        (("--density", "30", "--dimension", "4"), "`density` must be left out unless the system is a token flow on"),
         (
             ("--density", "30", "--space", "euclidean"),
-            "`density` must be left out unless tokens of a token flow live on",
+            "`density` must be left out unless the system is a token flow on",
         ),
         (("--density", "30", "--members", "2"), "`density` must be left out for an ensemble, but there are 2 members"),
         (("--density", "3"), "`density` must be at least 8"),

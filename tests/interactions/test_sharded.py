@@ -193,7 +193,11 @@ def test_the_bytes_of_a_program_count_turns_and_branches():
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('{"n":"5"}', "{}", "number of turns of every loop with a collective operation, but leaves one open"),
+        (
+            '{"n":"5"}',
+            "{}",
+            "number of iterations in every loop with a collective operation, but has a loop without one",
+        ),
         ("all-gather(", "all-to-all(", "hold no collective operations but .*, but holds `all-to-all`"),
         ("all-gather(", "all-gather-start(", "hold no collective operations but .*, but holds `all-gather-start`"),
     ],

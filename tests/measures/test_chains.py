@@ -7,10 +7,12 @@ import jax
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.chains import spectra
 from analysis.chains.classes import communicating_classes, periods, transition_classes
 from analysis.chains.elimination import by_inverse_iteration
 from analysis.chains.entropies import attention_entropy, dissipation, entropy_rate, relative_entropy
@@ -194,10 +196,23 @@ def test_reversibility_names_the_edge_of_the_worst_cycle():
     one_way = reversibility(CYCLE)
     assert one_way.violation == math.inf
     assert CYCLE[one_way.edge] == 1
-    with pytest.raises(ValueError, match=r"be reversible for the tree method, but is off detailed balance by inf"):
+    with pytest.raises(ValueError, match=r"be reversible for the tree method, but violates detailed balance by inf"):
         stationary_distribution(CYCLE, method="tree")
     two = scipy.sparse.block_diag([SWAP, 2 * SWAP], format="csc")
     assert reversibility(two).reversible
+
+
+@pytest.mark.parametrize("rates", [(1e200, 1e-200), (1e-200, 1e200), (1e300, 1e300), (3.0, 2.0)])
+def test_detailed_balance_of_rates_whose_quotient_is_no_float(rates):
+    """A line of three states, whose log weights are sums of logarithms of rates; the first pair is moderate."""
+    up, down = rates
+    R = np.array([[0.0, 5.0, 0.0], [7.0, 0.0, down], [0.0, up, 0.0]])
+    found = reversibility(generator_from_rates(R))
+    expected = np.cumsum([0.0, math.log(7) - math.log(5), math.log(up) - math.log(down)])
+    weights = found.log_weights.astype(float)
+    np.testing.assert_allclose(weights - weights[0], expected, rtol=1e-13, atol=1e-13)
+    assert found.reversible
+    assert found.accumulated < 1e-12
 
 
 @pytest.mark.parametrize("n", [6, 40])
@@ -230,6 +245,24 @@ def test_gaps_of_a_line_a_cycle_and_a_reducible_chain():
     assert far.error < 1e-9
     assert reversibilised_gap(CYCLE) == pytest.approx(1.5)
     assert reversibilised_gap(TRAPS[[0, 1, 3]][:, [0, 1, 3]] + np.diag([0, 0, 0.25])) == 0
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+@pytest.mark.parametrize("reversible", [True, False])
+def test_the_methods_for_large_chains_find_the_gap_of_all_eigenvalues(reversible, closed, monkeypatch):
+    """Chains of sixty states with unequal rates, of one closed class and of two, by both methods."""
+    rng = np.random.default_rng(3)
+    n = 60 // closed
+    line = np.diag(rng.uniform(0.5, 2.0, n - 1), 1) + np.diag(rng.uniform(0.5, 2.0, n - 1), -1)
+    one = line if reversible else np.roll(np.diag(rng.uniform(0.5, 2.0, n)), 1, axis=0) + 0.1 * line
+    Q = generator_from_rates(scipy.linalg.block_diag(*[one * (1 + k) for k in range(closed)]))
+    every = spectral_gap(Q)
+    monkeypatch.setattr(spectra, "DENSE", 20)
+    few = spectral_gap(scipy.sparse.csc_array(Q))
+    assert every.method.startswith("all")
+    assert few.method.startswith("lanczos" if reversible else "arnoldi")
+    assert few.value == pytest.approx(every.value, rel=1e-6)
+    assert abs(few.eigenvalue.imag) == pytest.approx(abs(every.eigenvalue.imag), rel=1e-6, abs=1e-12)
 
 
 def test_the_mixing_time_of_two_states_and_its_bounds():

@@ -125,7 +125,7 @@ def test_k_means_takes_coincident_points_and_as_many_clusters_as_points():
 
 
 BAD = [
-    (lambda: contingency([0, 1], [0], 2, 2), "Argument `clusters` must hold 2 numbers, as `labels` does, but holds 1."),
+    (lambda: contingency([0, 1], [0], 2, 2), "Argument `clusters` must hold 2 numbers to match `labels`, but holds 1."),
     (lambda: contingency([0, 2], [0, 1], 2, 2), "Argument `labels` must hold numbers from 0 to 1, but has 2."),
     (lambda: contingency([0, 1], [0, -1], 2, 2), "Argument `clusters` must hold numbers from 0 to 1, but has -1."),
     (lambda: contingency([0.5], [0], 1, 1), "Argument `labels` must hold one integer for each point, but has shape"),

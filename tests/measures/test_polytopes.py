@@ -37,6 +37,7 @@ def test_a_square_with_points_inside_on_an_edge_and_twice(points):
 def test_cubes_and_cross_polytopes_have_their_faces_and_volumes(kind):
     cube = polytope(np.array(list(itertools.product([0, 1], repeat=4)), kind))
     assert [len(group) for group in faces(cube)] == [16, 32, 24, 8, 1]
+    assert len(cube.facets) == len(set(cube.facets)) == len(cube.normals) == 8  # Qhull has six simplices on each
     cross = polytope(np.concatenate([np.eye(4), -np.eye(4)]).astype(kind))
     assert [len(group) for group in faces(cross)] == [8, 24, 32, 16, 1]
     assert (volume(cube), volume(cross)) == pytest.approx((1, 16 / 24))
@@ -68,9 +69,9 @@ def test_flat_inputs_have_a_hull_too(points, dimension, corners):
         assert not contains(polytope(np.array(points)), [1, Fraction(10**9 + 1, 10**9)])
 
 
-def test_exact_and_float_hulls_agree_on_a_thousand_lattice_clouds():
+def test_exact_and_float_hulls_agree_on_many_lattice_clouds():
     rng = np.random.default_rng(20)
-    for trial in range(1000):
+    for trial in range(300):
         d, n = rng.integers(1, 5), rng.integers(1, 9)
         x = rng.integers(-3, 4, (n, d))
         x[:, -1] = x[:, 0] if trial % 3 == 0 else x[:, -1]
@@ -205,7 +206,7 @@ def test_what_is_no_cloud_is_refused():
         polytope([[np.nan, 1.0]])
     with pytest.raises(ValueError, match="at most 7 dimensions, or be exact"):
         polytope(np.concatenate([np.eye(8), -np.eye(8)]))
-    with pytest.raises(ValueError, match="`points` must have dimension 2, as `hull_of`"):
+    with pytest.raises(ValueError, match="`points` must have dimension 2 to match `hull_of`"):
         outside(np.zeros((1, 3)), np.zeros((1, 2)))
     with pytest.raises(ValueError, match=r"`x` must have shape \(2,\)"):
         contains(polytope(SQUARE), [1, 2, 3])

@@ -242,14 +242,14 @@ def test_a_transition_matrix_has_no_negative_entry_and_columns_of_sum_one():
         (lambda: relaxation(SWAP, [1.0, 0.0], [-1.0]), "`ts` must be finite and not negative"),
         (lambda: relaxation(SWAP, [1.0, 0.0], [np.inf]), "`ts` must be finite and not negative"),
         (lambda: relaxation(SWAP, [1.0, 0.0], [1.0], method="cram"), "`method` must be one of auto, dense"),
-        (lambda: relaxation(GRID, np.eye(30)[0], [1.0], method="rational"), "is `rational` for one that is not tri"),
+        (lambda: relaxation(GRID, np.eye(30)[0], [1.0], method="rational"), "is `rational`, which needs a tri"),
         (
             lambda: relaxation(web(), np.eye(60)[0], [1.0], method="chebyshev"),
-            "is `chebyshev` for one that is not reversible",
+            "is `chebyshev`, which needs a reversible",
         ),
         (
             lambda: relaxation(np.kron(np.eye(2), SWAP), np.eye(4)[0], [1.0], method="chebyshev"),
-            "or not irreducible",
+            "reversible and irreducible generator",
         ),
     ],
 )

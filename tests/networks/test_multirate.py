@@ -20,8 +20,10 @@ from dynsim.keys import random_key
 from dynsim.networks.multirate.config import MultirateConfig, dense, layer_equivalent_cost
 from dynsim.networks.multirate.equilibrium import Anderson, FixedPointIteration
 from dynsim.networks.multirate.flops import layer_equivalents, matmul_flops
+from dynsim.networks.multirate.layers import draw_layer
 from dynsim.networks.multirate.network import Round, draw_multirate, frozen, num_parameters, with_gates
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
+from dynsim.systems.tokens.interactions.masks import Causal
 
 KEY = random_key(0, "multirate")
 IDS = np.array([9, 0, 7, 8, 0, 10, 6, 3, 6, 0])  # two blocks and a tail of two
@@ -74,6 +76,24 @@ def test_the_network_is_the_one_written_again_in_numpy(change):
     written = logits(model, IDS)
     assert np.max(np.abs(np.asarray(SCORES(model, IDS)) - written)) < 1e-12
     assert np.ptp(written) > 0.1
+
+
+@pytest.mark.usefixtures("short_draws")
+def test_the_matrices_of_a_layer_begin_with_the_variances_that_are_said():
+    """Entries of variance 1 / inputs; those that add to the tokens, of 1 / (2 depth inputs)."""
+    layer = draw_layer(KEY, 24, heads=2, key_heads=2, hidden=48, mask=Causal(), depth=8, rotary_base=1e4,
+                       dtype=jnp.float64)  # fmt: skip
+    attention, mlp = layer.attention, layer.feedforward
+    for matrix, inputs in (
+        (attention.query, 24), (attention.key, 24), (attention.value, 24), (attention.output, 24 * 2 * 8),
+        (mlp.inner, 24), (mlp.outer, 48 * 2 * 8),
+    ):  # fmt: skip
+        assert np.std(np.asarray(matrix)) * math.sqrt(inputs) == pytest.approx(1.0, abs=0.15)
+
+
+def test_the_depth_counts_the_layers_of_every_round():
+    config = replace(SMALL, layers_before=2, rounds=3, layers_after=4, slow_layers=5)
+    assert config.depth == 2 + 3 * 4
 
 
 @given(n=st.integers(1, 40), block=st.integers(1, 12))
@@ -294,10 +314,7 @@ def test_bad_sequences_are_refused_in_one_sentence():
         (lambda: layer_equivalents(gated(), 0), "`n` must be at least 1, but is 0"),
         (lambda: affected_positions(gated(), IDS, 10, 0), "`position` must lie between 0 and 9, but is 10"),
         (lambda: affected_positions(gated(), IDS, 0, 11), "`symbol` must lie between 0 and 10"),
-        (
-            lambda: affected_positions(gated(), IDS, 0, int(IDS[0])),
-            "`symbol` must differ from the one at position 0",
-        ),
+        (lambda: affected_positions(gated(), IDS, 0, int(IDS[0])), "`symbol` must differ from the one at position 0"),
     ):
         with pytest.raises(ValueError, match=sentence):
             call()

@@ -28,13 +28,7 @@ from dynsim.networks import training
 from dynsim.networks.multirate.byte_text import greedy, random_windows, read_bytes, sampled, windows
 from dynsim.networks.multirate.config import MultirateConfig, dense
 from dynsim.networks.multirate.network import draw_multirate, frozen, with_gates
-from dynsim.networks.multirate.training import (
-    adamw,
-    byte_loss,
-    loss_with_residual,
-    text_loss,
-    train_multirate,
-)
+from dynsim.networks.multirate.training import adamw, byte_loss, loss_with_residual, text_loss, train_multirate
 from tests.cli.test_command_line import refused, run
 
 KEY = random_key(0, "multirate training")
@@ -79,6 +73,7 @@ def test_the_loss_is_minus_the_mean_logarithm_of_the_next_bytes_probability():
     assert float(last(draw_multirate(KEY, dense(SMALL)), jnp.asarray(found[0]))) == 0
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss_and_opens_the_gate():
     found = train_multirate(start(), BATCHES, KEY, num_steps=60, every=2, learning_rate=1e-2, shown=False)
     assert found.losses[-10:].mean() < found.losses[0] - 1.5

@@ -225,8 +225,8 @@ def test_safetensors_without_the_package_says_what_to_install(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("file", "change", "heads", "sentence"),
     [
-        ("stories260k.npz", {}, 4, r"`heads` must be 8, as `z.npz` says, or be left out, but is 4\."),
-        ("gpt_nano_sort.npz", {}, 4, r"`heads` must be 3, as `z.npz` says, or be left out, but is 4\."),
+        ("stories260k.npz", {}, 4, r"`heads` must be 8 to match `z.npz`, or be left out, but is 4\."),
+        ("gpt_nano_sort.npz", {}, 4, r"`heads` must be 3 to match `z.npz`, or be left out, but is 4\."),
         (
             "gpt_nano_sort.npz",
             {"config": [3, 5, 48, 3, 11]},

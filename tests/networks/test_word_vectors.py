@@ -46,7 +46,7 @@ def test_given_words_keep_their_angles_and_the_others_stay(folder):
     ("text", "must"),
     [
         ("film 1 x\n", "must have a word and its numbers on each line"),
-        ("film 1 2\ndull 1\n", "must hold vectors of one length"),
+        ("film 1 2\ndull 1\n", "must hold vectors of equal length"),
         ("nothing 1 2\n", "must have vectors for words of the sentences"),
         ("film 1 nan\n", "must hold finite vectors"),
     ],
@@ -56,5 +56,5 @@ def test_bad_files_are_refused(folder, text, must):
     with pytest.raises(ValueError, match=f"Argument `vectors` {must}"):
         read_vectors("bad.txt", VOCABULARY)
     write_arrays(folder / "bad.npz", {"word": np.array([b"a"])})
-    with pytest.raises(ValueError, match="must hold arrays `word` and `vec` of one length"):
+    with pytest.raises(ValueError, match="must hold arrays `word` and `vec` of equal length"):
         read_vectors("bad.npz", VOCABULARY)

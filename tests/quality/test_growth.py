@@ -118,7 +118,7 @@ def test_laws_and_rows_must_match():
     with settings():
         _, (ax,) = canvas()
     law, named = PowerLaw(1.0, 0.0, 1.0), {"names": ["a"], "roles": [("first", 0)], "xlabel": "n", "ylabel": "s"}
-    with pytest.raises(ValueError, match="`laws` must be one for each of 1 rows"):
+    with pytest.raises(ValueError, match="`laws` must have one entry for each of 1 rows, but have 2"):
         power_laws(ax, SIZES, [SIZES], [law, law], **named)
     with pytest.raises(ValueError, match=r"`rows` must have shape \(4,\)"):
         power_laws(ax, SIZES, [SIZES[:3]], [law], **named)

@@ -356,7 +356,7 @@ def test_one_program_serves_all_phases():
 
 
 BAD = [
-    ({"transitions": [3]}, "Argument `transitions` must be a sequence of values of `Transition`"),
+    ({"transitions": [3]}, "Argument `transitions` must be a sequence of `Transition` objects"),
     ({"dwell": -1.0}, "Argument `dwell` must be a nonnegative time, but is -1.0."),
     ({"max_transitions": 0}, "Argument `max_transitions` must be at least 1, but is 0."),
     ({"transitions": [Transition("odd", GROUND, lambda flow, t, x: x)]}, "Argument `reset` must return a flow and a"),

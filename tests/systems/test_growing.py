@@ -16,14 +16,9 @@ from dynsim.simulation.simulate import simulate
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.gate import GateFlow, gate_velocity
-from dynsim.systems.growing.residual import (
-    antisymmetric_part,
-    dominant_plane,
-    dominant_value,
-    residual_matrix,
-)
+from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules
-from dynsim.systems.growing.transitions import clip, grow, prune
+from dynsim.systems.growing.transitions import clip, gate_margin, grow, prune
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -144,6 +139,19 @@ def test_a_settled_gate_chooses_the_direction():
     assert np.allclose(path.phases[-1].system.levels[:2], LEVELS[:2], rtol=1e-6)
 
 
+def test_a_gate_of_any_length_has_settled_at_the_same_angle():
+    f = flow(gate="oja", gate_rate=4.0, settled=0.1)
+    x, (u, v) = f.start(KEY), np.asarray(f.plane)
+    outside = np.linalg.svd(np.stack([u, v]))[2][2]
+    for length in (1e-3, 1.0, 7.0):
+        for sine, sign in ((0.05, 1), (0.2, -1)):
+            gate = length * (np.sqrt(1 - sine**2) * (0.6 * u + 0.8 * v) + sine * outside)
+            margin = float(gate_margin(f, x._replace(gate=jnp.asarray(gate))))
+            assert margin == pytest.approx(0.1**2 - sine**2, abs=1e-12)
+            assert np.sign(margin) == sign
+    assert float(gate_margin(f, x._replace(gate=jnp.zeros(D)))) < 0
+
+
 @eqx.filter_jit
 def slopes(f: GrowingFlow, x):
     """Return the derivatives of the loss by prototypes and by cubes of temperatures, and the velocity."""
@@ -208,6 +216,7 @@ def test_growth_and_pruning_without_dwell_stop_at_the_cap_with_the_cycle():
     assert "a dwell time separates them" in str(path)
 
 
+@pytest.mark.slow
 def test_the_algorithm_agrees_with_the_flow_for_small_steps():
     rates = {"prototype_rate": 2e-4, "temperature_rate": 2e-5}
     f = flow(**rates, dwell=200.0)

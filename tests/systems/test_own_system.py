@@ -1,9 +1,14 @@
 """A function of time and state with a space can be simulated, measured, stored and drawn without subclassing."""
 
+import math
+import re
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
+from analysis.dynamics import Steps, bifurcation_diagram
 from analysis.dynamics.convergence import worst_increase
 from analysis.dynamics.equilibria.newton import equilibria, random_starts
 from analysis.dynamics.equilibria.settling import settle
@@ -17,6 +22,7 @@ from dynsim import (
     Event,
     FunctionFlow,
     FunctionMap,
+    Parameter,
     Scipy,
     Sphere,
     iterate,
@@ -27,6 +33,7 @@ from dynsim import (
     simulate_until,
 )
 from dynsim.__main__ import main
+from dynsim.errors import ArgumentError
 from dynsim.papers import Paper
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
@@ -49,6 +56,52 @@ def test_simulate_with_both_integrators_against_the_closed_form():
         options = {} if integrator is None else {"integrator": integrator}
         path = simulate(FunctionFlow(rotor, fastest_period=np.pi), jnp.array([1.0, 0.0]), ts, **options)
         np.testing.assert_allclose(path.ys, np.stack([np.cos(2 * ts), np.sin(2 * ts)], 1), atol=1e-8)
+
+
+def _filled(t, x):
+    out = np.zeros(2)
+    out[0], out[1] = x[1], -np.sin(x[0])
+    return out
+
+
+def _copied(t, x):
+    out = x.copy()
+    out[0], out[1] = x[1], -np.sin(x[0])
+    return out
+
+
+def _changed(t, x):
+    x[0], x[1] = x[1], -np.sin(x[0])
+    return x
+
+
+def _listed(t, x):
+    return [x[1], -math.sin(x[0])]
+
+
+@pytest.mark.parametrize("rhs", [_filled, _copied, _changed, _listed, lambda t, x: (x[1], -jnp.sin(x[0]))])
+@pytest.mark.parametrize("method", ["DOP853", "BDF"])
+def test_any_numpy_function_runs_with_scipy(rhs, method):
+    """Right-hand sides written for SciPy: they fill an array, change their argument, or return parts."""
+    exact = solve_ivp(lambda t, x: [x[1], -np.sin(x[0])], (0.0, 3.0), [1.0, 0.5], rtol=1e-10, atol=1e-12).y[:, -1]
+    path = simulate(FunctionFlow(rhs), jnp.array([1.0, 0.5]), [0.0, 3.0], integrator=Scipy(method, 1e-8, 1e-10))
+    np.testing.assert_allclose(path.final, exact, atol=1e-6)
+
+
+def _complex(t, x):
+    out = np.zeros(2, complex)
+    out[0] = x[1]
+    return out
+
+
+def test_numpy_functions_that_fit_no_solver_are_refused_in_one_sentence():
+    x = jnp.array([1.0, 0.5])
+    with pytest.raises(ArgumentError, match="`flow` must use jax.numpy .`Scipy... takes NumPy"):
+        simulate(FunctionFlow(_filled), x, [0.0, 1.0])
+    with pytest.raises(ArgumentError, match="`rhs` must return the shape of its state, .2,., but returns .3,."):
+        simulate(FunctionFlow(lambda t, x: np.append(_filled(t, x), 0.0)), x, [0.0, 1.0], integrator=Scipy())
+    with pytest.raises(ArgumentError, match="`flow` must have a real velocity"):
+        simulate(FunctionFlow(_complex), x, [0.0, 1.0], integrator=Scipy())
 
 
 def test_ensemble():
@@ -190,6 +243,38 @@ def test_functions_of_ones_own_keep_the_type_of_the_state():
 def test_functions_of_ones_own_that_do_not_fit_are_refused_in_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=f"Argument {sentence}"):
         call()
+
+
+def _unpacked(t, x):
+    v, w = x
+    return [w, -v]
+
+
+@pytest.mark.parametrize("rhs", [_unpacked, lambda t, x: [x[1], -x[0]], _filled])
+@pytest.mark.parametrize("start", [1.0, [1.0]])
+def test_a_state_with_too_few_components_is_named_by_its_shape(rhs, start):
+    must = f"`rhs` must take the state that it is given, of shape {re.escape(str(np.shape(start)))}, but raises"
+    with pytest.raises(ArgumentError, match=must) as caught:
+        FunctionFlow(rhs).velocity(0.0, np.asarray(start))
+    assert caught.value.__cause__ is not None
+
+
+def test_the_errors_of_a_functions_own_are_not_taken_for_those_of_its_state():
+    def fails(t, x):
+        raise ValueError("no data for this year")
+
+    with pytest.raises(ValueError, match="^no data for this year$"):
+        FunctionFlow(fails).velocity(0.0, jnp.ones(2))
+
+
+def test_a_diagram_takes_starts_as_lists_and_rows():
+    fold = Parameter(FunctionFlow(lambda t, x, p: [p - x[0] ** 2, -x[1]], parameters={"p": 1.0}), "p", -1.0, 2.0)
+    for starts in ([[1.0, 0.0]], np.array([[1.0, 0.0]])):
+        assert [b.kind for b in bifurcation_diagram(fold, starts, steps=Steps(0.3)).branches[0].bifurcations] == [
+            "fold"
+        ]
+    with pytest.raises(ArgumentError, match="`rhs` must take the state that it is given, of shape .., but raises"):
+        bifurcation_diagram(fold, [1.0, 0.0])
 
 
 def test_jumps_at_the_ends_are_not_between_them():

@@ -38,9 +38,7 @@ def test_bad_input_is_one_sentence():
         Parameter(flow, "roh", 0.0, 1.0)
     with pytest.raises(ValueError, match="Argument `parameter` must return a real number of the flow"):
         Parameter(flow, lambda flow: flow.missing, 0.0, 1.0)
-    with pytest.raises(
-        ValueError, match="Arguments `low` and `high` must be the least and the largest value, but are 1"
-    ):
+    with pytest.raises(ValueError, match="Arguments `low` and `high` must be in increasing order, but are 1"):
         Parameter(flow, "rho", 1.0, 1.0)
-    with pytest.raises(ValueError, match="Arguments `low` and `high` must be the least and the largest value, b"):
+    with pytest.raises(ValueError, match="Arguments `low` and `high` must be in increasing order, b"):
         Parameter(flow, "rho", float("nan"), 1.0)

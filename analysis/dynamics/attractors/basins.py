@@ -145,7 +145,7 @@ def basins(
     search: Search = Search(),
     shown: bool | None = None,
 ) -> Basins:
-    """Return the attractor of every point of a grid in a box.
+    """Compute basins of attraction: the attractor that each point of a grid in a box leads to.
 
     Attractors are those of 64 points spread over the grid, and of points that lead to none of these. A point has the
     label of an attractor once it has stayed, for eight intervals, closer to it than a quarter of the distance from
@@ -293,12 +293,12 @@ class _GridRun:
         return int(np.sum(gone))
 
     def adapt(self, told: Search) -> None:
-        """Take longer or shorter intervals at times, where those of the last window do not suit its states."""
+        """Lengthen or shorten the intervals if those of the last window were too short or too long for its states."""
         if told.may_adapt(self.time_map) and self.pending.size and self.begun % OFTEN == 0:
             self.time_map, self.is_stiff = suited(self.time_map, self.late, self.xs[self.pending], self.extent)
 
     def on_surfaces(self, others: bool = False) -> None:
-        """Label those that are at equilibria on known surfaces of them, on those that do not attract at the end."""
+        """Label the starts at equilibria on known surfaces, with `others` also on surfaces that do not attract."""
         known = [*enumerate(self.attractors), *((NOT_ATTRACTING, other) for other in self.others if others)]
         for label, surface in known:
             if surface.kind == SURFACE and self.pending.size:
@@ -307,7 +307,7 @@ class _GridRun:
                 self.pending = self.pending[~on]
 
     def end(self) -> None:
-        """Label those on surfaces, and those at a limit that does not attract, or of which this is open."""
+        """Label the starts on surfaces of equilibria, and at limit sets that do not attract or are undecided."""
         self.on_surfaces(others=True)
         for other in self.others if self.pending.size else ():
             scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent

@@ -74,15 +74,15 @@ class TrajectoryRecord(NamedTuple):
         return not self.time_map.is_map and not self.forced
 
     def apart(self, features: Any, others: Any) -> Any:
-        """Return the largest difference of features, in extents."""
+        """Compute the largest difference of features, relative to the extent."""
         return np.max(np.abs(features - others) / self.extent, axis=-1)
 
     def scaled(self, flat: np.ndarray) -> np.ndarray:
-        """Return the sizes of the entries of flat states, or of differences of such, in the units of the search."""
+        """Scale the entries of flattened states, or of differences of states, by the units of the search."""
         return np.abs(flat / np.asarray(self.time_map.sizes))
 
     def state(self, row: int) -> State:
-        """Return the state at a sample."""
+        """Get the state at a sample."""
         return state_of(self.time_map, self.states[row])
 
 

@@ -20,7 +20,7 @@ from analysis.dynamics.scaling.units import power_near
 from dynsim._core.printing import one_line, report
 from dynsim.systems.rescaled import is_flat
 
-# Share of the late samples that must be as close to a set as its points are to each other.
+# Share of late samples that must be as close to a set as its points are to each other; the rest may be outliers.
 COVERED = 0.9
 # Largest share of the distance to another attractor at which a state counts as having arrived.
 APART = 0.4
@@ -32,11 +32,11 @@ KEPT = 1e-8
 FEW_STARTS = 0.1
 # Length of an excursion, relative to the other starts, from which on the extent ignores it.
 WILD = 10
-# Number of parts of a trajectory; one that moves on and on must do so in each part.
+# Number of parts of a trajectory; a trajectory that drifts away must do so in each part.
 PASSAGE = 4
-# Least ratio of the distances from the start in successive parts of a trajectory that moves on and on.
+# Smallest ratio of the distances from the start in successive parts of a trajectory that drifts away.
 ONWARD = 1.25
-# Number of e-foldings of volumes before which perturbations that stay away prove nothing.
+# Number of e-foldings of volumes before which perturbations that stay away are inconclusive.
 FOLDS = 3
 # Number of standard errors above which a mean growth counts as nonzero.
 CLEAR = 3
@@ -139,7 +139,7 @@ class VolumeGrowth(NamedTuple):
 
     @property
     def is_none(self) -> bool:
-        """Whether volumes are kept, as no attractor with a density can."""
+        """Whether volumes are conserved, which excludes an attractor."""
         return abs(self.mean) <= KEPT * max(self.size, 1e-300)
 
     @property
@@ -148,7 +148,7 @@ class VolumeGrowth(NamedTuple):
         return not self.is_none and bool(abs(self.mean) > CLEAR * self.error)
 
     def is_brief(self, duration: float) -> bool:
-        """Whether volumes shrink, but by little in a time."""
+        """Whether volumes shrink, but only slightly in a given time."""
         return self.is_clear and -FOLDS < self.mean * duration < 0
 
 
@@ -187,7 +187,7 @@ def set_distance(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]
 
 
 def one_curve(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> bool:
-    """Test whether two sets are parts of one curve of equilibria, of which a search sees only the part near a start."""
+    """Test whether two sets are parts of one curve of equilibria, since a search sees only the part near its start."""
     if not one.kind == other.kind == CURVE or one.stability != other.stability:
         return False
     nearest = np.min(KDTree(one.features / extent).query(other.features / extent)[0])
@@ -198,7 +198,7 @@ class Followed:
     """Attractors along a parameter: each keeps the label of the one that it continues, new ones get the next label."""
 
     def __init__(self, furthest: float = 0.2):
-        """Begin without attractors; those more than `furthest` apart, relative to the extent, are not matched."""
+        """Start without attractors; attractors more than `furthest` apart, relative to the extent, are not matched."""
         self.furthest, self.known = furthest, dict[int, LimitSet]()
 
     def labels(

@@ -314,7 +314,7 @@ def edge_state(
     longest: int = 2048,
     search: Search = Search(),
 ) -> EdgeState:
-    """Return the edge state between the basins of two starts.
+    """Find the edge state on the boundary between the basins of two starts, by edge tracking.
 
     A point of the boundary on the segment between the starts is bracketed by bisection; both ends of the bracket are
     followed until they are `apart`, and bracketed again. What the trajectory tends to is found by Newton's method; if

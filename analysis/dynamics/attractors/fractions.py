@@ -67,7 +67,7 @@ def basin_fractions(
     search: Search = Search(),
     shown: bool | None = None,
 ) -> Fractions:
-    """Return the shares of the basins among random starts, with Wilson intervals.
+    """Estimate basin fractions from random starts, with Wilson intervals.
 
     Args:
         system: a flow, or a map in JAX.
@@ -129,7 +129,7 @@ def continued_fractions(
     confidence: float = 0.95,
     search: Search = Search(),
 ) -> FractionCurves:
-    """Return the shares of the basins for values of a parameter, each attractor followed from value to value.
+    """Estimate basin fractions at values of a parameter, with attractors matched from value to value.
 
     Args:
         parameter: the parameter of a flow, or of a map in JAX, and its range.

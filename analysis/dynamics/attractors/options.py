@@ -34,7 +34,7 @@ FAR = 1e4  # times the size of the starts: where a state may have escaped, and i
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """Options of a search for attractors: those of `find_attractors`, `basins`, their fractions and edge states.
+    """Options of a search for attractors, as used by `find_attractors`, `basins`, basin fractions and edge states.
 
     Attributes:
         period: that of the forcing, for a flow that depends on time: its attractors are those of the map over a period.
@@ -78,7 +78,7 @@ class Search:
         return self.period is not None
 
     def may_adapt(self, time_map: TimeMap) -> bool:
-        """Return whether the intervals of a system may become longer: those of a map or of a period are given."""
+        """Test whether the search may lengthen the interval; for a map or a forced flow it is fixed."""
         return self.interval is None and not self.forced and not time_map.is_map
 
 
@@ -87,7 +87,7 @@ def set_up(
     starts: State,
     search: Search,
 ) -> tuple[TimeMap, Float[np.ndarray, "starts n"]]:
-    """Return the map over an interval and flat starts, checked; raise `ValueError` for bad input."""
+    """Check the input of a search, and set up the map over an interval and flattened starts."""
     if not isinstance(system, AbstractFlow | AbstractMap):
         raise ArgumentError("system", "be a flow or a map", f"is {shown(system)}")
     if isinstance(system, AbstractMap) and system.on_host:
@@ -124,7 +124,7 @@ def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:
 
 
 def _interval(system: Any, starts: State, search: Search, implicit: bool) -> float:
-    """Return the interval: the period of the forcing, what was given, or a time in which a flow changes its course."""
+    """Choose the interval: the period of the forcing, a given one, or a time in which the flow changes direction."""
     period, interval = search.period, search.interval
     if isinstance(system, AbstractMap):
         if period is not None:
@@ -151,7 +151,7 @@ def _interval(system: Any, starts: State, search: Search, implicit: bool) -> flo
 
 
 def _slow_interval(flow: AbstractFlow, starts: State) -> float:
-    """Return a twentieth of the time in which the slowest direction at a start changes, the lower quartile of rates."""
+    """Compute a twentieth of the time scale of the slowest direction at the starts, by the lower quartile of rates."""
     slowest = []
     for k in range(count_of("starts", starts)):
         sizes = np.abs(eigenvalues(tangent_jacobian(flow, jax.tree.map(lambda y, k=k: y[k], starts))))
@@ -160,5 +160,5 @@ def _slow_interval(flow: AbstractFlow, starts: State) -> float:
 
 
 def _some(starts: State, count: int, most: int) -> State:
-    """Return starts at equal distances in their order: about so many, or all if there are less than twice as many."""
+    """Select about `count` evenly spaced starts, or all if there are fewer than twice as many."""
     return jax.tree.map(lambda y: y[:: max(1, count // most)], starts)

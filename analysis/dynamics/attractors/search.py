@@ -135,7 +135,7 @@ class AttractorSearch:
         self.is_stiff = False
 
     def found(self) -> Attractors:
-        """Return what was found."""
+        """Collect the results of the search."""
         told, time_map = self.told, self.time_map
         return Attractors(
             tuple(self.attractors), tuple(self.others), self.labels, self.other_reached, self.rates,
@@ -197,7 +197,7 @@ class AttractorSearch:
         return self._leave(start, len(self.others) - 1, last)
 
     def _attraction(self, limit: LimitSet, record: TrajectoryRecord) -> tuple[LimitSet, Attraction]:
-        """Return a limit, with more points if it is not periodic, and whether it attracts."""
+        """Test whether a limit set attracts; a nonperiodic set is sampled at more points first."""
         if np.isnan(limit.period):
             growth = volume_growth(record)
             if growth.is_none:
@@ -244,7 +244,7 @@ class AttractorSearch:
         self.others = [self.others[k] for k in kept]
 
     def adapt(self, states: np.ndarray) -> None:
-        """Take longer or shorter intervals where those of the last round do not suit its states."""
+        """Lengthen or shorten the intervals if those of the last round were too short or too long for its states."""
         if states.shape[1] and self.told.may_adapt(self.time_map):
             self.time_map, self.is_stiff = suited(self.time_map, states, states[-1], self.extent)
 
@@ -258,7 +258,7 @@ class AttractorSearch:
         self._keep_others([place for place, known in enumerate(found) if known < 0])
 
     def _place(self, limit: LimitSet) -> int:
-        """Return the index of an attractor, which is added unless it is known, or resolves a recurrent set.
+        """Get the index of an attractor, adding it if it is new or resolves a recurrent set.
 
         A trajectory that reaches a known one late, as one that has passed the remnant of a fold, leads here too.
         """
@@ -307,7 +307,7 @@ def attractors_of(
     known: Sequence[LimitSet] = (),
     extent: np.ndarray | None = None,
 ) -> Attractors:
-    """Return the attractors to which flat starts lead, in rounds each twice as long as the one before.
+    """Find the attractors of flattened starts, in rounds of doubling length.
 
     With `known` attractors give the `extent` in which their radii are measured: that of a few starts may be far less.
     """
@@ -366,7 +366,7 @@ def find_attractors(
     *,
     search: Search = Search(),
 ) -> Attractors:
-    """Return the attractors to which starts lead, and what becomes of the starts that lead to none.
+    """Find the attractors that starts lead to, and classify the starts that reach none.
 
     Equilibria and periodic orbits are found to rounding by Newton's method, and are attractors if and only if their
     spectrum is stable; their radius is 0 if no perturbations of the sizes tried came back in time. Other recurrent sets

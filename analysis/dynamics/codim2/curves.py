@@ -90,7 +90,7 @@ OF_EQUILIBRIA, OF_ORBITS = ("fold", "Hopf point"), ("fold", "period doubling", "
 
 
 class Returning(NamedTuple):
-    """Options of orbits: the iterate of a map, the period of a forcing, the longest period, the solver's tolerance."""
+    """Options for orbits: iterate of a map, period of the forcing, longest period, and tolerance of the solver."""
 
     iterate: int = 1
     forcing: Callable[[Any], Any] | None = None
@@ -129,7 +129,7 @@ def units_at(parameters: tuple[Parameter, Parameter], state: Any, at: tuple[floa
 
 
 def equations_of(units: Units, kind: str, state: Any, returning: Returning) -> AbstractCritical:
-    """Return the equations of a kind of bifurcation beside a state in units."""
+    """Set up the equations of a kind of bifurcation near a state, in scaled units."""
     parameters = units.varied[0], units.varied[1]
     if isinstance(state, Cycle):
         start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), state.nodes), len(jax.tree.leaves(state.nodes)[0])
@@ -143,13 +143,13 @@ def equations_of(units: Units, kind: str, state: Any, returning: Returning) -> A
 
 
 def plane_of(parameters: Any) -> tuple[Parameter, Parameter]:
-    """Return two parameters of one system; raise `ValueError` for anything else."""
+    """Check that the given values are two parameters of one system; raise `ValueError` for anything else."""
     pair = parameters if isinstance(parameters, tuple) else ()
     if len(pair) != 2 or not all(isinstance(one, Parameter) for one in pair):
-        raise ArgumentError("parameters", "be two of `Parameter`", f"is {shown(parameters)}")
+        raise ArgumentError("parameters", "be two `Parameter` objects", f"is {shown(parameters)}")
     first, second = pair
     if first.system is not second.system and not eqx.tree_equal(first.system, second.system):
-        raise ArgumentError("parameters", "be those of one system", "are of two")
+        raise ArgumentError("parameters", "belong to one system", "belong to two")
     return first, second
 
 
@@ -171,7 +171,7 @@ END_WORDS = {"bounds": "a bound of the second parameter", "outside": "a bound of
 
 
 class Degeneracy(NamedTuple):
-    """A degenerate point of a curve.
+    """Codimension-two point on a curve of bifurcations.
 
     It is a `cusp`, a `Bogdanov-Takens point`, where a curve of Hopf points begins at one of folds, a `Bautin point`,
     where the first Lyapunov coefficient of Hopf points changes its sign, a `fold-Hopf point` (zero-Hopf), where a fold
@@ -199,11 +199,11 @@ class Degeneracy(NamedTuple):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Say the kind, the parameters and the coefficients."""
+        """Describe the kind, the parameters and the coefficients in one line."""
         return self.sized((1.0, 1.0))
 
     def sized(self, sizes: Sequence[float]) -> str:
-        """Say the same of parameters with these sizes, below a share of which a value is printed as 0."""
+        """Describe the point in one line; values that are tiny relative to these sizes of the parameters print as 0."""
         place = ", ".join(printed(v, size) for v, size in zip((self.first, self.second), sizes, strict=True))
         names = LETTERS.get(self.kind, ())
         found = ", ".join(f"{n} = {c:.4g}" for n, c in zip(names, self.coefficients, strict=False))
@@ -240,7 +240,7 @@ class CriticalCurve(NamedTuple):
 
     @property
     def of_orbits(self) -> bool:
-        """Whether the bifurcations are those of periodic orbits of a flow."""
+        """Whether the curve consists of bifurcations of periodic orbits of a flow."""
         return isinstance(self.states, Cycle)
 
     @property
@@ -301,7 +301,7 @@ def critical_curve(
     within = _limits(curve, steps)
     first = curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
     if first is None:
-        raise ArgumentError("at", f"be near a {at.kind} of this flow", "leads to none")
+        raise ArgumentError("at", f"be near a {at.kind} of this flow", "Newton's method finds none there")
     forward, end = follow(curve, first, first.tangent, within)
     backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
     points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
@@ -310,14 +310,14 @@ def critical_curve(
 
 
 def _limits(curve: AbstractCritical, steps: Steps) -> Limits:
-    """Return how far a curve is followed; raise `ValueError` if a range is too narrow for the steps."""
+    """Collect step sizes and bounds of a curve; raise `ValueError` if a range is too narrow for the steps."""
     units = curve.units
     steps.limits(curve.first, POINTS, 1.0 if units is None else units.parameters[0])
     return steps.limits(curve.parameter, POINTS, curve.unit)
 
 
 def _widths(curve: AbstractCritical) -> np.ndarray:
-    """Return the widths of the ranges of both parameters."""
+    """Compute the widths of the ranges of both parameters."""
     return np.array([one.high - one.low for one in (curve.first, curve.parameter)])
 
 
@@ -327,7 +327,7 @@ def _returning(flow: Any, state: Any, iterate: Any, forcing: Any, max_period: An
     if times != 1 and not isinstance(flow, AbstractMap):
         raise ArgumentError("iterate", "be 1 for a flow", f"is {times}")
     if forcing is not None and not isinstance(state, Cycle):
-        raise ArgumentError("forcing", "be left out but for periodic orbits", "is given")
+        raise ArgumentError("forcing", "be left out except for periodic orbits", "is given")
     return Returning(times, forcing, max_period, number("rtol", rtol))
 
 
@@ -362,7 +362,7 @@ def _extend_curve(
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> CriticalCurve:
-    """Continue a curve of bifurcations at those of its ends that go on; the options are those of `critical_curve`.
+    """Extend a curve of bifurcations at its open ends; see `critical_curve` for the options.
 
     Raises:
         ValueError: for bad input, or if the last states are no such bifurcations of this flow.
@@ -396,7 +396,9 @@ def _end(
     begin = curve.at(curve.begin(state, first, frequency), second)
     rows = np.column_stack([flat_states(known.states), known.first, known.second])
     if begin is None or np.max(np.abs(_place(begin) - rows[last])) > 1e-6 * (1 + np.max(np.abs(rows[last]))):
-        raise ArgumentError("known", f"be a curve of {known.kind}s of this flow", "ends at a state that is none")
+        raise ArgumentError(
+            "known", f"be a curve of {known.kind}s of this flow", f"ends at a state that is not a {known.kind}"
+        )
     ahead = np.append(begin.basis @ begin.tangent[:-1], begin.tangent[-1])[[*range(rows.shape[1] - 2), -2, -1]]
     return curve, begin, begin.tangent if ahead @ (rows[last] - rows[before]) >= 0 else -begin.tangent
 

@@ -45,27 +45,27 @@ class AbstractCritical(AbstractCurve):
     """Equations of solutions with a critical vector, along a second parameter."""
 
     flow: Any
-    first: Parameter  # the parameter that is solved for; that of the curve is the second one
+    first: Parameter  # the parameter that is solved for; the curve is continued in the second one
     ended: list[tuple[str, CurvePoint]]  # points at which the curve ended by itself, in either direction
 
     def __init__(self, parameters: tuple[Parameter, Parameter], units: Units | None = None):
-        """Store both parameters, and the units that their system has, if it is not in those of the given one."""
+        """Store both parameters, and the units of their system if it is rescaled."""
         super().__init__(parameters[1], units)
         self.flow, self.first, self.ended = self.parameter.system, parameters[0], []
 
     @property
     def unit(self) -> float:
-        """The unit of the second parameter."""
+        """Unit of the second parameter."""
         return 1.0 if self.units is None else self.units.parameters[1]
 
     @property
     def where(self) -> tuple[Callable, Callable]:
-        """The functions that take both parameters from the system."""
+        """Functions that get both parameters from the system."""
         return self.first.take, self.parameter.take
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest value of the first parameter."""
+        """Lower and upper bound of the first parameter."""
         return self.first.bounds
 
     @abc.abstractmethod
@@ -85,16 +85,16 @@ class AbstractCritical(AbstractCurve):
         return with_parameter(self.parameter.take, self.first.at(first), jnp.asarray(second))
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
-        """Give an empty basis, since there are no symmetries."""
+        """Return an empty basis of symmetry directions, since these curves have none."""
         del state
         return np.empty((basis.shape[1], 0))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Compute the real parts."""
+        """Compute the real parts, whose signs decide stability."""
         return np.real(values)
 
     def name(self, critical: complex) -> str:
-        """Give no name; bifurcations along these curves are found by `tests`."""
+        """Return no name of a bifurcation by eigenvalues; `tests` finds bifurcations on these curves."""
         del critical
         return ""
 
@@ -116,7 +116,7 @@ class AbstractCritical(AbstractCurve):
         return np.append(flat_state(state), [abs(float(at.frequency)), float(at.parameter), point.parameter])
 
     def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
-        """Give the state of a point in phase with another one; equilibria have no phase."""
+        """Return the state of a point in phase with another one; equilibria have no phase."""
         del near
         return critical_of(point).state
 
@@ -171,7 +171,7 @@ class CriticalEquations(AbstractCritical):
         return Equations(values, J, slope, float(np.max(np.abs(values))))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Give no eigenvalues; stability is that of the equilibrium."""
+        """Return no eigenvalues, since a curve of bifurcations has no stability of its own."""
         del state, parameter, J, orbit
         return np.empty(0, complex)
 
@@ -236,7 +236,7 @@ class HopfCurve(CriticalEquations):
 
 
 def critical_of(point: CurvePoint) -> Critical:
-    """Give the solution and critical vector of a point of a curve of bifurcations."""
+    """Get the solution and the critical vector at a point of a curve of bifurcations."""
     found: Any = point.state
     return found
 

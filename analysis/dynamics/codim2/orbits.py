@@ -189,7 +189,7 @@ class CriticalReturns(AbstractCritical):
         return Critical(moved, real, imaginary, old.frequency + step[-2], old.parameter + step[-1])
 
     def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
-        """Give the orbit of a point in phase with that of another point."""
+        """Shift the orbit of a point in phase with the orbit of another point."""
         at = critical_of(point)
         if point is near:
             return at.state
@@ -199,7 +199,7 @@ class CriticalReturns(AbstractCritical):
         return inner.beside(at.state, critical_of(near).state, float(at.parameter))
 
     def unresolved(self, point: CurvePoint) -> str:
-        """Explain why a stricter solver does not confirm an orbit and its vector, as in `OrbitCurve.unresolved`."""
+        """Explain why a tighter tolerance does not reproduce an orbit and its vector, as in `OrbitCurve.unresolved`."""
         if not isinstance(self.inner, OrbitCurve):
             return ""
         at = critical_of(point)
@@ -375,7 +375,7 @@ class CriticalReturns(AbstractCritical):
         }
 
     def others(self, point: CurvePoint) -> np.ndarray:
-        """Map the non-critical multipliers m to (m - 1) / (m + 1), which is imaginary for those of modulus one."""
+        """Map the non-critical multipliers m to (m - 1) / (m + 1), which is imaginary if |m| = 1."""
         angle = float(critical_of(point).frequency)
         critical = (np.exp(1j * angle), np.exp(-1j * angle)) if self.turning else (MULTIPLIERS[self.kind],)
         values = without(point.values, *critical)

@@ -42,7 +42,7 @@ def critical_curves(
     steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> tuple[CriticalCurve, ...]:
-    """Continue all bifurcations that can be followed in two parameters, each curve once.
+    """Continue all bifurcations of a diagram in two parameters, each curve once.
 
     Others, such as branch points, are left out. `iterates` are those of the branches on which bifurcations of a map
     lie, by default 1. Curves that are `known` come first and go on to the ends of the ranges; see `extend`. The other
@@ -51,7 +51,7 @@ def critical_curves(
     first, second = plane_of(parameters)
     flow, low, high = first.system, *second.bounds
     if not low <= second.value <= high:
-        must = f"have the system's own value of the second one, {second.value:g}, in its range"
+        must = f"have the second parameter's own value, {second.value:g}, in its range"
         raise ArgumentError("parameters", must, f"go from {low:g} to {high:g}")
     times = list(iterates) or [1] * len(bifurcations)
     followed = [(at, k) for at, k in zip(bifurcations, times, strict=True) if at.kind in kinds_of(flow, at.state)]
@@ -131,7 +131,7 @@ def stability_map(
     shape: tuple[int, int] = (50, 50),
     radius: float = 1e-6,
 ) -> StabilityMap:
-    """Count the equilibria to which Newton's method leads from some starts, on a grid of two parameters.
+    """Count the equilibria that Newton's method finds from given starting points, on a grid of two parameters.
 
     The grid has `shape` values at equal distances over the ranges of the first and of the second parameter.
 
@@ -158,7 +158,7 @@ def stability_map(
 
 
 def _distinct(flow: AbstractFlow, starts: Sequence[State], radius: float) -> list[State]:
-    """Find the different equilibria to which Newton's method converges."""
+    """Find the distinct equilibria to which Newton's method converges."""
     found: list[State] = []
     for start in starts:
         x, speed = newton(flow, start)

@@ -50,7 +50,7 @@ def _extend_branch(
     steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
 ) -> Branch:
-    """Continue a branch of equilibria at those of its ends that go on.
+    """Extend a branch of equilibria at its open ends.
 
     Raises:
         ValueError: for bad input, or if the states at these ends are no equilibria of this system.
@@ -81,7 +81,7 @@ def _extend_branch(
 
 
 def _joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
-    """Return branches, each of which begins where the one before ends, as one."""
+    """Join branches, each of which begins where the previous one ends."""
     found = parts[0]
     for part in parts[1:]:
         length = float(found.arclengths[-1])
@@ -96,6 +96,6 @@ def _joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
 
 
 def _beside(found: CurvePoint, state: State, parameter: float) -> bool:
-    """Return whether Newton's method has left a state where it was, up to the error of what is read from a file."""
+    """Test whether Newton's method has not moved a state by more than the error of states in a file."""
     known = found._replace(state=state, parameter=parameter).flat
     return bool(np.linalg.norm(found.flat - known) <= 1e-6 * (1 + np.linalg.norm(known)))

@@ -122,19 +122,19 @@ class Cycle(NamedTuple):
 
 
 def moved_states(units: Units, state: Any, power: int) -> Any:
-    """Return states, or orbits, on any leading axes, in the given units (power 1) or in units (power -1)."""
+    """Convert states or orbits, with any leading axes, to given units (power 1) or rescaled units (power -1)."""
     if isinstance(state, Cycle):
         return Cycle(units.moved(state.nodes, power), np.asarray(state.period * units.time**power))
     return units.moved(state, power)
 
 
 def flat_sizes(units: Units, state: Any) -> np.ndarray:
-    """Return the unit of each entry of a flat state, or of a flat orbit with its period."""
+    """Get the unit of each entry of a flattened state, or of a flattened orbit with its period."""
     return np.append(units.flat(state.nodes), units.time) if isinstance(state, Cycle) else units.flat(state)
 
 
 def unit_of_eigenvalues(units: Units, state: Any) -> float:
-    """Return the unit of time by which eigenvalues are divided: 1 for the multipliers of orbits."""
+    """Get the unit of time that scales eigenvalues; it is 1 for the Floquet multipliers of orbits."""
     return 1.0 if isinstance(state, Cycle) else units.time
 
 
@@ -184,6 +184,7 @@ class OrbitCurve(AbstractCurve):
     tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-8
     double: ClassVar[float] = 1e-4
+    meeting: ClassVar[float] = 1.0
 
     def __init__(
         self,
@@ -213,12 +214,12 @@ class OrbitCurve(AbstractCurve):
         return OrbitCurve(self.parameter.of(flow), *self._given_to_all)
 
     def own(self, state: Any) -> Any:
-        """Return an orbit of the given system, or a state, in the units of the curve."""
+        """Convert an orbit or a state of the given system to the units of the curve."""
         return state if self.units is None else moved_states(self.units, state, -1)
 
     @property
     def forced(self) -> bool:
-        """Whether the period is that of a forcing."""
+        """Whether the period is fixed by a forcing."""
         return self._forced_period is not None
 
     def nodes(self, state: Any) -> np.ndarray:
@@ -324,9 +325,9 @@ class OrbitCurve(AbstractCurve):
         """Compute the moduli of the multipliers minus one."""
         return np.abs(values) - 1
 
-    def neutral(self, values: np.ndarray) -> float:
+    def neutral(self, point: CurvePoint) -> float:
         """Estimate the error that the solver leaves in the multipliers."""
-        return 1e-6 * max(1.0, float(np.max(np.abs(values), initial=0.0)))
+        return 1e-6 * max(1.0, float(np.max(np.abs(point.values), initial=0.0)))
 
     def name(self, critical: complex) -> str:
         """Name the bifurcation: `period doubling` at the multiplier -1, `Neimark-Sacker point` at a complex pair."""
@@ -372,7 +373,7 @@ class OrbitCurve(AbstractCurve):
         )
 
     def unknown(self, name: str, point: CurvePoint) -> str:
-        """Return that a multiplier is so large that one run over the period multiplies its errors too much."""
+        """Explain that a coefficient is unknown because a large Floquet multiplier amplifies errors too much."""
         if name not in OF_RETURNS or _largest(point) <= REACH:
             return ""
         return f"coefficient unknown: a multiplier of {_largest(point):.2g} exceeds {REACH:g}"
@@ -400,13 +401,13 @@ class OrbitCurve(AbstractCurve):
         return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
-        """Flatten an orbit, with its nodes in phase with those of another orbit, and the parameter."""
+        """Flatten an orbit, shifted in phase with another orbit, and the parameter."""
         if point is near:
             return point.flat
         return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
 
     def beside(self, state: Any, near: Any, parameter: float) -> Any:
-        """Move the nodes of an orbit into phase with those of another one; of a forced flow they stay."""
+        """Shift the nodes of an orbit into phase with another orbit; a forced flow fixes the phase."""
         if self.forced:
             return state
         moved, period = lambda rows, time: self._moved(rows, time, parameter), float(state.period)
@@ -451,5 +452,5 @@ class OrbitCurve(AbstractCurve):
 
 
 def _largest(point: CurvePoint) -> float:
-    """Return the largest modulus of the multipliers at a point."""
+    """Compute the largest modulus of the Floquet multipliers at a point."""
     return float(np.max(np.abs(point.values), initial=0.0))

@@ -132,7 +132,7 @@ def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
 def curve_of_orbits(
     units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
 ) -> OrbitCurve:
-    """Return the curve of orbits of a flow in its units, in the first of its parameters."""
+    """Set up the curve of periodic orbits of a flow in scaled units, along its first parameter."""
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
     begin, period = units.rescaled(start), forcing_in(units, forcing)
     return OrbitCurve(units.varied[0], begin, count, period, longest, number("rtol", rtol), units)

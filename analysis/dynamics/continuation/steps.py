@@ -39,7 +39,7 @@ class Steps:
             integer("points", self.points, least=2)
 
     def limits(self, parameter: Parameter, points: int, unit: float = 1.0) -> "Limits":
-        """Return how far a curve is followed in a parameter, given in a unit; `points` is the default of the cap."""
+        """Collect the bounds and step sizes of a curve in a parameter; `points` is the default number of points."""
         low, high, size = parameter.low, parameter.high, float(self.first)
         if high - low < LEAST * size:
             must = f"have a range wider than {LEAST:g} of the first step" + (f", whose unit is {unit:g}" * (unit != 1))

@@ -58,7 +58,7 @@ def _is_small(change: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def _damped(r: np.ndarray, J: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Return the steps that minimise the linearised residuals with a damping of one over the radius; NaN if unknown."""
+    """Compute damped Gauss-Newton steps, with a damping of one over the radius; NaN if they do not exist."""
     known = np.all(np.isfinite(J), axis=(1, 2)) & np.all(np.isfinite(r), axis=1)
     left, sizes, right = np.linalg.svd(np.where(known[:, None, None], J, 0.0), full_matrices=False)
     eps, most = np.finfo(float).eps, np.finfo(float).max

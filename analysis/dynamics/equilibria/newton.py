@@ -244,7 +244,7 @@ def _displaced(space: AbstractSpace, x: State, step: Array) -> State:
 def least_speed(
     flow: AbstractFlow, starts: State, t: Array | np.ndarray, known: Array | np.ndarray
 ) -> tuple[State, Array | np.ndarray | float]:
-    """Return for each start a nearby local minimum of the speed, and the median speed at the starts.
+    """Minimise the speed locally from each start, and compute the median speed at the starts.
 
     The speed is deflated: it is multiplied by a factor that grows near the `known` equilibria, given as flattened rows.
     Rows with infinite entries are padding and have no effect.
@@ -268,7 +268,7 @@ def least_speed(
 
 
 def _residual(flow: AbstractFlow, t: Array, known: Array | np.ndarray, shape: State, y: Array) -> Array:
-    """Return the field at a flat state, multiplied by a factor that grows near known equilibria."""
+    """Evaluate the field at a flattened state, deflated: multiplied by a factor that grows near known equilibria."""
     unravel = jax.flatten_util.ravel_pytree(shape)[1]
     point = jax.flatten_util.ravel_pytree(flow.space.project(unravel(y)))[0]
     there = jnp.all(jnp.isfinite(known), axis=1)

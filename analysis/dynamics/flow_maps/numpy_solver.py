@@ -51,7 +51,7 @@ class _Running:
         self.h = _first_steps(field, self.which, self.t, self.y, self.f, ends - begin, rtol, atol)
 
     def keep(self, going: np.ndarray) -> None:
-        """Go on with some of them."""
+        """Keep the selected members only."""
         for name in ("which", "t", "y", "ends", "f", "rejected", "h"):
             setattr(self, name, getattr(self, name)[..., going])
 
@@ -138,7 +138,7 @@ def _combined(weights: np.ndarray, K: np.ndarray) -> np.ndarray:
 
 
 def _error(K: np.ndarray, h: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return the estimated error of each member in units of the tolerance."""
+    """Estimate the local error of each member, relative to the tolerance."""
     fifth, third = (np.mean((_combined(w, K) / scale) ** 2, axis=0) for w in (FIFTH, THIRD))
     both = fifth + 0.01 * third
     return np.where(both > 0, np.abs(h) * fifth / np.sqrt(np.where(both > 0, both, 1.0)), both)
@@ -148,7 +148,7 @@ def _first_steps(
     field: Field, which: np.ndarray, t: np.ndarray, y: np.ndarray, f: np.ndarray, left: np.ndarray,
     rtol: float, atol: float,
 ) -> np.ndarray:  # fmt: skip
-    """Return first steps by the size of the field and of its change, as Hairer, Norsett and Wanner choose them."""
+    """Choose initial step sizes from the field and its change, by the method of Hairer, Norsett and Wanner."""
     with np.errstate(all="ignore"):
         scale = atol + rtol * np.abs(y)
         mean = lambda v: np.sqrt(np.mean((v / scale) ** 2, axis=0))
@@ -165,7 +165,7 @@ def _first_steps(
 def sampled(
     field: Field, followed: FollowedStates, starts: np.ndarray, begins: np.ndarray, ts: np.ndarray
 ) -> Float[np.ndarray, "members times n"]:
-    """Return the states at some times after the starts from the steps that were kept; NaN from a failure on."""
+    """Interpolate the states at some times from the kept steps; NaN after a failure."""
     count, n = starts.shape
     found = np.full((count, len(ts), n), np.nan)
     found[:, 0] = starts
@@ -195,7 +195,7 @@ def sampled(
 
 
 def _polynomials(field: Field, steps: SolverSteps, needed: np.ndarray) -> np.ndarray:
-    """Return the coefficients of the dense output of some steps, (7, n, steps)."""
+    """Compute the coefficients of the dense output of some steps, (7, n, steps)."""
     which, t, h, y = steps.member[needed], steps.begin[needed], steps.length[needed], steps.state[:, needed]
     K = np.empty((EXTENDED, *y.shape))
     K[: STAGES + 1] = steps.stages[..., needed]

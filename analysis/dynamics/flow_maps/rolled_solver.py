@@ -46,7 +46,7 @@ def advanced(
     atol: Array | float,
     longest: Array | float = math.inf,
 ) -> tuple[Array, Array, Array]:
-    """Return the state of a vector field at the end, the number of steps, and whether it could not be reached."""
+    """Integrate to the final state, with the number of steps, and whether the solver failed."""
     going = lambda s: (s.t < end) & (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS)
     once = lambda s: _step(field, s, end, longest, rtol, atol, STAGES + 1)[0]
     last = jax.lax.while_loop(going, once, _begun(field, begin, y, first))
@@ -92,7 +92,7 @@ class Path(NamedTuple):
     coefficients: Float[np.ndarray, "steps 7 n"]
 
     def states_at(self, ts: np.ndarray) -> Float[np.ndarray, "times n"]:
-        """Return the states at times in any order."""
+        """Evaluate the states at times in any order."""
         k = np.clip(np.searchsorted(self.begins, ts, side="right") - 1, 0, len(self.begins) - 1)
         x = ((ts - self.begins[k]) / self.lengths[k])[:, None]
         y = np.zeros((len(ts), self.states.shape[1]))
@@ -101,7 +101,7 @@ class Path(NamedTuple):
         return self.states[k] + y
 
     def __call__(self, t: float) -> Float[np.ndarray, " n"]:
-        """Return the state at a time."""
+        """Evaluate the state at a time."""
         return self.states_at(np.array([t]))[0]
 
 

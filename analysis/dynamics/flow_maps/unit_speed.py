@@ -114,7 +114,7 @@ def followed(
 
 
 def _slowed(flow: AbstractFlow, t: Time, signs: np.ndarray, slow: float, size: np.ndarray, unit: float) -> Field | None:
-    """Return the field of `Paced` flows for NumPy; None where it is compiled."""
+    """Get a NumPy version of the field of `Paced` flows, or None if it should be compiled."""
     field = PROGRAMMED.rows((flow,), np.zeros(()), np.zeros(size.shape)) if flow.space == Euclidean() else None
     if field is None:
         return None

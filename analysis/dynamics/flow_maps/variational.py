@@ -126,7 +126,7 @@ class Linearised(eqx.Module):
     def _over_rolled(
         self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Return what `over` does by a solver that compiles in less time."""
+        """Compute the same as `over` with a solver that compiles faster."""
         n, limit = x.shape[0], jnp.inf if self.longest is None else self.longest
 
         def field(t: Array, y: Array) -> Array:

@@ -82,7 +82,7 @@ class Units(NamedTuple):
 
     @property
     def are_given(self) -> bool:
-        """Whether all units are those of the given system."""
+        """Whether neither the system nor its parameters are rescaled."""
         return self.has_given_states and self.time == 1 and all(unit == 1 for unit in self.parameters)
 
     @property
@@ -104,7 +104,7 @@ def made_units(
     time: float = 1.0,
     parameters: Sequence[float] = (),
 ) -> Units:
-    """Return a system and parameters of it in given units, by default its own; a map has no unit of time."""
+    """Rescale a system and its parameters to given units, by default 1; a map has no unit of time."""
     scale, moved = jax.tree.map(np.asarray, scale), system
     if isinstance(system, AbstractMap) and not _are_one(scale):
         moved = RescaledMap(system, scale)
@@ -118,7 +118,7 @@ def made_units(
 
 
 def _in_unit(given: Parameter, unit: float) -> Parameter:
-    """Return a parameter whose values are multiples of a unit."""
+    """Rescale a parameter so that its values are multiples of a unit."""
     return Parameter(given.system, InUnit(given.take, unit), given.low / unit, given.high / unit, name=given.name)
 
 

@@ -12,7 +12,7 @@ from dynsim.programs.program import COMPARING, Operation
 
 
 def flint() -> Any:
-    """Return the package; raise `UnavailableError` without it."""
+    """Import python-flint; raise `UnavailableError` if it is not installed."""
     try:
         import flint as package
     except ImportError:
@@ -22,17 +22,17 @@ def flint() -> Any:
 
 
 def ball(middle: float, radius: float = 0.0) -> Any:
-    """Return the ball about a number."""
+    """Convert a number to a ball of radius zero."""
     return flint().arb(middle, radius) if radius else flint().arb(middle)
 
 
 def is_series(a: Any) -> bool:
-    """Return whether a value is a Taylor series."""
+    """Test whether a value is a Taylor series."""
     return hasattr(a, "coeffs")
 
 
 def power(a: Any, exponent: int) -> Any:
-    """Return an integer power; an even one of a ball about zero is not negative."""
+    """Compute an integer power; an even power of a ball around zero is nonnegative."""
     if exponent < 0:
         return _quotient(ball(1.0), power(a, -exponent))
     if exponent == 0:
@@ -45,7 +45,7 @@ def power(a: Any, exponent: int) -> Any:
 
 
 def selected(which: Any, *cases: Any) -> Any:
-    """Return a case by its number, or what holds both if a condition is undecided."""
+    """Select a case by its index, or enclose both cases if a condition is undecided."""
     chosen = _truth(which) if len(cases) == 2 else int(float(which.mid()))
     if isinstance(chosen, bool | int):
         return cases[int(chosen)]
@@ -70,12 +70,12 @@ def _as_ball(a: Any) -> Any:
 
 
 def _first(a: Any) -> Any:
-    """Return the value of a series at its beginning, or the ball itself."""
+    """Get the constant term of a series, or the ball itself."""
     return a[0] if is_series(a) else a
 
 
 def _quotient(a: Any, b: Any) -> Any:
-    """Return a quotient; of series raise `ZeroDivisionError` if the second may begin with zero."""
+    """Compute a quotient; for series, raise `ZeroDivisionError` if the divisor's constant term may be zero."""
     if is_series(b) and b[0].contains(0):
         raise ZeroDivisionError
     return a / b
@@ -114,7 +114,7 @@ def _smaller(a: Any, b: Any) -> Any:
 
 
 def _angle(y: Any, x: Any) -> Any:
-    """Return atan2 of balls; of series by the integral of (x y' - y x') / (x^2 + y^2)."""
+    """Compute atan2 of balls, or of series by integrating (x y' - y x') / (x^2 + y^2)."""
     if not is_series(y) and not is_series(x):
         return flint().arb.atan2(y, x)
     order = (y if is_series(y) else x).prec
@@ -130,7 +130,7 @@ def _cubic_root(a: Any) -> Any:
 
 
 def _hyperbolic(name: str, series: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
-    """Return a function that balls have, and series by their exponentials exp(a) and exp(-a)."""
+    """Extend a hyperbolic function from balls to series, through exp(a) and exp(-a)."""
     return lambda a: series(a.exp(), (-a).exp()) if is_series(a) else getattr(a, name)()
 
 
@@ -139,7 +139,7 @@ def _method(name: str) -> Callable[[Any], Any]:
 
 
 def _compare(true: Callable[[Any, Any], Any], false: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a comparison: when it is true, and when it is false, for all points of balls."""
+    """Build a comparison of balls from the conditions under which it is true, or false, for all of their points."""
 
     def said(a: Any, b: Any) -> Any:
         x, y = _as_ball(_first(a)), _as_ball(_first(b))
@@ -160,7 +160,7 @@ def _sign(a: Any) -> Any:
 
 
 def _truth(a: Any) -> Any:
-    """Return True or False, or a ball about [0, 1] for what is undecided."""
+    """Convert a truth value to True, False, or a ball around [0, 1] if it is undecided."""
     if isinstance(a, bool):
         return a
     return bool(a != 0) if bool(a == 0) != bool(a != 0) else a
@@ -202,7 +202,7 @@ ENTRYWISE: dict[str, Callable[..., Any]] = {
 
 
 def may_jump(operation: Operation, operands: Sequence[Any], found: Any) -> bool:
-    """Return whether the result of an operation may jump within balls: a comparison, a sign, an angle at its cut."""
+    """Test whether an operation may be discontinuous on balls: a comparison, a sign, or an angle at its branch cut."""
     if operation.name in COMPARING:
         return not isinstance(found, bool)
     if operation.name == "sign":

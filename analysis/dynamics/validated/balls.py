@@ -19,13 +19,13 @@ Balls = Any
 
 
 def balls(values: Any) -> Balls:
-    """Return an array of floating-point numbers as balls of radius zero."""
+    """Convert an array of floating-point numbers to balls of radius zero."""
     array = np.asarray(values, float)
     return entries((ball(float(v)) for v in array.ravel()), array.shape)
 
 
 def entries(values: Any, shape: tuple[int, ...]) -> Balls:
-    """Return values as an array of objects: NumPy would take a series for an array of its coefficients."""
+    """Collect values in an array of objects, because NumPy would convert a series to an array of its coefficients."""
     listed = list(values)
     return np.fromiter(listed, object, len(listed)).reshape(shape)
 
@@ -48,28 +48,28 @@ class BallFunction:
         self._slopes = _enclosed(jax.jacfwd(fn), size, drop_zeros=True)  # another entry has the factor without the zero
 
     def __call__(self, x: Balls) -> Balls:
-        """Return what encloses the values at every point of a box."""
+        """Enclose the values at all points of a box."""
         return entries(self.values(x), self._values.program.outputs[0].shape)
 
     def may_jump(self, x: Balls) -> bool:
-        """Return whether the function may jump within a box, where its derivatives say nothing about its changes."""
+        """Test whether the function may be discontinuous in a box, so that derivatives do not bound its changes."""
         return any(may_jump(*step) for step in self._values.taken([*x, *self._values.constants]))
 
     def jacobian(self, x: Balls) -> Balls:
-        """Return what encloses the derivatives at every point of a box; see `may_jump`."""
+        """Enclose the derivatives at all points of a box; see `may_jump`."""
         return entries(self.slopes(x), self._slopes.program.outputs[0].shape)
 
     def values(self, x: Iterable[Any]) -> list[Any]:
-        """Return the entries of the values for balls or for Taylor series."""
+        """Compute the entries of the values for balls or Taylor series."""
         return self._values.run(x)
 
     def slopes(self, x: Iterable[Any]) -> list[Any]:
-        """Return the entries of the derivatives, row by row, for balls or for Taylor series."""
+        """Compute the entries of the derivatives, row by row, for balls or Taylor series."""
         return self._slopes.run(x)
 
 
 def _enclosed(fn: Callable[[Any], Any], size: int, *, drop_zeros: bool = False) -> Tabulated:
-    """Return the scalar operations of a function of vectors on balls; raise `ValueError` for one that has none."""
+    """Prepare the scalar program of a vector function for balls; raise `ValueError` if it has none."""
     try:
         program = scalar_program(fn, (size,), drop_zeros=drop_zeros)
         _check_whole(program)

@@ -9,7 +9,7 @@ from analysis.dynamics.validated.balls import Balls
 
 
 def enclosed_eigenvalues(J: Balls) -> tuple[Any, ...]:
-    """Return balls that hold the eigenvalues of every matrix in balls, by Rump's method, or discs of Gershgorin's.
+    """Enclose the eigenvalues of all matrices in balls, by Rump's method or Gershgorin discs.
 
     The discs are those of the matrix in coordinates of approximate eigenvectors. None are returned where both fail.
     """
@@ -35,19 +35,19 @@ def enclosed_eigenvalues(J: Balls) -> tuple[Any, ...]:
 
 
 def ball_box(low: np.ndarray, high: np.ndarray) -> Balls:
-    """Return balls that hold a box, their radii rounded outwards."""
+    """Convert a box to balls that contain it, with radii rounded outwards."""
     middle = (low + high) / 2
     radius = np.nextafter(np.maximum(high - middle, middle - low) * (1 + 1e-15), np.inf)
     return np.array([ball(float(m), float(r)) for m, r in zip(middle, radius, strict=True)], dtype=object)
 
 
 def ends_of(X: Balls) -> tuple[np.ndarray, np.ndarray]:
-    """Return floating-point boxes that hold balls: the least and the largest values, rounded outwards."""
+    """Compute floating-point lower and upper bounds of balls, rounded outwards."""
     low = np.array([np.nextafter(float(entry.lower()), -np.inf) for entry in X])
     high = np.array([np.nextafter(float(entry.upper()), np.inf) for entry in X])
     return low, high
 
 
 def is_inside(inner: Balls, outer: Balls) -> bool:
-    """Return whether balls lie in the interiors of others."""
+    """Test whether balls lie in the interiors of others."""
     return all(bool(o.contains_interior(i)) for i, o in zip(inner, outer, strict=True))

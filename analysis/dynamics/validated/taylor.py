@@ -21,7 +21,7 @@ Series = list[list[Any]]
 
 
 class Step(NamedTuple):
-    """What encloses the state after a step, the state during it, and, if asked for, the derivative by the start.
+    """Enclosures of the state after a step, of the state during it and, if requested, of the flow's derivative.
 
     `remainder` is the largest entry of the remainder of the Taylor polynomial.
     """
@@ -53,7 +53,7 @@ class TaylorSteps:
         self._zero, self._matrix, self._polynomial = ball(0.0), flint().arb_mat, flint().arb_poly
 
     def coefficients(self, x: Iterable[Any], order: int) -> Series:
-        """Return the Taylor coefficients 0, ..., `order` of the solutions that start in a box.
+        """Compute the Taylor coefficients 0, ..., `order` of the solutions that start in a box.
 
         Newton's method for x' = f(x) on power series doubles their number: if x holds the first m, then x + e the first
         2 m, where e' = Df(x) e + f(x) - x' and e = O(t^m).
@@ -73,22 +73,22 @@ class TaylorSteps:
         return found
 
     def natural(self, series: Series, share: float) -> float:
-        """Return the time after which the term of the highest order is this share of the state, from the last two."""
+        """Estimate the time at which the highest-order term reaches a share of the state, from the last two terms."""
         sizes = [max(abs(float(c[k].mid())) for c in series) for k in (0, 1, self.order - 1, self.order)]
         scale, last = max(sizes[:2]), zip((self.order - 1, self.order), sizes[2:], strict=True)
         return min(((share * scale / size) ** (1 / k) for k, size in last if size > 0), default=np.inf)
 
     def at(self, series: Series, h: Any) -> Balls:
-        """Return the values of the first Taylor polynomials of this order."""
+        """Evaluate the Taylor polynomials of an order."""
         return entries((self._polynomial(c[: self.order + 1])(h) for c in series), (self.size,))
 
     def linearised(self, x: Balls, h: Any) -> tuple[Balls, Any]:
-        """Return the Taylor polynomials of the state and of its derivative after a time h: approximations."""
+        """Evaluate the Taylor polynomials of the state and of its derivative after a time h, without remainder."""
         series = self.coefficients(x, self.order)
         return self.at(series, h), _horner(self._variations(series, self.order), h)
 
     def step(self, x: Balls, h: Any, *, derivative: bool = False) -> Step | None:
-        """Return the enclosures for all starts in a box and all times in the ball h > 0; None if none was found."""
+        """Enclose the solutions for all starts in a box and all times in the ball h > 0; None if that fails."""
         try:
             return self._enclosed(x, h, derivative)
         except ZeroDivisionError:  # of series: the box is too wide
@@ -117,7 +117,7 @@ class TaylorSteps:
         return None
 
     def _derivative(self, series: Series, during: Series, h: Any) -> Any:
-        """Return the derivative of the flow over a step: V' = Df(x) V, V(0) = 1, with the remainder over the step."""
+        """Enclose the derivative of the flow over a step, V' = Df(x) V with V(0) = 1, including the remainder."""
         order, count = self.order, self.size
         norm = self._zero
         for row in self.field.jacobian(entries((c[0] for c in during), (count,))):
@@ -128,7 +128,7 @@ class TaylorSteps:
         return _horner(self._variations(series, order), h) + rest * h ** (order + 1)
 
     def _variations(self, series: Series, order: int) -> list[Any]:
-        """Return the coefficients of the derivative of the solutions by their start, matrices (n, n)."""
+        """Compute the Taylor coefficients of the derivative of solutions by their start, matrices (n, n)."""
         J = self._slopes(series, order)
         found = [self._matrix(np.eye(self.size).tolist())]
         for k in range(order):
@@ -139,7 +139,7 @@ class TaylorSteps:
         return found
 
     def _slopes(self, series: Series, count: int) -> list[Any]:
-        """Return the first Taylor coefficients of the Jacobian along solutions, matrices (n, n)."""
+        """Compute the first Taylor coefficients of the Jacobian along solutions, matrices (n, n)."""
         if count <= 0:
             return []
         parts = [_terms(v, count) for v in self.field.slopes(self._series(series, count))]
@@ -151,7 +151,7 @@ class TaylorSteps:
 
 
 def _terms(value: Any, count: int) -> list[Any]:
-    """Return the first Taylor coefficients of a value, which may not depend on time."""
+    """Get the first Taylor coefficients of a value, which may be constant in time."""
     if not is_series(value):
         return [value] + [ball(0.0)] * (count - 1)
     found = value.coeffs()
@@ -166,5 +166,5 @@ def _horner(coefficients: list[Any], h: Any) -> Any:
 
 
 def _about_zero(value: Any) -> Any:
-    """Return a ball about zero that holds a ball and a little more."""
+    """Build a ball around zero that contains a given ball with a margin."""
     return ball(0.0, 1.0) * (abs(value).upper() + ball(2.0) ** -100)

@@ -65,7 +65,7 @@ class Inputs:
 
 
 def padded_prompts(path: Path) -> Inputs:
-    """Encode the prompts for the network in the file `path`; those of Table 2 are padded with zeros to one length.
+    """Encode the prompts for the network in the file `path`, padding the prompts of Table 2 with zeros to equal length.
 
     Read: token number 0 after the prompt. Since attention is causal, padding does not affect the tokens of the prompt,
     but E is a mean over all tokens, padding included.

@@ -38,7 +38,7 @@ FAR = 1e6
 
 @dataclass(frozen=True)
 class PruningConfig:
-    """Parameters of Section 7.4, most of which the paper omits; an encoder trained here replaces BERT.
+    """Parameters of Section 7.4; the paper omits most of them, and an encoder trained here replaces BERT.
 
     Attributes:
         encoders: encoders on whose features heads grow, trained as in Section 7.5 or left as drawn.

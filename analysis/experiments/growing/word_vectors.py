@@ -51,14 +51,14 @@ def read_vectors(
         raise ArgumentError("vectors", "have vectors for words of the sentences", f"`{place}` has none")
     vectors = np.array([known[word] for word in vocabulary if word in known], float)
     if vectors.ndim != 2 or not np.all(np.isfinite(vectors)):
-        raise ArgumentError("vectors", "hold finite vectors of one length", f"`{place}` does not")
+        raise ArgumentError("vectors", "hold finite vectors of equal length", f"`{place}` does not")
     return has, vectors
 
 
 def _npz_vectors(place: Path) -> dict[str, np.ndarray]:
     arrays = read_arrays(place)
     if not {"word", "vec"} <= set(arrays) or len(arrays["word"]) != len(arrays["vec"]):
-        raise ArgumentError("vectors", "hold arrays `word` and `vec` of one length", f"`{place}` does not")
+        raise ArgumentError("vectors", "hold arrays `word` and `vec` of equal length", f"`{place}` does not")
     words = [word.decode() if isinstance(word, bytes) else str(word) for word in arrays["word"].tolist()]
     return dict(zip(words, arrays["vec"], strict=True))
 
@@ -72,7 +72,7 @@ def _text_vectors(place: Path, wanted: frozenset[str]) -> dict[str, list[float]]
                 found[word] = [float(number) for number in numbers]
     except ValueError as error:
         must = "have a word and its numbers on each line"
-        raise ArgumentError("vectors", must, f"`{place}` has not ({reason(error)})") from None
+        raise ArgumentError("vectors", must, f"`{place}` does not ({reason(error)})") from None
     if len({len(vector) for vector in found.values()}) > 1:
-        raise ArgumentError("vectors", "hold vectors of one length", f"`{place}` does not")
+        raise ArgumentError("vectors", "hold vectors of equal length", f"`{place}` does not")
     return found

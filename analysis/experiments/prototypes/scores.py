@@ -25,7 +25,7 @@ def contingency(labels: ArrayLike, clusters: ArrayLike, num_classes: int, num_cl
     """
     first, second = _numbers("labels", labels, num_classes), _numbers("clusters", clusters, num_clusters)
     if first.shape != second.shape:
-        raise ArgumentError("clusters", f"hold {len(first)} numbers, as `labels` does", f"holds {len(second)}")
+        raise ArgumentError("clusters", f"hold {len(first)} numbers to match `labels`", f"holds {len(second)}")
     flat = np.bincount(first * num_clusters + second, minlength=num_classes * num_clusters)
     return flat.reshape(num_classes, num_clusters)
 
@@ -85,7 +85,7 @@ class ChanceBand(NamedTuple):
 
 
 def chance_band(key: Key, table: ArrayLike, *, orders: int = 200) -> ChanceBand:
-    """Compute the accuracy by chance: that of the same clusters, with labels in random orders.
+    """Compute the accuracy by chance: the accuracy of the same clusters with randomly permuted labels.
 
     An accuracy within the band is explained by clusters that are unrelated to the labels. Since clusters are matched
     afterwards, its mean exceeds 1 / classes for as many clusters as classes.

@@ -20,12 +20,7 @@ from analysis.experiments.prototypes.scores import chance_band, contingency, sco
 from dynsim._core.types import Key, Scalar
 from dynsim._runtime.progress import progress
 from dynsim.networks.prototypes.convolution import two_rates
-from dynsim.networks.prototypes.documents import (
-    DocumentClassifier,
-    classification_loss,
-    draw_projected,
-    with_bank,
-)
+from dynsim.networks.prototypes.documents import DocumentClassifier, classification_loss, draw_projected, with_bank
 from dynsim.networks.training import Loss
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.assignments import separation, utilisation
@@ -144,7 +139,7 @@ def _start(config: TextConfig, task: TextTask, train: Documents, key: Key) -> Do
 
 
 def some_tokens(train: Documents, key: Key) -> Array:
-    """Draw word vectors from those of the documents, without padding."""
+    """Draw random word vectors from the documents, without padding."""
     real = np.flatnonzero(train.shares.ravel())
     chosen = jax.random.permutation(key, real.size)[:CLUSTERED]
     return jnp.asarray(train.tokens.reshape(-1, train.tokens.shape[2])[real[np.asarray(chosen)]])

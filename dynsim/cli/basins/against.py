@@ -1,4 +1,4 @@
-"""Shares of basins against a parameter, of `dynsim basins --sample N --against NAME=LOW:HIGH`."""
+"""Basin fractions against a parameter, for `dynsim basins --sample N --against NAME=LOW:HIGH`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from analysis.dynamics.attractors.options import Search
     from dynsim.cli.building.systems import Found
 
-VALUES = 11  # of a parameter, by default
+VALUES = 11  # default number of parameter values; each one costs a search for attractors
 
 
 def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], search: "Search") -> int:
-    """Print and draw the shares of the basins among random starts against a parameter."""
+    """Compute, print and draw the basin fractions of random starts against a parameter."""
     from analysis.dynamics.attractors.fractions import continued_fractions
     from dynsim.keys import random_key
     from dynsim.systems.parameter import Parameter
@@ -40,10 +40,10 @@ def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], search
 
 
 def _tell(name: str, found: "FractionCurves", count: int, longest: int) -> None:
-    """Print the table of shares, one row for each value, and what each label is where it is first met."""
+    """Print the table of basin fractions, one row per parameter value, and describe the attractor of each label."""
     from analysis.dynamics.attractors.search import FATES
 
-    say(f"{count} starts for each value, with 0.95 intervals of Wilson")
+    say(f"{count} starts for each value, with 95 % Wilson intervals")
     texts = [f"basin {k + 1}" if k >= 0 else FATES[int(k)] for k in found.labels]
     say("  ".join([f"{name:>10}", *(f"{text:>24}" for text in texts)]))
     for value, shares, low, high in zip(found.parameters, found.shares, found.low, found.high, strict=True):

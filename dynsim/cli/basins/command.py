@@ -1,4 +1,4 @@
-"""`dynsim basins`: attractors and basins of a system, on a grid or as shares of random starts."""
+"""`dynsim basins`: find attractors, and compute basins of attraction on a grid or basin fractions of random starts."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from dynsim.systems.named import Components
     from figures.panels.limit_marks import Mark
 
-WINDOW_STATES = 40  # states of each start that exist at the same time
-IN_SLICE = 1e-3  # relative to 1 + |x|: the distance from a slice within which a limit lies in it
+WINDOW_STATES = 40  # states per grid point that the search holds in memory at the same time
+IN_SLICE = 1e-3  # distance from a slice, relative to 1 + |x|, within which an attractor is drawn as lying in it
 
 
 def main(words: Sequence[str]) -> int:
-    """Find attractors and basins, print them, and draw them."""
+    """Find attractors and basins, print their shares, and draw them."""
     o = parse_system(BasinsOptions, words, "basins")
     check_at_least(0, sample=o.sample, period=o.period, escape=o.escape)
     check_together(o)
@@ -38,17 +38,17 @@ def main(words: Sequence[str]) -> int:
     start, known, which = window(o, made)
     ends = np.asarray(o.box or box_of(o, made, which), float)
     if len(ends) != 2 * len(which):
-        raise ArgumentError("box", f"have two ends for each of {len(which)} axes", f"has {len(ends)} numbers")
+        raise ArgumentError("box", f"have two bounds for each of {len(which)} axes", f"has {len(ends)} numbers")
     ends = ends.reshape(-1, 2)
     return (sampled if o.sample else on_grid)(o, made, start, known, which, ends)
 
 
 def check_together(o: BasinsOptions) -> None:
-    """Raise `ValueError` for options that do not fit each other."""
+    """Raise `ValueError` for options that exclude each other."""
     if len(o.box) % 2:
-        raise ArgumentError("box", "have two ends for each axis", f"has {counted(len(o.box), 'number')}")
+        raise ArgumentError("box", "have two bounds for each axis", f"has {counted(len(o.box), 'number')}")
     if o.edge and o.sample:
-        raise ArgumentError("edge", "be used with a grid, not with `--sample`", "is given with both")
+        raise ArgumentError("edge", "be left out with `--sample`, because it needs a grid", "is given")
     if o.sample and not o.against and o.figure != BasinsOptions.figure:
         raise ArgumentError("figure", "be left out with `--sample`, unless `--against` is given", f"is `{o.figure}`")
     if o.against and not o.sample:
@@ -56,7 +56,7 @@ def check_together(o: BasinsOptions) -> None:
 
 
 def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]]":
-    """Return the state through which the window lies, its components, and which of them are the axes."""
+    """Get the state through which the window passes, its components, and the indices of those on the axes."""
     from dynsim.systems.named import components
 
     start = made.begun(len(o.box) // 2 if o.box and not o.plane else None)
@@ -74,14 +74,14 @@ def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]
 
 
 def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
-    """Return the window of the catalogue; raise `ValueError` for a system that has none."""
+    """Get the window of the catalogue; raise `ValueError` for a system that has none."""
     if not made.box:
-        raise ArgumentError("box", f"be given for `{o.system}`: low and high of each axis", "is not")
+        raise ArgumentError("box", f"be given for `{o.system}`: a lower and an upper bound for each axis", "is not")
     return [float(made.box[2 * k + side]) for k in which for side in (0, 1)]
 
 
 def search_of(o: BasinsOptions, known: "Components") -> "Search":
-    """Return the options of the search."""
+    """Collect the options of the search for attractors."""
     from analysis.dynamics.attractors.options import Search
     from dynsim.cli.parsing.solvers import of_many
     from dynsim.cli.parsing.tables import number
@@ -103,7 +103,7 @@ def search_of(o: BasinsOptions, known: "Components") -> "Search":
 def on_grid(
     o: BasinsOptions, made: "Found", start: Any, known: "Components", which: list[int], ends: np.ndarray
 ) -> int:
-    """Label the points of a grid, print the shares of the basins, and draw them."""
+    """Compute the basin of each grid point, print the shares of the basins, and draw them."""
     from analysis.dynamics.attractors.basins import basins
     from figures.files import write_figure
 
@@ -132,11 +132,11 @@ def on_grid(
 
 
 def tell(found: "Basins") -> None:
-    """Print each attractor with its share, what leads to none, and the caps of the search."""
+    """Print each attractor with its share of the grid, and the shares of starts that reach no attractor."""
     from analysis.dynamics.attractors.search import FATES
 
     size = " x ".join(str(n) for n in found.labels.shape)
-    say(f"{size} points, each followed for at most {found.longest} intervals of {found.interval:.4g}")
+    say(f"{size} points, each integrated for at most {found.longest} intervals of {found.interval:.4g}")
     for k, attractor in enumerate(found.attractors):
         say(f"  {found.shares.get(k, 0.0):8.4f}  {attractor}")
     for k, share in found.shares.items():
@@ -145,10 +145,10 @@ def tell(found: "Basins") -> None:
     if told := unsettled(found.is_stiff, found.labels, found.longest):
         say(f"  {told}")
     for other in found.others:
-        word = "attraction undecided" if other.stability == "undecided" else "not attracting"
+        word = "stability undecided" if other.stability == "undecided" else "not attracting"
         say(f"  {word}: {other}")
     if not found.attractors:
-        say("no attractor was found: nothing in this window settles")
+        say("no attractor was found: no start in this window settles")
 
 
 def drawn(
@@ -159,7 +159,7 @@ def drawn(
     edges: "Sequence[LimitSet]" = (),
     wrapped: Mapping[int, float] | None = None,
 ) -> Any:
-    """Return the figure of basins, with the states on their edges; of a slice it says where this cuts."""
+    """Draw basins with attractors and edge states; the title of a slice gives the values of the other components."""
     from jax.flatten_util import ravel_pytree
 
     from figures.fitted import fitted
@@ -189,7 +189,7 @@ def drawn(
 def mark_of(
     limit: "LimitSet", attracts: bool | None, which: list[int], base: np.ndarray, turns: Mapping[int, float]
 ) -> "Mark":
-    """Return the mark of a limit: projected if other components than those of the axes are not those of the slice."""
+    """Choose how to mark a limit set: as projected if it does not lie in the drawn slice."""
     from analysis.dynamics.flow_maps.flat import flat_states
     from figures.panels.limit_marks import Mark
 
@@ -205,7 +205,7 @@ def mark_of(
 def sampled(
     o: BasinsOptions, made: "Found", start: Any, known: "Components", which: list[int], ends: np.ndarray
 ) -> int:
-    """Print the shares of the basins among random starts in the box, or against a parameter."""
+    """Print the basin fractions of random starts in the box, or draw them against a parameter."""
     import jax
     import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
@@ -214,7 +214,7 @@ def sampled(
     from dynsim.keys import random_key
 
     if not (np.all(np.isfinite(ends)) and np.all(ends[:, 0] < ends[:, 1])):
-        raise ArgumentError("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
+        raise ArgumentError("box", "have finite bounds, the lower one first", f"is {ends.tolist()}")
     base, restored = ravel_pytree(start)
     low, high = jnp.asarray(ends[:, 0]), jnp.asarray(ends[:, 1])
 
@@ -225,7 +225,7 @@ def sampled(
     if o.against:
         return along(o, made, sampler, search)
     found = basin_fractions(made.system, sampler, o.sample, random_key(o.seed, "starts"), search=search)
-    say(f"{found.total} starts, with {found.confidence:g} intervals of Wilson")
+    say(f"{found.total} starts, with {100 * found.confidence:g} % Wilson intervals")
     for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):
         say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")
     if told := unsettled(found.is_stiff, found.labels, o.longest):

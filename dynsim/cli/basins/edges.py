@@ -1,4 +1,4 @@
-"""Edge states between the basins of a grid, of `dynsim basins --edge`."""
+"""Edge states on the boundaries between basins of a grid, for `dynsim basins --edge`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def edges(
     made: "Found", start: Any, which: list[int], found: "Basins", search: "Search"
 ) -> "dict[tuple[int, int], EdgeState]":
-    """Return the edge states between all basins that touch on a grid; print them, and why others are not found."""
+    """Find and print the edge states between all basins that touch on a grid, or the reason why one was not found."""
     from jax.flatten_util import ravel_pytree
 
     from analysis.dynamics.attractors.basins import touching
@@ -32,20 +32,20 @@ def edges(
         words = f"basins {pair[0] + 1} and {pair[1] + 1}"
         try:
             edge = edge_state(made.system, state(one), state(other), search=search)
-        except ArgumentError as error:  # as on an edge with a torus
+        except ArgumentError as error:  # for example, if the edge state is a torus
             say(f"  no edge state between {words}: {error}")
             continue
         kept[pair] = edge
         grown = f"{counted(edge.unstable_dimension, 'unstable direction')}"
         spread = "" if edge.exponents is None else f", spread {np.array2string(edge.spread, precision=3)}"
-        say(f"  edge of {words}: {edge.limit}{spread}, {grown}, known to {edge.width:.1g}")
+        say(f"  edge of {words}: {edge.limit}{spread}, {grown}, located to within {edge.width:.1g}")
     if not kept:
-        say("no edge state was found: no two basins touch on this grid, or their edges were lost")
+        say("no edge state was found: no two basins touch on this grid, or edge tracking failed")
     return kept
 
 
 def edge_arrays(kept: "dict[tuple[int, int], EdgeState]") -> dict[str, np.ndarray]:
-    """Return what a file holds of edge states: the pairs of basins, a state of each, and its unstable direction."""
+    """Collect edge states as arrays for a file: the pairs of basins, a state on each, and its unstable direction."""
     from jax.flatten_util import ravel_pytree
 
     states = [np.asarray(ravel_pytree(edge.limit.state)[0]) for edge in kept.values()]

@@ -1,1 +1,1 @@
-"""Systems and initial states built from the options of a command."""
+"""Build systems and initial states from the options of a command."""

@@ -1,4 +1,4 @@
-"""Functions of the user's own: their import and a first evaluation, with every failure in one sentence."""
+"""Import a user's function and evaluate it once, and report each failure in one sentence with the user's line."""
 
 import contextlib
 import functools
@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import analysis
@@ -22,19 +21,19 @@ import dynsim
 import figures
 from dynsim.errors import ArgumentError, nearest, reason
 from dynsim.io.serialisation import execute_file, loaded_file
-from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, jax_errors, stacked
 from dynsim.systems.named import components, listed
 
-SHAPING = "`--tokens`, `--dimension`, `--initial`"  # the options of `dynsim simulate` that set the shape of a state
-SHOWN = 100  # characters of a quoted line
+SHAPING = "`--tokens`, `--dimension`, `--initial`"  # options of `dynsim simulate` that set the shape of a state
+SHOWN = 100  # characters of a source line that an error quotes
 OURS = tuple(Path(str(package.__file__)).parent.resolve() for package in (dynsim, analysis, figures))
 NOT_THE_USERS = (*OURS, *(Path(sysconfig.get_path(p)).resolve() for p in ("stdlib", "purelib", "platlib")))
 
 
 def imported(path: str, argument: str = "system", *, beside: str = "") -> Any:
-    """Return the object at the import path `file.py:name` or `module:name`; raise `ValueError` if it does not exist.
+    """Import the object `file.py:name` or `module:name`; raise `ValueError` if it does not exist.
 
-    A file is executed anew, unless it is that of the import path `beside`, whose object then stays the module's own.
+    A file is executed again, unless the import path `beside` names the same file: both objects then share one module.
     """
     where, _, name = path.rpartition(":")
     same = where.endswith(".py") and beside.rpartition(":")[0] == where
@@ -48,7 +47,7 @@ def imported(path: str, argument: str = "system", *, beside: str = "") -> Any:
 
 
 def without_name(argument: str, file: str) -> ArgumentError:
-    """Return the error on a file that is given without the name of one of its objects, which it lists."""
+    """Build the error for a file given without the name of an object; it lists the names in the file."""
     module = executed(argument, file)
     here = lambda made: callable(made) and getattr(made, "__module__", "") == module.__name__
     is_one = lambda made: here(made) or isinstance(made, AbstractFlow | AbstractMap)
@@ -67,7 +66,7 @@ def _module(where: str, argument: str) -> ModuleType:
 
 
 def executed(name: str, file: str) -> ModuleType:
-    """Return the module of a Python file, executed anew; raise `ValueError`, naming the argument, if that fails."""
+    """Execute a Python file as a fresh module; raise `ValueError` about the argument `name` if that fails."""
     if not Path(file).is_file():
         raise ArgumentError(name, "name a file", f"`{file}` does not exist")
     with own_code(name, f"name a file that can be imported: `{file}`"):
@@ -76,31 +75,34 @@ def executed(name: str, file: str) -> ModuleType:
 
 @contextlib.contextmanager
 def own_code(name: str, must: str) -> Iterator[None]:
-    """Turn whatever the user's code raises in this context into one `ValueError`, with the user's line that raised it.
+    """Turn any exception of the user's code in this context into a `ValueError` that quotes the user's line.
 
     Args:
         name: the name of the argument that names the code.
-        must: the requirement that it violates.
+        must: the requirement that the code violates.
     """
     try:
         yield
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (the code may raise anything)
-        raise ArgumentError(name, must, f"{_line_of(error)}raised {_named(error)}") from None
+    except (Exception, SystemExit) as error:
+        line = _line_of(error)
+        if isinstance(error, ArgumentError) and not line:  # a sentence of this package on the code as a whole
+            raise
+        raise ArgumentError(name, must, f"{line or 'it '}raised {_named(error)}") from None
 
 
 def _line_of(error: BaseException) -> str:
-    """Return "line 3 of `mine.py`, `return y`, ": the last line of the user's own code that an exception passed."""
+    """Quote the user's line that raised an exception: "line 3 of `mine.py`, `return y`, "; "" if none did."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return quoted(error.filename, error.lineno)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if _is_the_users(frame.filename)]
-    return quoted(own[-1].filename, own[-1].lineno or 1) if own else "it "
+    return quoted(own[-1].filename, own[-1].lineno or 1) if own else ""
 
 
 def raised_by_user(error: BaseException) -> str:
-    """Return the sentence on an exception that the user's own code raised; "" if the code of this package raised it.
+    """Word an exception that the user's own code raised; "" if this package raised it.
 
-    Frames of other packages do not count: what is called with bad arguments is not at fault.
+    Frames of other packages do not count, since a library called with bad arguments is not at fault.
     """
     frames = traceback.extract_tb(error.__traceback__)
     last = next((f for f in reversed(frames) if _is_the_users(f.filename) or _is_ours(f.filename)), None)
@@ -114,7 +116,7 @@ def _named(error: BaseException) -> str:
 
 
 def quoted(file: str, line: int) -> str:
-    """Return "line 3 of `mine.py`, `return y`, ", a line of a file with its text."""
+    """Quote a line of a file with its number: "line 3 of `mine.py`, `return y`, "."""
     linecache.checkcache(file)
     path, here = Path(file), Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
@@ -140,31 +142,35 @@ def check_function(
     other: str = "",
     by_names: bool = False,
 ) -> None:
-    """Raise `ValueError` if a user's function fails for a time and the state `x`, or returns anything but its shape.
+    """Raise `ValueError` if a user's function fails at the state `x`, or does not return an array of its shape.
 
-    It must be one that JAX can trace if it is to be `traced`, as diffrax does; SciPy takes NumPy functions too. JAX
-    takes the last entry for an index beyond it; NumPy does not, and evaluates the function once at `x`. The sentence
-    names the `options` that set the shape, and an `other` way for what JAX cannot trace; and the names of components if
-    `by_names` their number is that of `x`.
+    With `traced` JAX must be able to trace it, as diffrax needs; SciPy takes NumPy functions too. JAX silently replaces
+    an index out of range by the last one, so the function is also evaluated once with NumPy. The error names the
+    `options` that set the shape, and suggests `other` for a function that JAX cannot trace. With `by_names` the shape
+    of `x` comes from the names of the components, and a mismatch is reported about them.
     """
     function = _function(system)
     code = f"in JAX{other}" if traced else "in JAX or NumPy"
     see, time = f" (see {options})" if options else "", "k" if isinstance(system, AbstractMap) else "t"
     must = f"take ({time}, x) with x of shape {x.shape}{see}, {code}"
-    returned: list[Any] = []  # as it is returned: a number or a text is no array, though JAX may make it one
+    returned: list[Any] = []  # the value before conversion: a number is refused although JAX would make it an array
 
     def look(t: Any, x: Any) -> None:
-        v = function(t, x)
-        listed = isinstance(system, FunctionFlow | FunctionMap) and isinstance(v, list) and v  # which SciPy takes too
-        returned.append(jnp.stack([jnp.asarray(part) for part in v]) if listed else v)
+        with jax_errors():
+            v = function(t, x)
+        own = isinstance(system, FunctionFlow | FunctionMap)
+        returned.append(stacked(v) if own and isinstance(v, list | tuple) and v else v)  # which SciPy takes too
 
     with own_code("system", must):
         try:
             jax.eval_shape(look, 0.0, x)
-        except jax.errors.JAXTypeError:
+        except Exception as error:
             if traced:
                 raise
-            look(0.0, np.array(x))
+            try:
+                look(0.0, np.array(x))
+            except Exception as direct:  # noqa: BLE001  (the function may raise anything)
+                raise direct if isinstance(error, jax.errors.JAXTypeError) else error from None
     v = returned[-1]
     if by_names and np.ndim(v) == 1 and np.shape(v) != x.shape:
         components(system, v)
@@ -178,7 +184,7 @@ def check_function(
 
 
 def _function(system: AbstractFlow | AbstractMap) -> Callable[..., Any]:
-    """Return the function of time and state of a flow or a map."""
+    """Get the function of time and state of a flow or a map."""
     if isinstance(system, FunctionFlow):
         return functools.partial(system.rhs, **system.parameters)
     if isinstance(system, FunctionMap):
@@ -187,7 +193,7 @@ def _function(system: AbstractFlow | AbstractMap) -> Callable[..., Any]:
 
 
 def _check_indices(function: Any, x: jax.Array, must: str) -> None:
-    """Raise `ValueError` if the function takes an entry that a NumPy array in place of `x` does not have."""
+    """Raise `ValueError` if the function indexes `x` out of range, which only NumPy reports."""
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         try:
             try:
@@ -202,7 +208,7 @@ def _check_indices(function: Any, x: jax.Array, must: str) -> None:
 
 
 def definition(function: Any) -> str:
-    """Return "line 1 of `mine.py`, `def f(t, x):`, ", the place where a function is defined, if it is known."""
+    """Quote the line that defines a function, "line 1 of `mine.py`, `def f(t, x):`, ", or "it " if it is unknown."""
     inner = function.func if isinstance(function, functools.partial) else function
     code = getattr(inspect.unwrap(inner), "__code__", None)
     return "it " if code is None else quoted(code.co_filename, code.co_firstlineno)

@@ -1,4 +1,4 @@
-"""The flows that `dynsim simulate` builds, by name or from a user's file, and the options that they take."""
+"""Flows of tokens that `dynsim simulate` builds by name, and the options that each of them takes."""
 
 import math
 from collections.abc import Callable
@@ -36,7 +36,7 @@ Builder = Callable[[Simulate], AbstractFlow]
 
 
 def _query_key(o: Simulate) -> np.ndarray:
-    """Return P from its file, or beta I for every head, (heads, d, d)."""
+    """Read the query-key matrices P from their file, or build beta I for every head, (heads, d, d)."""
     if o.query_key is not None:
         return matrix(o.query_key, "query_key", (2, 3))
     if not math.isfinite(o.beta):
@@ -53,7 +53,7 @@ def _mask(o: Simulate) -> AbstractMask:
 
 
 def _symmetric(o: Simulate) -> np.ndarray:
-    """Return U from its file, or a random symmetric matrix with entries in ]-1, 1[."""
+    """Read the value matrix U from its file, or draw a random symmetric matrix with entries in ]-1, 1[."""
     if o.value is not None:
         return matrix(o.value, "value", (2, 3))
     A = np.asarray(jax.random.uniform(random_key(o.seed, "value"), (o.token_dimension,) * 2, minval=-0.5, maxval=0.5))
@@ -91,17 +91,17 @@ TAKEN = {
     "oja": {"value"},
     "published-ensemble": {"heads"},
 }
-"""The options of `MODEL` that have an effect on a system; none on the others."""
+"""The options of `MODEL` that each system uses; systems not listed use none."""
 
 
 def build(options: Simulate) -> AbstractFlow:
-    """Return the flow of `SYSTEMS` that `options.system` names; a sentence on a matrix names its option."""
+    """Build the flow of `SYSTEMS` that `options.system` names; errors about a matrix name its option."""
     with typed_as(matrix="value", **({"query_key": "beta"} if options.query_key is None else {})):
         return SYSTEMS[options.system][1](options)
 
 
 def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:
-    """Return the names of the options that have no effect on a simulation of this flow."""
+    """List the options that have no effect on a simulation of this flow."""
     if o.system in SYSTEMS:
         found = set(MODEL) - TAKEN.get(o.system, set())
     else:
@@ -115,7 +115,7 @@ def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:
 
 
 def space(name: str) -> AbstractSpace:
-    """Return the state space of that name; `ellipsoid:FILE` is the ellipsoid of the matrix W in a file."""
+    """Build a state space by name; `ellipsoid:FILE` is the ellipsoid of the matrix W in a file."""
     plain = {"sphere": Sphere, "euclidean": Euclidean, "simplex": Simplex}
     if name in plain:
         return plain[name]()

@@ -1,4 +1,4 @@
-"""Initial states of flows: from a file, or drawn from a named distribution in the shape that the flow takes."""
+"""Initial states of flows, read from a file or drawn from a named distribution."""
 
 from pathlib import Path
 
@@ -18,13 +18,13 @@ from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 
-TOKENS = 10  # of a start, by default
+TOKENS = 10  # default number of tokens in an initial state
 
 
 def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
-    """Return the initial state of a member: from a file, or drawn from the named distribution.
+    """Read the initial state of an ensemble member from a file, or draw it from the named distribution.
 
-    Of populations and concentrations of the catalogue the absolute values are taken.
+    Populations and concentrations of the catalogue start at absolute values, since negative ones have no meaning.
     """
     dtype = jnp.dtype(o.precision)
     if o.initial.endswith((".npy", ".csv")):
@@ -43,13 +43,13 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
 
 
 def has_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> bool:
-    """Return whether the dimension of a state is said by a start, by what the system declares, or by a paper."""
+    """Test whether an initial state, the system's declaration or a paper fixes the dimension of the state."""
     said = bool(o.start) or o.initial.endswith((".npy", ".csv")) or ":" not in o.system
     return said or own_dimension(o, system) is not None
 
 
 def own_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> int | None:
-    """Return the dimension of a state that a system of the user's declares, None if it declares none."""
+    """Get the state dimension that a user's system declares, or None."""
     if ":" not in o.system:
         return None
     if isinstance(system, TokenFlow):
@@ -62,21 +62,21 @@ def own_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> int | None
 
 
 def _given(o: Simulate, flow: AbstractFlow) -> np.ndarray:
-    """Return the initial state of a file; raise `ValueError` unless it has the shape that flow and options ask for."""
+    """Read an initial state from a file; raise `ValueError` unless its shape fits the flow and the options."""
     path = Path(o.initial)
     x = matrix(path, "initial", (1, 2))
     own = isinstance(flow, FunctionFlow) and o.dimension == DIMENSION and not isinstance(flow.space, Ellipsoid)
     d = x.shape[-1] if own else columns(o, flow)
     if x.shape[-1] != d:
         has = f"`{path}` has {x.shape[-1]}"
-        raise ArgumentError("initial", f"have {d} columns, as `--dimension` or the matrices say", has)
+        raise ArgumentError("initial", f"have {d} columns to match `--dimension` or the matrices", has)
     if o.tokens is not None and (x.ndim == 1 or len(x) != o.tokens):
-        raise ArgumentError("initial", f"have {o.tokens} rows, as `--tokens` says", f"`{path}` has shape {x.shape}")
+        raise ArgumentError("initial", f"have {o.tokens} rows to match `--tokens`", f"`{path}` has shape {x.shape}")
     return x
 
 
 def columns(o: Simulate, flow: AbstractFlow) -> int:
-    """Return the number of columns of an initial state: fixed by the matrices of the flow if it has any."""
+    """Get the number of columns of an initial state, from the matrices of the flow or from `--dimension`."""
     if isinstance(flow, TokenFlow):
         fixed = flow.query_key.shape[-1]
     elif isinstance(flow, ProjectedValueFlow | OjaFlow):
@@ -89,8 +89,8 @@ def columns(o: Simulate, flow: AbstractFlow) -> int:
     else:
         if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
             d = flow.space.matrix.shape[-1]
-            raise ArgumentError("space", f"have dimension {o.dimension}, as `--dimension` says", f"has dimension {d}")
+            raise ArgumentError("space", f"have dimension {o.dimension} to match `--dimension`", f"has dimension {d}")
         return o.token_dimension
     if o.dimension not in (fixed, DIMENSION):
-        raise ArgumentError("dimension", f"be {fixed}, that of the matrices of the system", f"is {o.dimension}")
+        raise ArgumentError("dimension", f"be {fixed} to match the matrices of the system", f"is {o.dimension}")
     return fixed

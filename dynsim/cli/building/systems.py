@@ -1,4 +1,4 @@
-"""Systems by name with their parameters: of the catalogue, of a paper, or from a file of the user's."""
+"""Build the system that a command names, with its parameters: from the catalogue, a paper or a user's file."""
 
 import inspect
 import math
@@ -28,14 +28,14 @@ System = AbstractFlow | AbstractMap
 NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "members", "seed",
                  "epsilon", "compare", "max_steps", "window", "guess", "euler", "method", "discrete",
                  "precision")  # fmt: skip
-OF_FUNCTIONS = ("names", "units", "space", "map")  # options that declare what a function of the user's is
+OF_FUNCTIONS = ("names", "units", "space", "map")  # options that describe a user's function
 ELSEWHERE = {("basins", "movie"): "`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie FILE` makes one"}
 TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
-STARTED = ("prototypes", "fast-slow", "master-equation")  # papers' systems with options of their own, which are flows
+STARTED = ("prototypes", "fast-slow", "master-equation")  # the papers' flows that have options of their own
 
 
 class Found(NamedTuple):
-    """A system with its name, its start (None if its dimension is not known), and a window for portraits, or ()."""
+    """System with its name, its initial state (None if its dimension is unknown), and a window for portraits, or ()."""
 
     name: str
     system: Any
@@ -43,7 +43,7 @@ class Found(NamedTuple):
     box: tuple[float, ...] = ()
 
     def begun(self, dimension: int | None = None) -> State:
-        """Return the start, or a random one of this dimension.
+        """Get the initial state, or draw a random one of this dimension.
 
         Raises:
             ValueError: if neither is known.
@@ -51,16 +51,16 @@ class Found(NamedTuple):
         if self.start is not None:
             return self.start
         if dimension is None:
-            must = f"be given for `{self.name}`, whose dimension is not known"
+            must = f"be given for `{self.name}`, whose dimension is unknown"
             raise ArgumentError("start", must, "is not")
         return self.system.space.sample(random_key(0, "start"), (dimension,))
 
 
 def found(o: SystemOptions, command: str) -> Found:
-    """Return the system that the options name, with its parameters and its start.
+    """Build the system that the options name, with its parameters and its initial state.
 
     Raises:
-        ValueError: for a name, a parameter or a start that does not fit, naming the nearest.
+        ValueError: for a name, a parameter or an initial state that does not fit, with the closest name.
     """
     given = _given(o.parameters)
     if ":" not in o.system:
@@ -86,19 +86,23 @@ def found(o: SystemOptions, command: str) -> Found:
         raise without_name("system", o.system)
     names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
     must = "be a name that `dynsim list systems` shows, `file.py:name` or `module:name`"
-    why = "has no one flow" if o.system in WITH_OWN_OPTIONS else f"is `{o.system}`{nearest(o.system, names)}"
+    why = (
+        f"`{o.system}` is not a single flow"
+        if o.system in WITH_OWN_OPTIONS
+        else f"is `{o.system}`{nearest(o.system, names)}"
+    )
     raise ArgumentError("system", must, why)
 
 
 def warn_below_zero(system: str, argument: str, values: Any) -> None:
-    """Say of populations and concentrations of the catalogue that negative ones have no meaning, if there are some."""
+    """Warn about negative values of populations and concentrations in the catalogue, which have no meaning."""
     entry = CATALOGUE.get(system)
     if entry is not None and entry.counted and np.any(np.asarray(values, float) < 0):
         warn([f"`{argument}` reaches below zero, where the {entry.counted} of `{system}` have no meaning."])
 
 
 def flow(o: SystemOptions, command: str) -> Found:
-    """Return `found`, which must be a flow."""
+    """Build the system as `found` does; raise `ValueError` if it is a map."""
     made = found(o, command)
     if not isinstance(made.system, AbstractFlow):
         raise ArgumentError("system", f"be a flow for `dynsim {command}`", f"`{o.system}` is a map")
@@ -106,7 +110,7 @@ def flow(o: SystemOptions, command: str) -> Found:
 
 
 def _given(words: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameters by name, with "" for one without a value."""
+    """Collect the parameters by name, with "" for one without a value."""
     pairs = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -117,11 +121,11 @@ def _given(words: tuple[str, ...]) -> dict[str, str]:
 
 
 def _only(given: Mapping[str, str], known: Any, o: SystemOptions, command: str) -> None:
-    """Raise `ValueError` for the first name that is no parameter, with the nearest parameter or option."""
+    """Raise `ValueError` for the first name that is not a parameter, with the closest parameter or option."""
     options = tuple(vars(o))
     for name in given:
         if name not in known:
-            these = listed(tuple(known)) or "which has none"
+            these = listed(tuple(known)) or "it has none"
             must = f"be an option of `dynsim {command}` or a parameter of `{o.system}` ({these})"
             elsewhere = ELSEWHERE.get((command, name))
             near = f" ({elsewhere})" if elsewhere else nearest(name, {*known, *options} - {name})
@@ -129,23 +133,23 @@ def _only(given: Mapping[str, str], known: Any, o: SystemOptions, command: str) 
 
 
 def _values(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parameters as numbers."""
+    """Convert the values of parameters to numbers."""
     return {name: _value(name, word) for name, word in given.items()}
 
 
 def _value(name: str, word: str) -> Any:
-    """Return a number, or several in a list, of a text; raise `ValueError` for anything else."""
+    """Parse a number, or a list of numbers with commas; raise `ValueError` for anything else."""
     if not word:
         raise ArgumentError(name, "be given with a value", "is given without")
     try:
         values = [float(number(part)) for part in word.split(",")]
     except (ValueError, OverflowError):
-        raise ArgumentError(name, "be a finite number, or several with commas between", f"is `{word}`") from None
+        raise ArgumentError(name, "be a finite number, or several separated by commas", f"is `{word}`") from None
     return values if len(values) > 1 else values[0]
 
 
 def _words(given: Mapping[str, str]) -> list[str]:
-    """Return the words of a command line that give these options."""
+    """Write options as words of a command line."""
     found: list[str] = []
     for name, value in given.items():
         option = f"--{name.replace('_', '-')}"
@@ -154,7 +158,7 @@ def _words(given: Mapping[str, str]) -> list[str]:
 
 
 def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
-    """Return a flow of tokens, built from the options of `dynsim simulate`."""
+    """Build a flow of tokens from the options of `dynsim simulate`."""
     from dynsim.cli.building.flow_options import Simulate, with_dimension
     from dynsim.cli.building.starts import start
 
@@ -170,7 +174,7 @@ def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Foun
 
 
 def _of_paper(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
-    """Return a flow of a paper that has options of its own."""
+    """Build one of the papers' flows that have options of their own."""
     name, _, example = o.system.partition("/")
     kind, build = {"prototypes": _prototypes, "fast-slow": _fast_slow, "master-equation": _chain}[name]()
     fields = [f for f in kind.__dataclass_fields__ if f not in NO_PARAMETERS or f == "epsilon"]
@@ -214,13 +218,13 @@ def _chain() -> tuple[Any, Callable]:
 
 
 def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
-    """Return a system of the user's: a function with its arguments, a flow or a map, or a class of these."""
+    """Build a user's system: a function with its arguments, a flow or a map, or a class of these."""
     made: Any = imported(o.system)
     if isinstance(made, type) and issubclass(made, AbstractFlow | AbstractMap):
         with own_code("system", "be built without arguments"):
             made = made()  # pyright: ignore[reportCallIssue]
     if isinstance(made, AbstractFlow | AbstractMap):
-        refuse_unused(o, OF_FUNCTIONS, f"for `{o.system}`, which is no function and declares its own")
+        refuse_unused(o, OF_FUNCTIONS, f"for `{o.system}`, which is not a function and declares its own")
         _only(given, parameters(made), o, command)
         return Found(o.system, changed(made, _values(given)), None)
     if not callable(made):
@@ -239,16 +243,16 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
 
 
 def _truth(name: str, word: str) -> bool:
-    """Return whether an option turns an argument on, as it does without a value."""
+    """Parse a true or false value; an option without a value is true."""
     if word.lower() not in TRUTHS:
         raise ArgumentError(name, f"be true or false (`--{name}`, `--no-{name}`)", f"is `{word}`")
     return TRUTHS[word.lower()]
 
 
 def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
-    """Return a system; raise `ValueError` if its names, its units or a user's function do not fit its start.
+    """Check that names, units and a user's function fit the initial state; raise `ValueError` otherwise.
 
-    Without a start the middle of the box is taken. `dynsim simulate` makes the same checks at the start that it draws.
+    Without an initial state the centre of the box is used. `dynsim simulate` checks at the state that it draws instead.
     """
     size, x = _size(o), cast(Any, made.start)
     if x is None and size is not None:
@@ -264,13 +268,13 @@ def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
 
 
 def _size(o: SystemOptions) -> int | None:
-    """Return the number of components that the window of the options says, or None."""
+    """Get the number of components from the window, or None."""
     box = getattr(o, "box", ())
     return len(box) // 2 if box and len(box) % 2 == 0 and not getattr(o, "plane", ()) else None
 
 
 def _defaults(function: Callable, kind: Any) -> dict[str, Any]:
-    """Return the arguments of a function after its first two with defaults of a kind; True and False are no numbers."""
+    """Collect the arguments of a function after the first two with defaults of a kind; booleans are not numbers."""
     try:
         arguments = list(inspect.signature(function).parameters.values())[2:]
     except (TypeError, ValueError):
@@ -280,7 +284,7 @@ def _defaults(function: Callable, kind: Any) -> dict[str, Any]:
 
 
 def _started(o: SystemOptions, made: Found) -> Found:
-    """Return the system with the start of the options, if they give one, on its space."""
+    """Set the initial state that the options give, if any, on the system's space."""
     if not o.start:
         size, names = _size(o), made.system.names
         if made.start is None and names and size in (None, len(names)):

@@ -1,4 +1,4 @@
-"""`dynsim continue`: equilibria and periodic orbits against a parameter, a diagram file, a figure."""
+"""`dynsim continue`: continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from dynsim.systems.parameter import Parameter
 
 
-SAME = 1e-6  # in units of the map: the distance below which fixed points are one
+SAME = 1e-6  # distance, in units of the map, below which two fixed points are the same; Newton errors are far smaller
 
 
 def main(words: Sequence[str]) -> int:
-    """Follow the branches, print them with their bifurcations, and write the diagram and the figure if asked for."""
+    """Continue the branches, print them with their bifurcations, and write the requested diagram file and figure."""
     o = parse_system(Continue, words, "continue")
-    varied = o.varied  # refused before anything is computed
+    varied = o.varied  # raises for a bad range before anything is computed
     check_numbers(o)
     if o.resume is not None and not o.resume.is_file():
         raise ArgumentError("resume", "be a file", f"`{o.resume}` is not one")
@@ -48,7 +48,7 @@ def main(words: Sequence[str]) -> int:
     for one in diagram.orbits:
         say(f"  periodic orbits: {one}")
     if o.resume is not None and (o.cycles or diagram.orbits):
-        say("periodic orbits are not continued with `--resume`, and none are looked for at new Hopf points")
+        say("`--resume` neither continues periodic orbits nor searches for them at new Hopf points")
     say_ends(varied.name, diagram)
     if second is not None:
         diagram = with_plane(o, (parameter, second), diagram)
@@ -63,9 +63,9 @@ def main(words: Sequence[str]) -> int:
 
 
 def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
-    """Return the system, its parameter with its range, and generators of its symmetries.
+    """Build the system, its parameter with its range, and generators of its symmetries.
 
-    Of tokens with P = beta I the parameter is beta, and rotations are symmetries.
+    For tokens with P = beta I the parameter is beta, and rotations are symmetries.
     """
     import jax.numpy as jnp
     import numpy as np
@@ -98,7 +98,7 @@ def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
 
 
 def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tuple) -> "Diagram":
-    """Return the diagram, from a file and further, or from the equilibria that are found."""
+    """Compute the bifurcation diagram from the equilibria found, or extend a diagram read from a file."""
     from analysis.dynamics.continuation.equilibria import check_autonomous
     from analysis.dynamics.continuation.extending import extend
     from analysis.dynamics.diagrams import bifurcation_diagram, load_diagram, with_orbits
@@ -109,7 +109,9 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
         with typed_as(path="resume"):
             diagram = load_diagram(o.resume)
         if diagram.parameter != o.varied.name:
-            raise ArgumentError("resume", f"be a diagram in {o.varied.name}", f"is one in {diagram.parameter}")
+            raise ArgumentError(
+                "resume", f"be a diagram in `{o.varied.name}`", f"is a diagram in `{diagram.parameter}`"
+            )
         _drawn_component(o, made, _first(diagram))
         return extend(diagram, parameter, steps=steps, symmetries=symmetries)
     if not o.varied.low <= parameter.value <= o.varied.high:
@@ -125,7 +127,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
 
 
 def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tuple) -> list[Any]:
-    """Return equilibria, or fixed points, at the system's own parameter; raise `ValueError` if none is found."""
+    """Find equilibria or fixed points at the system's own parameter value; raise `ValueError` if there are none."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -146,7 +148,7 @@ def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tupl
         if not found.found:
             where = "in the box" if o.box else "in the window of the system" if box is not None else "on the space"
             raise ArgumentError(
-                "start", "be given near an equilibrium", f"is not, and no isolated one is found {where}"
+                "start", "be given near an equilibrium", f"is not, and no isolated equilibrium was found {where}"
             )
         return [e.state for e in found.found]
     if alone:
@@ -160,19 +162,20 @@ def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tupl
 
 
 def _box(o: Continue, made: "Found") -> "np.ndarray":
-    """Return the least and the largest values of the components, (2, d); raise `ValueError` unless they fit."""
+    """Get the lower and upper bounds of the components, (2, d); raise `ValueError` unless they fit the system."""
     import numpy as np
 
     ends = np.reshape(o.box or made.box, (-1, 2)) if len(o.box or made.box) % 2 == 0 else np.zeros((0, 2))
     known = np.size(made.start) if made.start is not None else len(getattr(made.system, "names", ()))
     if not len(ends) or (known and len(ends) != known) or not np.all(ends[:, 0] < ends[:, 1]):
-        must = f"hold low and high of {f'each of {known} components' if known else 'each component'}, the lower first"
+        which = f"each of {known} components" if known else "each component"
+        must = f"hold a lower and an upper bound for {which}, the lower first"
         raise ArgumentError("box", must, f"is {list(o.box)}")
     return ends.T
 
 
 def _fixed_points(parameter: "Parameter", starts: list[Any]) -> list[Any]:
-    """Return the fixed points of a map to which Newton's method leads from some starts, told apart in its own units."""
+    """Find the distinct fixed points of a map by Newton's method from given starting points."""
     import numpy as np
 
     from analysis.dynamics.continuation.equilibria import equilibrium_curve
@@ -184,19 +187,19 @@ def _fixed_points(parameter: "Parameter", starts: list[Any]) -> list[Any]:
         if point is not None and all(np.max(np.abs(np.asarray(point.state) - x)) > SAME for x in found):
             found.append(np.asarray(point.state))
     if not found:
-        raise ArgumentError("start", "be given near a fixed point", "is not, and none is found")
+        raise ArgumentError("start", "be given near a fixed point", "is not, and no fixed point was found")
     return found if curve.units is None else [curve.units.restored(x) for x in found]
 
 
 def _first(diagram: "Diagram") -> Any:
-    """Return the first state of a diagram."""
+    """Get the first state of a diagram."""
     import jax
 
     return jax.tree.map(lambda a: a[0], diagram.branches[0].states)
 
 
 def _drawn_component(o: Continue, made: "Found", state: Any) -> tuple["Components", int]:
-    """Return the components of a state, and the number of the one that is drawn; raise `ValueError` for no one."""
+    """Get the components of a state and the index of the drawn one; raise `ValueError` if it does not exist."""
     from dynsim.systems.named import components
 
     parts = components(made.system, state)
@@ -204,7 +207,7 @@ def _drawn_component(o: Continue, made: "Found", state: Any) -> tuple["Component
 
 
 def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram") -> None:
-    """Write the figure of one component of the state against the parameter, and the movie, if they are asked for."""
+    """Write the requested figure and movie of one component of the state against the parameter."""
     import numpy as np
 
     from analysis.dynamics.diagrams import branch_line
@@ -232,7 +235,7 @@ def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram"
             for (one, orbits), (on_branch, at) in zip(every, values, strict=True):
                 lines += branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
                 names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
-                rows = at[:, -1:] if orbits else at  # an orbit is marked at its maximum, a cycle of a map at each point
+                rows = at[:, -1:] if orbits else at  # orbits are marked at their maximum, cycles of maps at each point
                 marks += [
                     (n, b.parameter, float(v))
                     for n, b, row in zip(names, one.bifurcations, rows, strict=True) for v in np.unique(row)
@@ -259,7 +262,7 @@ def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram"
 
 
 def _window(o: Continue, name: str, branches: list[Any], values: list[tuple[Any, Any]]) -> tuple[float, float] | None:
-    """Return the limits of the drawn component, None where they are those of all branches; say what is beyond them."""
+    """Choose the axis limits of the drawn component, None for all of it; print what lies beyond them."""
     import numpy as np
 
     from figures.panels.shown import usual_limits
@@ -276,12 +279,14 @@ def _window(o: Continue, name: str, branches: list[Any], values: list[tuple[Any,
     low, high = limits
     if np.nanmin(every) < low or np.nanmax(every) > high:
         ends = f"from {np.nanmin(every):.4g} to {np.nanmax(every):.4g}"
-        say(f"the figure shows {name} from {low:.4g} to {high:.4g}, branches go {ends} (`--window` sets the limits)")
+        say(
+            f"the figure shows {name} from {low:.4g} to {high:.4g}, branches extend {ends} (`--window` sets the limits)"
+        )
     return low, high
 
 
 def _phase_values(parameter: "Parameter", one: "Branch", which: int, iterate: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """Return a component of all phases of the states at the points and at the bifurcations of a branch."""
+    """Compute a component at all phases of a cycle, for the points and the bifurcations of a branch."""
     import jax
     import numpy as np
 
@@ -298,7 +303,7 @@ def _phase_values(parameter: "Parameter", one: "Branch", which: int, iterate: in
 
 
 def _extremes(parameter: "Parameter", one: "Branch", which: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """Return the extremes of a component of the periodic orbits at the points and at the bifurcations of a branch."""
+    """Compute the minimum and maximum of a component over periodic orbits, for points and bifurcations of a branch."""
     import jax
     import numpy as np
 

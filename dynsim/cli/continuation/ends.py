@@ -1,4 +1,4 @@
-"""What `dynsim continue` says about the ends of branches."""
+"""Explain why the branches of `dynsim continue` end."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from analysis.dynamics.diagrams import Diagram
 
 ENDS = {
-    "steps": "at steps (`--max-points` sets the cap, `--max-orbit-points` that of periodic orbits)",
-    "corner": "at a corner of the field, which is not smooth",
-    "lost": "where no step leads on, however small (other units of state and parameter may help)",
+    "steps": "at the largest number of points (`--max-points`, or `--max-orbit-points` for periodic orbits, sets it)",
+    "corner": "at a point where the vector field is not smooth",
+    "lost": "where no step converges, however small (other units of state and parameter may help)",
     "period": "at the longest period (`--max-period` sets it)",
-    "accuracy": "where a solver of a tenth of the tolerance does not confirm the orbits (more `--segments` may help)",
+    "accuracy": "where a solve with ten times tighter tolerance does not reproduce the orbits (try more `--segments`)",
 }
-"""Why branches end, by the words of `Branch.ends`."""
+"""Explanations of the values of `Branch.ends`."""
 
 
 def say_ends(parameter: str, diagram: "Diagram") -> None:
-    """Print why branches end that end neither at bounds nor at a bifurcation, and which are vertical."""
+    """Print why branches end away from bounds and bifurcations, and which branches are vertical."""
     branches = (*diagram.branches, *diagram.orbits)
     for end, where in ENDS.items():
         if any(end in one.ends for one in branches):
@@ -32,7 +32,7 @@ def say_ends(parameter: str, diagram: "Diagram") -> None:
     for one in branches:
         if one.vertical:
             value = printed(float(one.parameters[0]))
-            say(f"a branch is vertical: a family of solutions at {parameter} = {value}, which does not change")
+            say(f"a branch is vertical: it is a family of solutions at the single value {parameter} = {value}")
 
 
 def _homoclinic(parameter: str, orbits: "Branch", last: int) -> str:
@@ -40,6 +40,6 @@ def _homoclinic(parameter: str, orbits: "Branch", last: int) -> str:
     period = float(states.period[last])
     at = f"{parameter} = {float(orbits.parameters[last]):.8g}"
     return (
-        f"a branch of periodic orbits ends beside a homoclinic orbit at about {at}: the last one passes an equilibrium "
-        f"with the period {period:.4g}, and a solver of a tenth of the tolerance does not confirm longer ones"
+        f"a branch of periodic orbits ends near a homoclinic orbit at about {at}: the last orbit passes close to an "
+        f"equilibrium with period {period:.4g}, and longer orbits are not reproduced with a ten times tighter tolerance"
     )

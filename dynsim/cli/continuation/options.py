@@ -1,4 +1,4 @@
-"""The options of `dynsim continue`, in a module that loads nothing heavy: `--help` is quick."""
+"""Options of `dynsim continue`, in a module without heavy imports so that `--help` is quick."""
 
 import math
 from dataclasses import dataclass
@@ -15,50 +15,49 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Continue(SystemOptions):
-    """Follow the equilibria of a flow, or the fixed points of a map, in a parameter, and draw the bifurcation diagram.
+    """Continue equilibria of a flow, or fixed points of a map, in a parameter, and draw the bifurcation diagram.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` or `module:name` of yours; every parameter of
-    the system is an option of its own, such as `--rho 28` for `lorenz`. Branches begin at all equilibria found at the
-    system's own value of the parameter, or at the lower end of its range if it is out of range, and are switched at
-    branch points.
+    the system is an option of its own, such as `--rho 28` for `lorenz`. Branches start from all equilibria found at the
+    system's own value of the parameter, or at the lower end of the range if that value lies outside. At branch points
+    the other branches are continued too.
     """
 
     parameter: str = ""
-    """the parameter that varies with its range, NAME=LOW:HIGH"""
+    """the continuation parameter with its range, NAME=LOW:HIGH"""
     component: str = ""
     """the component of the state that is drawn; by default the first"""
     window: tuple[float, ...] = ()
-    """low and high of that component in the figure; by default all of it, but for ends of branches that run far away"""
+    """limits of that component in the figure; by default all of it except ends of branches that run far away"""
     levels: int = 2
-    """how often branches are switched at branch points, or at period doublings of a map"""
+    """how often to switch branches at branch points, or at period doublings of a map"""
     cycles: bool = False
-    """whether the periodic orbits that begin at Hopf points are followed too"""
+    """continue the periodic orbits that emerge at Hopf points, too"""
     segments: int = 4
-    """nodes of a periodic orbit"""
+    """number of shooting segments of a periodic orbit"""
     max_period: float | None = None
-    """the period at which branches of periodic orbits, and curves of their bifurcations, end; by default 1000 units of
-    time, those of the branch or curve"""
+    """longest period, at which branches of periodic orbits and curves of their bifurcations end; by default 1000 units
+    of time, which are rescaled if the system's rates are far from 1"""
     second: str = ""
-    """a second parameter with its range, NAME=LOW:HIGH, in which bifurcations are followed, with `--cycles` those of
-    periodic orbits too; the figure is that of the plane of both"""
+    """a second parameter with its range, NAME=LOW:HIGH: continue the bifurcations (with `--cycles`, of
+    periodic orbits too) in the plane of both parameters, and draw the curves there"""
     counts: int = 0
-    """points of a side of a grid of both parameters, with the numbers of stable equilibria found; 0 for none"""
+    """grid points per side of a map of the number of stable equilibria over both parameters; 0 for no map"""
     step: float = 0.05
-    """the first step along a branch, in the norm of the state and the parameter together, in units near their sizes
-    where these are far from one"""
+    """first step along a branch, in the norm of state and parameter; badly scaled systems are rescaled first"""
     max_step: float | None = None
-    """the largest step along a branch; by default four times the first, or a hundredth of the width of the bounds"""
+    """largest step along a branch; by default four times the first, or a hundredth of the parameter range"""
     max_points: int = 1000
-    """the cap on points of a branch in each direction; branches that reach it are named"""
+    """largest number of points of a branch in each direction; branches that reach it are reported"""
     max_orbit_points: int = 200
-    """the cap on points of a branch of periodic orbits"""
+    """largest number of points of a branch of periodic orbits"""
     box: tuple[float, ...] = ()
-    """low and high of each component, between which equilibria or fixed points are looked for; by default the window of
-    the catalogue, or the whole space"""
+    """bounds of each component in the search for equilibria or fixed points; by default the window of the catalogue,
+    or the whole space"""
     num_starts: int = 32
-    """random starts of a search for equilibria, in each round"""
+    """number of random starting points in each round of the search for equilibria"""
     resume: Path | None = None
-    """a file of `--out`, whose branches, and curves in `--second`, go on to the new ranges"""
+    """a diagram file of `--out` whose branches, and curves in `--second`, are extended to the new ranges"""
     out: Path | None = None
     """the diagram file (.npz) to write: branches, orbits, and curves in `--second`"""
     figure: Path | None = None
@@ -70,29 +69,29 @@ class Continue(SystemOptions):
 
     @property
     def varied(self) -> Range:
-        """The parameter that varies, and its range."""
+        """The continuation parameter and its range."""
         return named_range(self.parameter, "parameter", ascending=True)
 
     @property
     def varied_too(self) -> Range:
-        """The second parameter, and its range."""
+        """The second parameter and its range."""
         return named_range(self.second, "second", ascending=True)
 
 
 def check_numbers(o: Continue) -> None:
-    """Raise `ValueError` for numbers with which no branch can be followed."""
+    """Raise `ValueError` for step sizes, counts and limits that no continuation can use."""
     check_positive(step=o.step, max_step=o.max_step, max_period=o.max_period)
     for least, name in ((2, "max_points"), (2, "max_orbit_points"), (3, "segments"), (0, "levels"), (1, "num_starts")):
         check_at_least(least, **{name: getattr(o, name)})
     if o.window and (len(o.window) != 2 or not -math.inf < o.window[0] < o.window[1] < math.inf):
         said = ", ".join(f"{end:g}" for end in o.window)
-        raise ArgumentError("window", "be two finite numbers, the first the less", f"is {said}")
+        raise ArgumentError("window", "be two finite numbers, the smaller first", f"is {said}")
     if o.window and o.second:
         raise ArgumentError("window", "be left out with `--second`", "is given")
 
 
 def steps_of(o: Continue) -> "Steps":
-    """Return the steps along a branch that the options give."""
+    """Collect the step sizes and the number of points along a branch."""
     from analysis.dynamics.continuation.steps import Steps
 
     return Steps(first=o.step, largest=o.max_step, points=o.max_points)

@@ -1,4 +1,4 @@
-"""The second parameter of `dynsim continue`: curves of bifurcations in the plane of both, and their figure."""
+"""Continue bifurcations in the plane of two parameters for `dynsim continue --second`, and draw the curves."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from analysis.dynamics.diagrams import Diagram
     from dynsim.systems.parameter import Parameter
 
-MOST = 100  # points of a side of a map
+MOST = 100  # largest number of grid points per side of a stability map, to bound its cost
 
 
 def check_plane(o: Continue) -> None:
-    """Raise `ValueError` for options of a second parameter that do not fit."""
+    """Raise `ValueError` for options that do not fit the second parameter."""
     if not o.second:
         if o.counts:
             raise ArgumentError("second", "be given with `--counts`", "is not")
@@ -26,13 +26,13 @@ def check_plane(o: Continue) -> None:
     if o.movie is not None:
         raise ArgumentError("movie", "be left out with `--second`", "is given")
     if o.varied_too.name == o.varied.name:
-        raise ArgumentError("second", "name another parameter than `--parameter`", f"names `{o.varied.name}` too")
+        raise ArgumentError("second", "name a parameter other than `--parameter`", f"also names `{o.varied.name}`")
     if o.counts and not 2 <= o.counts <= MOST:
         raise ArgumentError("counts", f"be from 2 to {MOST}", f"is {o.counts}")
 
 
 def second_parameter(o: Continue, flow: Any) -> "Parameter":
-    """Return the second parameter with its range; raise `ValueError` if it does not fit."""
+    """Build the second parameter with its range; raise `ValueError` if it does not fit the system."""
     from dynsim.systems.base import AbstractFlow
     from dynsim.systems.named import where
     from dynsim.systems.parameter import Parameter
@@ -43,25 +43,25 @@ def second_parameter(o: Continue, flow: Any) -> "Parameter":
     found = where(flow, name, "second")
     own = found(flow)
     if own.size != 1 or not low <= float(own.item()) <= high:
-        must = f"hold the system's own value of `{name}`, one number"
+        must = f"be a range that contains the system's own value of `{name}`, one number"
         raise ArgumentError("second", must, f"is `{o.second}`, and the value is {own}")
     return Parameter(flow, name, low, high)
 
 
 def with_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> "Diagram":
-    """Follow the bifurcations of a diagram in the second parameter, print the curves, return both."""
+    """Continue the bifurcations of a diagram in the second parameter, print the curves, and add them to the diagram."""
     from analysis.dynamics.diagrams import with_curves
 
     found = with_curves(diagram, both, steps=steps_of(o), max_period=o.max_period)
     for curve in found.curves:
         say(f"  {curve}")
     if not found.curves:
-        say("no bifurcation to follow in the second parameter")
+        say("there is no bifurcation to continue in the second parameter")
     return found
 
 
 def draw_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> None:
-    """Draw the curves of a diagram in the plane of both parameters, if a figure is asked for."""
+    """Draw the curves of a diagram in the plane of both parameters, if a figure is requested."""
     from figures.files import write_figure
 
     if o.figure is not None:
@@ -72,7 +72,7 @@ def draw_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagr
 
 
 def _counted(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> "StabilityMap":
-    """Return the numbers of equilibria on a grid, found from both ends of each branch."""
+    """Count the equilibria on a grid of both parameters, found from the two ends of each branch."""
     import jax
 
     from analysis.dynamics.codim2.planes import stability_map
@@ -82,7 +82,7 @@ def _counted(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram
 
 
 def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityMap | None") -> "Figure":
-    """Return the figure of curves in the plane of both parameters, with the numbers of stable equilibria behind."""
+    """Draw curves of bifurcations over a map of the number of stable equilibria in the plane of both parameters."""
     from figures.fitted import fitted
     from figures.panels.bifurcations import bifurcation_marks, critical_lines, number_image
     from figures.panels.labels import axis_label

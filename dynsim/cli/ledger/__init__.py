@@ -1,1 +1,1 @@
-"""The commands `dynsim check`, `dynsim report` and `dynsim figure`."""
+"""The commands `dynsim check`, `dynsim report`, `dynsim figure` and `dynsim verifier`."""

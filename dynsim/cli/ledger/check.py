@@ -1,4 +1,4 @@
-"""`dynsim check`: check claims, with their controls."""
+"""`dynsim check`: check claims of the papers numerically, with negative controls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check:
-    """Check claims: those of a paper's key, an id (with its variants), or a shell pattern; by default all claims.
+    """Check claims, chosen by a paper's key, by an id (with its variants) or by a shell pattern; by default all.
 
-    A Python file (`mine.py`) is executed; its claims are checked, or those of them that the other patterns match.
+    A Python file (`mine.py`) is executed, and its claims, or those that the other patterns match, are checked.
 
     A verdict is a result, not an error: the exit status is 1 only if a control was not REFUTED or a trial failed.
     """
@@ -30,27 +30,27 @@ class Check:
     seed: int = 0
     """random seed of the trials"""
     trials: int | None = None
-    """number of trials of each claim, instead of the claim's own number"""
+    """number of trials of each claim; by default the claim's own number"""
     jobs: int = 1
     """number of parallel processes"""
     json: Path | None = None
-    """a file to write, with one JSON line for each statement that was checked"""
+    """a file to write, with one JSON line per checked statement"""
     trials_out: Path | None = None
-    """a file to write, with one JSON line for each trial: its measurements with their verdicts, and its witness"""
+    """a file to write, with one JSON line per trial: its measurements with verdicts, and its witness"""
     witness: Path | None = None
-    """a file to write, with the counterexample of one refuted claim in exact numbers; it is checked anew"""
+    """a file to write, with the counterexample to one refuted claim in exact numbers; the claim is checked again"""
     results: Path | None = None
     """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     data: Path | None = None
     """the folder of data files; by default the one that DYNSIM_DATA names"""
     lines: Path | None = None
-    """a folder for the results of finished claims, from which an interrupted run resumes"""
+    """a folder that keeps the results of finished claims, so that an interrupted run resumes"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Check the claims, print the table of verdicts, write the JSON file, and return the exit status."""
+    """Check the claims, print the table of verdicts, write the requested files, and return the exit status."""
     o = parse(Check, words, "check")
     from analysis.experiments import use_results
     from analysis.json_types import counterexample, json_rows
@@ -72,7 +72,7 @@ def main(words: Sequence[str]) -> int:
     chosen = select(patterns, known.claims)
     if o.witness is not None:
         chosen = _one(patterns, chosen)
-    folder = o.lines if o.witness is None else None  # a kept line has no counterexample in exact numbers
+    folder = o.lines if o.witness is None else None  # kept results have no counterexample in exact numbers
     runs = run_checks(chosen, seed=o.seed, num_trials=o.trials, jobs=o.jobs, folder=folder, source=read)
     pairs = in_order(tracked(runs, len(chosen), "check"), chosen)
     checks, lines = [c for c, _ in pairs], {line["id"]: line for _, line in pairs}
@@ -95,9 +95,9 @@ def main(words: Sequence[str]) -> int:
 
 
 def _one(patterns: Sequence[str], chosen: "Sequence[Claim]") -> "list[Claim]":
-    """Return the claim whose id is the pattern, or the only claim that was chosen; raise `ValueError` for several."""
+    """Get the claim whose id is the pattern, or the only chosen claim; raise `ValueError` for several."""
     named = [c for c in chosen if c.id in patterns or c.id.split("/", 1)[1] in patterns] or chosen
     if len(named) > 1:
         names = ", ".join(f"`{c.id}`" for c in named[:3]) + (", ..." if len(named) > 3 else "")
-        raise ArgumentError("witness", "be asked for one claim by its id", f"{len(named)} are chosen: {names}")
+        raise ArgumentError("witness", "be used with the id of one claim", f"{len(named)} are chosen: {names}")
     return list(named)

@@ -1,4 +1,4 @@
-"""`dynsim figure`: compute the data of figures, which are kept, and draw them."""
+"""`dynsim figure`: compute and cache the data of the papers' figures, and draw them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,31 +13,31 @@ from dynsim.errors import ArgumentError, UnavailableError, reason
 
 @dataclass(frozen=True)
 class DrawFigures:
-    """Draw figures: a name, a shell pattern, or a paper's key for all of its figures and an index page of them.
+    """Draw figures, chosen by name, by a shell pattern, or by a paper's key (all of its figures with an index page).
 
-    A Python file (`mine.py`) is executed; its figures are drawn with an index page, or those that the names match.
+    A Python file (`mine.py`) is executed; all of its figures are drawn with an index page, or those that names match.
     """
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """the figures to draw, or Python files with figures of your own"""
     out: Path = Path("out")
-    """the folder for figures and for their data, which are kept"""
+    """the folder for the figures and their cached data"""
     formats: tuple[str, ...] = ("pdf", "svg", "png")
     """file formats: pdf, svg, png, and gif for a figure with a movie (figure-3)"""
     seed: int = 0
     """random seed of the figures"""
     size: str = "quick"
-    """quick or paper; of several figures, those that have one size only are drawn in that size"""
+    """quick or paper; among several figures, those with one size only are drawn in that size"""
     results: Path | None = None
     """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
     data: Path | None = None
     """the folder of data files; by default the one that DYNSIM_DATA names"""
     fresh: bool = False
-    """compute the data anew even if they are kept"""
+    """compute the data again even if they are cached"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Draw the figures and print the names of the files."""
+    """Draw the figures, and print the names of the files."""
     o = parse(DrawFigures, words, "figure")
     from analysis.experiments import use_results
     from dynsim._runtime.interrupts import on_interrupt
@@ -59,7 +59,7 @@ def main(words: Sequence[str]) -> int:
     names = [name for name in o.names if not is_file(name)]
     found = [f for name in names for f in find_figures(name, known)] if names else known
     chosen = list(dict.fromkeys(found))
-    several = len(chosen) > 1 and o.size == "paper"  # a figure of one size is drawn in that
+    several = len(chosen) > 1 and o.size == "paper"  # a figure with one size only is drawn in that size
     sized = [figure if several and figure.compute_paper_size is None else figure.at_size(o.size) for figure in chosen]
     errors: dict[str, ArgumentError | UnavailableError] = {}
     said = lambda: f"Stopped; finished figures are in `{o.out}`; repeat the command to resume."
@@ -81,7 +81,7 @@ def main(words: Sequence[str]) -> int:
     if errors and len(without_data) == len(errors):
         left_out = ", ".join(f"`{name}`" for name in without_data)
         must = f"name the folder of data files that {left_out} need (`--data FOLDER`)"
-        raise ArgumentError("data", must, "they were left out; all others are drawn")
+        raise ArgumentError("data", must, "they were left out, and all other figures were drawn")
     if errors:
         names = ", ".join(f"`{name}`" for name in errors)
         but = f"{names} cannot be drawn ({reason(next(iter(errors.values())))})"

@@ -1,4 +1,4 @@
-"""Claims of the user's own papers beside those of the library, for the ledger's commands."""
+"""Collect the claims of users' papers and of the library for `dynsim check` and `dynsim report`."""
 
 import ast
 import functools
@@ -23,7 +23,7 @@ A_TRIAL = "return a `Trial` with measurements, at least one of them a conclusion
 
 @dataclass(frozen=True)
 class Library:
-    """Statements and claims, and a sentence on each registered package whose paper cannot be used."""
+    """Statements and claims of papers, with an error message for each registered package that cannot be used."""
 
     statements: tuple[Statement, ...]
     claims: tuple[Claim, ...]
@@ -31,18 +31,18 @@ class Library:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the papers."""
+        """Keys of the papers."""
         return list(dict.fromkeys(s.source.paper.key for s in self.statements))
 
     def of(self, keys: Sequence[str]) -> "Library":
-        """Return the papers with these keys; all papers if there are none.
+        """Select the papers with these keys, or all papers if no keys are given.
 
         Raises:
             ValueError: for a key that no paper has.
         """
         for key in keys:
             if key not in self.keys:
-                must = f"name Python files, or papers by their keys: {', '.join(self.keys)}"
+                must = f"name Python files or the keys of papers ({', '.join(self.keys)})"
                 raise ArgumentError("papers", must, f"`{key}` is neither{nearest(key, self.keys)}")
         if not keys:
             return self
@@ -51,10 +51,10 @@ class Library:
 
 
 def library(words: Iterable[str]) -> Library:
-    """Return the papers of the files among the words; without a file, those of dynsim and of registered packages.
+    """Collect the claims of the files among the words, or without a file those of dynsim and registered packages.
 
     Raises:
-        ValueError: for a file that cannot be used or has no claims. A package that cannot be used is a problem.
+        ValueError: for a file that cannot be used or has no claims. A package that cannot be used is in `problems`.
     """
     words = tuple(words)
     alone = any(is_file(word) for word in words)
@@ -74,9 +74,9 @@ def library(words: Iterable[str]) -> Library:
 
 
 def source(words: Iterable[str]) -> Callable[[], tuple[Claim, ...]]:
-    """Return a function that can be pickled and returns the claims of `library(words)`, whatever the current folder is.
+    """Build a picklable function that returns the claims of `library(words)` in any working folder.
 
-    It is to be made before the files are executed, since their code could change the current folder.
+    Call it before the files are executed, since their code could change the working folder.
     """
     absolute = tuple(str(Path(word).absolute()) if is_file(word) else word for word in words)
     return functools.partial(_claims_in, absolute)
@@ -84,12 +84,12 @@ def source(words: Iterable[str]) -> Callable[[], tuple[Claim, ...]]:
 
 @functools.cache
 def _claims_in(words: tuple[str, ...]) -> tuple[Claim, ...]:
-    """Return the claims of `library(words)`, which a worker process reads once."""
+    """Collect the claims of `library(words)` once per worker process."""
     return library(words).claims
 
 
 def _contents(own: OwnPaper) -> tuple[tuple[Statement, ...], tuple[Claim, ...]]:
-    """Return the statements and the claims of a module, whose trials raise errors with the user's own line."""
+    """Collect the statements and claims of a module, with trials whose errors quote the user's line."""
     found: dict[str, Claim] = {}
     for claim in own.unique(Claim):
         if claim.id in found and found[claim.id].trial is claim.trial:
@@ -114,7 +114,7 @@ def _contents(own: OwnPaper) -> tuple[tuple[Statement, ...], tuple[Claim, ...]]:
 
 
 def _check_names(own: OwnPaper) -> None:
-    """Raise `ValueError` for a claim whose name another claim of the file takes, so that the first one is lost."""
+    """Raise `ValueError` for two claims of a file with the same variable name, since the first would be lost."""
     file = str(own.module.__file__)
     text = (
         Path(file).read_bytes() if file.endswith(".py") and Path(file).is_file() else b""
@@ -123,13 +123,13 @@ def _check_names(own: OwnPaper) -> None:
     for node in ast.parse(text).body:
         for name in _claims_named(node):
             if name in lines:
-                but = f"{quoted(file, node.lineno)}takes the name of line {lines[name]}"
+                but = f"{quoted(file, node.lineno)}repeats the name of line {lines[name]}"
                 raise ArgumentError("file", "name each claim differently", but)
             lines[name] = node.lineno
 
 
 def _claims_named(node: ast.stmt) -> list[str]:
-    """List the names that a statement gives to claims: a decorated function, or `name = claim(...)`."""
+    """List the names of claims that a Python statement defines: a decorated function, or `name = claim(...)`."""
     if isinstance(node, ast.FunctionDef):
         return [node.name] if any(_is_claim(decorator) for decorator in node.decorator_list) else []
     if isinstance(node, ast.Assign) and _is_claim(node.value):
@@ -147,7 +147,7 @@ def _place(claim: Claim) -> str:
 
 
 def _statements(own: OwnPaper, found: Sequence[Claim]) -> tuple[Statement, ...]:
-    """Return the `STATEMENTS` of a module, or those that its claims state."""
+    """Get the `STATEMENTS` of a module, or the statements in its claims."""
     known = getattr(own.module, "STATEMENTS", None)
     if known is None:
         return stated_by(found)
@@ -162,7 +162,7 @@ def _statements(own: OwnPaper, found: Sequence[Claim]) -> tuple[Statement, ...]:
 
 
 def _guarded(trial: TrialFn | None) -> TrialFn | None:
-    """Return a trial that raises one sentence with the user's line for an exception, or for what is no trial."""
+    """Wrap a trial function so that an exception or a wrong result becomes one error that quotes the user's line."""
     if trial is None:
         return None
 
@@ -172,7 +172,7 @@ def _guarded(trial: TrialFn | None) -> TrialFn | None:
         with own_code("trial", "run without an exception"):
             try:
                 found = trial(key, integrator)
-            except (IntegrationError, UnavailableError) as error:  # which leaves the trial undecided
+            except (IntegrationError, UnavailableError) as error:  # these leave the trial undecided
                 stopped = error
         if stopped is not None:
             raise stopped
@@ -185,7 +185,7 @@ def _guarded(trial: TrialFn | None) -> TrialFn | None:
 
 
 def _fault(found: Any) -> str:
-    """Return why a value is no trial that can be judged and written, "" if it is one."""
+    """Explain why a value is not a valid trial; "" if it is one."""
     if not isinstance(found, Trial):
         return f"returns {type(found).__name__}"
     for name in ("hypotheses", "conclusions"):
@@ -195,14 +195,14 @@ def _fault(found: Any) -> str:
     if not found.conclusions:
         return "gives no conclusion"
     if not isinstance(found.witness, Mapping) or not isinstance(found.parameters, Mapping):
-        return "gives a witness or parameters that are no dictionary"
+        return "gives a witness or parameters that are not a dictionary"
     words = (float, int, str, np.generic)
     other = [value for value in found.parameters.values() if not isinstance(value, words)]
     return f"gives a parameter as {type(other[0]).__name__}, not as a number or a word" if other else ""
 
 
 def refuse_what_is_no_trial(checks: Iterable[Check]) -> None:
-    """Raise `ValueError` for the first claim with a trial function that returned no trial."""
+    """Raise `ValueError` for the first claim whose trial function did not return a trial."""
     for c in checks:
         if c.no_trial:
-            raise NoTrialError("trial", A_TRIAL, f"that of `{c.claim.id}`, {c.no_trial}")
+            raise NoTrialError("trial", A_TRIAL, f"the trial of `{c.claim.id}`, {c.no_trial}")

@@ -1,4 +1,4 @@
-"""Figures of the user's own, whose functions raise errors with the user's line."""
+"""Collect the figures of users' papers, with functions whose errors quote the user's line."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
@@ -15,10 +15,10 @@ from figures.gallery import FIGURES
 
 
 def known_figures(words: Iterable[str]) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
-    """Return the figures of the files among the words; without a file, those of dynsim and of registered packages.
+    """Collect the figures of the files among the words, or without a file those of dynsim and registered packages.
 
     Returns:
-        the figures, and a sentence on each registered package that cannot be used.
+        the figures, and an error message for each registered package that cannot be used.
 
     Raises:
         ValueError: for a file that cannot be used or has no figures.
@@ -41,7 +41,7 @@ def known_figures(words: Iterable[str]) -> tuple[tuple[Figure, ...], tuple[str, 
 
 
 def _figures(own: OwnPaper) -> tuple[Figure, ...]:
-    """Return the figures of a module, whose functions raise errors with the user's own line."""
+    """Collect the figures of a module, with functions whose errors quote the user's line."""
     names: dict[str, Figure] = {}
     for figure in own.unique(Figure):
         if figure.name in names:
@@ -72,7 +72,7 @@ def _drawing(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guarded(function: Callable[..., Any], name: str, kind: type, words: str) -> Callable[..., Any]:
-    """Return a function of a figure that raises one sentence with the user's line, if it fails or returns another."""
+    """Wrap a figure's function so that an exception or a wrong result becomes one error that quotes the user's line."""
 
     @functools.wraps(function)
     def guarded(*args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Papers of the user's own: a Python file that the command line names, or a package that registers a paper."""
+"""Load users' papers, from Python files on the command line or from packages that register a paper."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,20 +7,19 @@ from typing import Any
 
 from dynsim.cli.building.own_code import definition, executed, own_code
 from dynsim.errors import ArgumentError
-from dynsim.io.neighbours import importable
 from dynsim.papers import PAPERS, Paper, package_of, registered
 
 
 @dataclass(frozen=True)
 class OwnPaper:
-    """A paper with the module that holds its claims and figures; `where` is its file or its package."""
+    """A user's paper with the module of its claims and figures; `where` is its file or package."""
 
     paper: Paper
     module: ModuleType
     where: str
 
     def unique(self, kind: type) -> list[Any]:
-        """Return the different objects of a class in the module, in the order of their definition.
+        """List the distinct objects of a class in the module, in the order of their definition.
 
         Raises:
             ValueError: for a claim or a figure of another paper.
@@ -36,29 +35,27 @@ class OwnPaper:
 
 
 def is_file(word: str) -> bool:
-    """Return whether a word of the command line names a Python file."""
+    """Test whether a word of the command line names a Python file."""
     return word.endswith(".py")
 
 
 def own_papers(words: Iterable[str]) -> tuple[list[OwnPaper], list[str]]:
-    """Return the papers of the files among the words, or those of registered packages if there is no file.
+    """Load the papers of the files among the words, or of registered packages if there is no file.
 
-    A file is executed, a registered package is imported, and nothing is but what they import.
+    Files are executed and registered packages are imported; nothing else is, except what they import.
 
     Returns:
-        the papers, and a sentence on each registered package whose paper cannot be used.
+        the papers, and an error message for each registered package that cannot be used.
 
     Raises:
-        ValueError: for a file that cannot be used, and two files with one key.
+        ValueError: for a file that cannot be used, and for two files with the same key.
     """
     files = tuple(dict.fromkeys(word for word in words if is_file(word)))
     if not files:
         return _registered()
     found: list[OwnPaper] = []
     for file in files:
-        with importable(file):
-            module = executed("file", file)
-        found.append(_own_paper(module, file, found))
+        found.append(_own_paper(executed("file", file), file, found))
     return found, []
 
 
@@ -77,17 +74,17 @@ def _registered() -> tuple[list[OwnPaper], list[str]]:
 
 
 def left_out(package: str, error: ArgumentError) -> str:
-    """Return the sentence on a registered package that cannot be used."""
+    """Word the warning about a registered package that cannot be used."""
     return f"The package `{package}` registers a paper that is left out: {error}"
 
 
 def _own_paper(module: Any, where: str, others: Sequence[OwnPaper]) -> OwnPaper:
-    """Return the paper of a module; raise `ValueError` if it has none, or one with the key of another."""
+    """Get the paper of a module; raise `ValueError` if it has none, or if its key is taken."""
     paper = getattr(module, "PAPER", None)
     if not isinstance(module, ModuleType) or not isinstance(paper, Paper):
         raise ArgumentError("file", 'define `PAPER = Paper("key", "title", "authors")`', f"`{where}` does not")
     taken = dict.fromkeys(PAPERS, "dynsim") | {other.paper.key: other.where for other in others}
     if paper.key in taken:
-        but = f"`{paper.key}` in `{where}` is that of a paper of `{taken[paper.key]}`"
+        but = f"`{paper.key}` in `{where}` is taken by a paper of `{taken[paper.key]}`"
         raise ArgumentError("file", "give its paper a key of its own", but)
     return OwnPaper(paper, module, where)

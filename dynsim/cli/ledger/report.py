@@ -1,4 +1,4 @@
-"""`dynsim report`: write the ledger, which has every statement of the papers with its finding."""
+"""`dynsim report`: write the ledger, a table of every statement of the papers with its finding."""
 
 import datetime
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from dynsim.io.data import use_data
 
 @dataclass(frozen=True)
 class Report:
-    """Check all claims and write the ledger. The results of finished claims are kept: an interrupted report resumes.
+    """Check all claims and write the ledger; an interrupted report resumes from the finished claims.
 
-    A Python file (`mine.py`) is executed, and the ledger is that of its paper alone.
+    A Python file (`mine.py`) is executed, and the ledger covers its paper only.
     """
 
     papers: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """keys of papers, or Python files with claims of your own; by default the five papers and those of packages"""
+    """keys of papers, or Python files with your own claims; by default the five papers and registered packages"""
     seed: int = 0
     """random seed of the trials"""
     trials: int | None = None
-    """number of trials of each claim, instead of the claim's own number"""
+    """number of trials of each claim; by default the claim's own number"""
     jobs: int = 2
     """number of parallel processes"""
     cluster: str | None = None
@@ -35,21 +35,21 @@ class Report:
     data: Path | None = None
     """the folder of data files; by default the one that DYNSIM_DATA names"""
     lines: Path = Path("results/ledger")
-    """the folder for the results of finished claims"""
+    """the folder that keeps the results of finished claims"""
     json: Path | None = None
-    """a file to write, with one JSON line for each statement"""
+    """a file to write, with one JSON line per statement"""
     markdown: Path | None = None
     """a file to write, with the ledger in Markdown"""
     trials_out: Path | None = None
-    """a file to write, with one JSON line for each trial: its measurements with their verdicts, and its witness"""
+    """a file to write, with one JSON line per trial: its measurements with verdicts, and its witness"""
     readme: Path | None = None
-    """a file in which the summary between two markers is replaced"""
+    """a file whose summary between two markers is replaced"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Check the claims without a kept result, and write the ledger."""
+    """Check the claims that have no kept result, and write the ledger."""
     o = parse(Report, words, "report")
     from analysis.experiments import use_results
     from analysis.json_types import json_rows

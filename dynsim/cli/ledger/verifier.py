@@ -1,4 +1,4 @@
-"""`dynsim verifier`: write the standalone script that verifies a refutation."""
+"""`dynsim verifier`: write a standalone script that verifies a refutation."""
 
 import difflib
 from collections.abc import Sequence
@@ -11,27 +11,27 @@ import tyro
 from dynsim.cli.parsing.options import check_outputs, parse, say
 from dynsim.errors import ArgumentError
 
-SHOWN = 3  # ids that the sentence on an unknown one names at most
+SHOWN = 3  # largest number of similar ids that the error about an unknown one suggests
 
 
 @dataclass(frozen=True)
 class Verifier:
-    """Write the script that verifies a certified refutation in exact arithmetic, for readers who trust nothing of ours.
+    """Write a script that verifies a refutation in exact arithmetic, independently of this package.
 
-    It needs Python's standard library alone: `python SCRIPT` checks its own witness, `python SCRIPT WITNESS.json`
-    another one, such as that of `dynsim check ID --witness WITNESS.json`.
+    It needs only Python's standard library: `python SCRIPT` checks its own witness, `python SCRIPT WITNESS.json`
+    checks another one, such as the output of `dynsim check ID --witness WITNESS.json`.
     """
 
     statement: Annotated[str, tyro.conf.Positional]
-    """the refuted statement, or a reading of one, as `dynsim list verifiers` shows it"""
+    """the refuted statement, or one reading of it, as shown by `dynsim list verifiers`"""
     out: Path | None = None
-    """a file to write, which ends in .py; by default the script is printed"""
+    """the file (.py) to write; by default the script is printed"""
     force: bool = False
     """replace an existing file that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Write or print the script."""
+    """Write or print the verifier script."""
     o = parse(Verifier, words, "verifier")
     from analysis.verifiers.pages import file_name, page, verifiers
     from dynsim.io.whole_files import whole_file
@@ -47,12 +47,12 @@ def main(words: Sequence[str]) -> int:
         return 0
     with whole_file(o.out) as part:
         part.write_text(text)
-    say(f"{o.out} is written; `python {o.out}` checks its witness")
+    say(f"wrote {o.out}; `python {o.out}` checks its witness")
     return 0
 
 
 def _nearest(statement: str, known: Sequence[str]) -> str:
-    """Return ", did you mean `x` or `y`?" with readings of a statement and ids of a close spelling, "" for none."""
+    """Suggest readings of a statement and similar ids, ", did you mean `x` or `y`?", or "" if there are none."""
     readings = [one for one in known if one.startswith(statement)]
     found = dict.fromkeys([*readings, *difflib.get_close_matches(statement, known, n=SHOWN, cutoff=0.5)])
     close = [f"`{one}`" for one in found][:SHOWN]

@@ -1,4 +1,4 @@
-"""Parsing of the options of a command into a frozen dataclass, from flags or from a TOML file."""
+"""Parse the options of a command into a frozen dataclass, from flags or from a TOML file."""
 
 import contextlib
 import dataclasses
@@ -17,17 +17,17 @@ from dynsim.errors import ArgumentError, OtherRunError, nearest, reason, shown
 
 Options = TypeVar("Options")
 
-SEEDS = 2**63  # the first seed that random keys do not take
+SEEDS = 2**63  # seeds are below this, because random keys take 63 bits
 
 
 def parse(options: type[Options], words: Sequence[str], command: str, *, named: bool = False) -> Options:
-    """Return the options of a command as an instance of the dataclass `options`.
+    """Parse the arguments of a command into an instance of the dataclass `options`.
 
     Args:
         options: the dataclass, whose fields are the options and whose field docstrings are their help texts.
         words: the arguments of the command; `--config FILE` names a TOML file whose values flags override.
         command: the name of the command, for its help text.
-        named: the TOML file may hold names that are no options; `other_words` returns them.
+        named: whether the TOML file may hold names that are not options; `other_words` returns them.
 
     Raises:
         ValueError: for an unknown or ill-typed option, a seed or tolerance out of range, or an unreadable TOML file.
@@ -49,10 +49,10 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
 
 
 def other_words(options: Any, words: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in the TOML file of a command that are no options, as NAME=VALUE or NAME=1,2,3.
+    """List the names in the TOML file of a command that are not options, as NAME=VALUE or NAME=1,2,3.
 
     Raises:
-        ValueError: for a file that cannot be read, or a value that is no number, text, or list of these.
+        ValueError: for a file that cannot be read, or a value that is not a number, a text, or a list of these.
     """
     _, file = _without_file(words)
     names = {field.name for field in dataclasses.fields(options)}
@@ -71,7 +71,7 @@ def _text(name: str, value: object, path: Path | None) -> str:
 
 
 def _check_several(options: Any, words: Sequence[str]) -> None:
-    """Raise `ValueError`, naming it, for an option that takes several values and is given twice, or without one."""
+    """Raise `ValueError` for an option that takes several values and is given twice, or without a value."""
     seen: set[str] = set()
     several = {field.name.rstrip("_") for field in dataclasses.fields(options) if get_origin(_kind(field)) is tuple}
     for word, after in zip(words, (*words, "--none")[1:], strict=True):
@@ -81,18 +81,18 @@ def _check_several(options: Any, words: Sequence[str]) -> None:
             continue
         if alone:
             raise ArgumentError(name, "be given with a value", "is given without")
-        if name in seen:  # of which argparse would take the last values only
+        if name in seen:  # argparse would silently keep the last values only
             raise ArgumentError(name, "be given once, with all of its values", "is given again")
         seen.add(name)
 
 
 def _kind(field: dataclasses.Field) -> Any:
-    """Return the type of a field, without what is said of it besides."""
+    """Get the type of a dataclass field without its annotations."""
     return get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type
 
 
 def _without_file(words: Sequence[str]) -> tuple[list[str], Path | None]:
-    """Return words without `--config FILE`, and the file; raise `ValueError` if it is missing."""
+    """Split off `--config FILE` from the arguments; raise `ValueError` if the file name is missing."""
     rest = [part for word in words for part in (word.split("=", 1) if word.startswith("--config=") else (word,))]
     if "--config" not in rest:
         return rest, None
@@ -103,7 +103,7 @@ def _without_file(words: Sequence[str]) -> tuple[list[str], Path | None]:
 
 
 def _parsed(options: type[Options], words: list[str], program: str, default: Options | None) -> Options:
-    """Return the options that tyro parses; its framed text on an error becomes one sentence."""
+    """Parse options with tyro, and turn its framed error text into one sentence."""
     framed = io.StringIO()
     try:
         with contextlib.redirect_stderr(framed):
@@ -134,11 +134,11 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
 
 
 def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:
-    """Raise `ValueError`, naming it, if one of these options is given although it has no effect.
+    """Raise `ValueError` if one of these options is given although it has no effect.
 
     Args:
         options: the options of a command.
-        unused: the names of those without effect.
+        unused: the names of the options without effect.
         where: the words that follow "must be left out", such as "for a run file".
     """
     for field in dataclasses.fields(options):
@@ -151,7 +151,7 @@ def _shown(value: object) -> str:
 
 
 def check_outputs(force: bool, *, figure: Path | None = None, out_ending: str = ".npz", **files: Path | None) -> None:
-    """Raise `ValueError`, naming the option, unless all output files may be written; called before any computation.
+    """Raise `ValueError` for an output file that cannot be written; called before any computation.
 
     Args:
         force: whether files that dynsim did not write are replaced.
@@ -185,7 +185,7 @@ def _table(path: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def typed_as(**options: str) -> Iterator[None]:
-    """Name options in errors about arguments that were made from them: `typed_as(cells="density")`."""
+    """Name the option, not the argument it was passed to, in errors of this context: `typed_as(cells="density")`."""
     try:
         yield
     except ArgumentError as error:
@@ -196,9 +196,9 @@ def typed_as(**options: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
-    """Yield the folder beside an output file in which finished parts are kept, None without a file.
+    """Yield the folder for finished parts beside an output file, or None without a file.
 
-    Errors on this folder name `--out`, and say what can be done.
+    Errors about this folder name `--out`, and say what to do.
     """
     folder = None if out is None else out.with_suffix(ending)
     try:
@@ -212,9 +212,9 @@ def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
 
 
 def from_toml(options: type[Options], path: Path, *, named: bool = False) -> Options:
-    """Return options from a TOML file; raise `ValueError` for an unknown, missing or ill-typed option.
+    """Read options from a TOML file; raise `ValueError` for an unknown, missing or ill-typed option.
 
-    Names that are no options are left out if they may be `named`.
+    With `named`, names that are not options are ignored.
     """
     table = _table(path)
     fields = {f.name: f for f in dataclasses.fields(options)}  # pyright: ignore[reportArgumentType]
@@ -232,7 +232,7 @@ def from_toml(options: type[Options], path: Path, *, named: bool = False) -> Opt
 
 
 def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
-    """Return a TOML value converted to the type of its field; raise `ValueError` if it has another type."""
+    """Convert a TOML value to the type of its field; raise `ValueError` if it has another type."""
     kind = _kind(field)
     several = get_origin(kind) is tuple
     kinds = get_args(kind)[:1] if several else get_args(kind) or (kind,)
@@ -248,7 +248,7 @@ def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
 
 
 def _is_one_of(kinds: tuple[Any, ...], value: object) -> bool:
-    """Return whether a TOML value is a choice of a `Literal`, of one of the types, or converts to one without loss."""
+    """Test whether a TOML value is a choice of a `Literal`, has one of the types, or converts to one without loss."""
     also = {Path: str, float: int}
     if isinstance(value, str) and value in kinds:
         return True
@@ -275,6 +275,6 @@ def say(text: str) -> None:
 
 
 def warn(sentences: Iterable[str]) -> None:
-    """Print sentences on stderr that do not end the command."""
+    """Print warnings on stderr."""
     for sentence in sentences:
         print(f"dynsim: {' '.join(sentence.split())}", file=sys.stderr)

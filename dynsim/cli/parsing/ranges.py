@@ -1,4 +1,4 @@
-"""Ranges of a parameter as a word of the command line: NAME=LOW:HIGH, or NAME=LOW:HIGH:COUNT for values on a grid."""
+"""Parse parameter ranges of the command line: NAME=LOW:HIGH, or NAME=LOW:HIGH:COUNT for values on a grid."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from dynsim.errors import ArgumentError
 
 
 class Range(NamedTuple):
-    """A parameter with the two ends of its range."""
+    """Name of a parameter with the lower and upper end of its range."""
 
     name: str
     low: float
@@ -16,12 +16,12 @@ class Range(NamedTuple):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The two ends."""
+        """Lower and upper end."""
         return self.low, self.high
 
 
 def named_range(word: str, argument: str, *, ascending: bool = False) -> Range:
-    """Read NAME=LOW:HIGH.
+    """Parse the range of a parameter, NAME=LOW:HIGH.
 
     Args:
         word: the word of the command line.
@@ -29,7 +29,7 @@ def named_range(word: str, argument: str, *, ascending: bool = False) -> Range:
         ascending: whether the first end must be the lower one.
 
     Raises:
-        ArgumentError: for anything else, and for two ends that are equal or not finite.
+        ArgumentError: for any other form, and for ends that are equal or not finite.
     """
     name, _, ends = word.partition("=")
     try:
@@ -44,7 +44,7 @@ def named_range(word: str, argument: str, *, ascending: bool = False) -> Range:
 
 
 def named_values(word: str, count: int, argument: str) -> tuple[str, list[float]]:
-    """Read NAME=LOW:HIGH:COUNT, or NAME=LOW:HIGH for a default count, as evenly spaced values of a parameter."""
+    """Parse evenly spaced values of a parameter, NAME=LOW:HIGH:COUNT, or NAME=LOW:HIGH for a default count."""
     parts = word.split(":")
     if len(parts) == 3:
         word = ":".join(parts[:2])
@@ -58,10 +58,10 @@ def named_values(word: str, count: int, argument: str) -> tuple[str, list[float]
 
 
 def parameter_values(word: str, count: int, system: Any, argument: str) -> tuple[str, list[float]]:
-    """Read the name of a scalar parameter of a system, and evenly spaced values of it, as `named_values` does.
+    """Parse evenly spaced values of a scalar parameter that the system has, in the form of `named_values`.
 
     Raises:
-        ArgumentError: for another form, or a parameter that the system has not, with the nearest name.
+        ArgumentError: for any other form, or a parameter that the system does not have, with the closest name.
     """
     from dynsim.systems.named import where
 

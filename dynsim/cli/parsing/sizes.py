@@ -1,26 +1,26 @@
-"""Sizes that fit in memory: the prediction that every command makes before it allocates anything."""
+"""Check that the arrays of a command fit in memory, before anything is allocated."""
 
 import os
 from collections.abc import Callable
 
 from dynsim.errors import ArgumentError, check_at_least
 
-FLOAT = 8  # bytes
-TRIAL, PROCESS = 10_000, 400_000_000  # bytes of the measurements of a trial, and of a process that checks claims
-SHARE = 0.5  # of the physical memory; the rest is for copies, for compiled programs, and for others
+FLOAT = 8  # bytes of a float64
+TRIAL, PROCESS = 10_000, 400_000_000  # bytes taken by the measurements of a trial, and by a process that checks claims
+SHARE = 0.5  # share of physical memory for arrays; the rest is left to copies, compiled programs and other processes
 
 
 def memory_limit() -> int:
-    """Return the number of bytes that the arrays of a command may take."""
+    """Compute the number of bytes that the arrays of a command may take."""
     return int(SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
 def check_memory(predicted: Callable[..., int], **sizes: int) -> None:
-    """Raise `ValueError` unless arrays of these sizes fit in memory, naming a size and its largest value that does.
+    """Raise `ValueError` unless arrays of these sizes fit in memory, with the largest size that would fit.
 
     Args:
-        predicted: the number of bytes, increasing in every size, as a function of the sizes by name.
-        sizes: the sizes; of several that could be reduced the largest is named.
+        predicted: the number of bytes as a function of the sizes by name, increasing in each of them.
+        sizes: the sizes by name; the error suggests to reduce the largest one that helps.
     """
     limit = memory_limit()
     if predicted(**sizes) <= limit:
@@ -34,7 +34,7 @@ def check_memory(predicted: Callable[..., int], **sizes: int) -> None:
 
 
 def check_work(trials: int | None, jobs: int) -> None:
-    """Raise `ValueError` for less than one trial or process, or for more than memory can hold."""
+    """Raise `ValueError` for fewer than one trial or process, or for more than memory can hold."""
     trials = 1 if trials is None else trials
     check_at_least(1, trials=trials)
     check_at_least(1, jobs=jobs)
@@ -42,7 +42,7 @@ def check_work(trials: int | None, jobs: int) -> None:
 
 
 def _largest(holds: Callable[[int], bool], above: int) -> int:
-    """Return the largest integer in [0, above[ for which a decreasing condition holds."""
+    """Find the largest integer in [0, above[ for which a monotone condition holds, by bisection."""
     low = 0
     while above - low > 1:
         middle = (low + above) // 2

@@ -1,20 +1,21 @@
-"""The integrators that an option of the command line names."""
+"""Integrators by the names of the command line, and advice after a failed integration in terms of its options."""
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from dynsim.errors import Outcome
+from dynsim.errors import Outcome, advising
 
 if TYPE_CHECKING:
     from dynsim.integrators import AbstractIntegrator
 
 
 def integrator(name: str, rtol: float, max_steps: int | None = None) -> "AbstractIntegrator":
-    """Return an integrator by its word, with the absolute tolerance a hundredth of the relative one.
+    """Build an integrator by its name, with an absolute tolerance of a hundredth of the relative one.
 
-    The implicit one, `stiff`, has its own choice of the absolute tolerance. Without a cap on steps it is that of the
-    integrator.
+    The implicit integrator `stiff` chooses the absolute tolerance itself. Without `max_steps` the integrator's own
+    limit on the number of steps holds.
     """
     from dynsim.integrators import RKC2, Diffrax, Scipy, stiff
 
@@ -28,7 +29,7 @@ def integrator(name: str, rtol: float, max_steps: int | None = None) -> "Abstrac
 
 
 def of_many(name: str, rtol: float) -> "AbstractIntegrator | None":
-    """Return the integrator of many starts, or of tangent vectors, by its word: None for the one that they have."""
+    """Build the integrator of many starts or of tangent vectors by its name; None stands for their default."""
     if name != "stiff":
         return None
     from dynsim.integrators.presets import implicit
@@ -46,48 +47,44 @@ SOLVERS = {
     "simulate growing": ("rtol", "max_steps", "integrator"),
     "simulate prototypes": ("rtol", "max_steps", "integrator", "stiff"),
 }
-"""The options of solvers that commands have; `stiff` is a choice of `--integrator`."""
+"""The solver options that each command has; `stiff` stands for the choice `--integrator stiff`."""
 
 
-STIFF_OPTION = " by `--integrator stiff`"  # how a search takes an implicit solver
+STIFF_OPTION = " by `--integrator stiff`"  # how the command line selects an implicit solver
 
 
-LONGER = 4  # times as many intervals are advised
+LONGER = 4  # factor by which the advice raises the number of intervals
 
 
 def unsettled(is_stiff: bool, labels: Any, longest: int) -> str:
-    """Return the sentence on what a search for attractors could do about starts that have not settled; "" for none.
+    """Advise what to do about starts that have not settled in a search for attractors; "" if all have.
 
     Args:
         is_stiff: whether an explicit solver held them back.
         labels: labels of the starts, or all labels that occur.
-        longest: the number of intervals for which they were followed.
+        longest: the number of intervals for which they were integrated.
     """
     from analysis.dynamics.attractors.search import NOT_SETTLED, held_back
 
     if NOT_SETTLED not in labels or is_stiff:
         return held_back(is_stiff, labels, STIFF_OPTION)
-    more = f"`--longest {LONGER * longest}` follows them for longer"
-    return f"starts that have not settled still move: {more} (what conserves an energy or a volume never settles)"
+    more = f"`--longest {LONGER * longest}` integrates them for longer"
+    return f"some starts have not settled: {more} (a system that conserves energy or volume never settles)"
 
 
-def in_options(said: str, command: str, words: Sequence[str] = ()) -> str:
-    """Return what was said about an integration with its advice in terms of the options of a command.
+def advising_options(command: str, words: Sequence[str] = ()) -> AbstractContextManager[None]:
+    """Word the advice after failed integrations in terms of the options of a command, in this context.
 
     Args:
-        said: a sentence that may hold the advice of outcomes.
         command: the name of the command.
-        words: its arguments; the first one may name a system with options of its own.
+        words: the arguments of the command; the first one may name a system with its own options.
     """
     system = f"{command} {words[0].partition('/')[0]}" if words else command
-    options = SOLVERS.get(system, SOLVERS.get(command, ()))
-    for outcome, advice in _advice(options).items():
-        said = said.replace(outcome.advice, advice)
-    return said
+    return advising(_advice(SOLVERS.get(system, SOLVERS.get(command, ()))))
 
 
 def _advice(options: Sequence[str]) -> dict[Outcome, str]:
-    """Return what to try next for each outcome with advice of its own at the command line."""
+    """Word the advice for each outcome that a command can act on by its options."""
     steps = ["a shorter run"]
     steps += ["a larger `--rtol`"] * ("rtol" in options) + ["more `--max-steps`"] * ("max_steps" in options)
     stiff = ", or `--integrator stiff` where accuracy alone would allow longer steps" if "stiff" in options else ""

@@ -1,4 +1,4 @@
-"""The options that name a system with its parameters and its start, shared by the commands that study one.
+"""Options for a system, its parameters and its initial state, shared by the commands that study a system.
 
 A command's dataclass extends `SystemOptions`, `parse_system` reads it, and `dynsim.cli.building.systems.found` builds
 the system. This module loads nothing heavy.
@@ -14,44 +14,44 @@ import tyro
 
 from dynsim.cli.parsing.options import other_words, parse
 
-NUMBER = r"-?\.?\d[^:]*"  # not `2d.py:name`
+NUMBER = r"-?\.?\d[^:]*"  # begins like a number; without a colon, because `2d.py:name` is a system
 
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """The options that name a system, its parameters and its start.
+    """Options for a system, its parameters and its initial state.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` or `module:name` of yours: a function f(t, x),
     whose further arguments with defaults are parameters, or a flow or a map, or a class of these. Every parameter of
-    the system is an option of its own, such as `--rho 28` for `lorenz`; of an argument that is True or False by default
-    the options are `--NAME` and `--no-NAME`.
+    the system is an option of its own, such as `--rho 28` for `lorenz`; an argument that is True or False by default is
+    set by `--NAME` and `--no-NAME`.
     """
 
     system: Annotated[str, tyro.conf.Positional]
-    """the system: of the catalogue or of a paper (`dynsim list systems`), or `file.py:name`"""
+    """name of a system of the catalogue or of a paper (`dynsim list systems`), or `file.py:name`"""
     parameters: tuple[str, ...] = ()
-    """parameters of the system as NAME=VALUE (or NAME=1,2,3), if one has the name of an option of this command"""
+    """parameters of the system as NAME=VALUE (or NAME=1,2,3), for a parameter that has the name of an option"""
     start: tuple[float, ...] = ()
-    """initial state, a number for each component; by default that of the catalogue, or a random one"""
+    """initial state, one number per component; by default the catalogue's, or a random one"""
     names: tuple[str, ...] = ()
     """names of the components, for a function of yours"""
     units: tuple[str, ...] = ()
     """units of the components, for a function of yours"""
     space: str = ""
-    """state space of a function of yours, euclidean by default: euclidean, sphere, simplex or ellipsoid:FILE"""
+    """state space of a function of yours: euclidean (default), sphere, simplex or ellipsoid:FILE"""
     map: bool = False
-    """whether a function of yours is that of a map x <- f(k, x)"""
+    """iterate a function of yours as a map, x <- f(k, x)"""
     seed: int = 0
-    """random seed of what is drawn"""
+    """seed of all random numbers"""
 
 
 Options = TypeVar("Options", bound=SystemOptions)
 
 
 def parse_system(options: type[Options], words: Sequence[str], command: str) -> Options:
-    """Return the options of a command; words that are no option of it become `parameters`, to be checked later.
+    """Parse the options of a command; unknown options become `parameters` of the system, to be checked later.
 
-    So do the names in a TOML file that are no options, which flags override.
+    So do names in a TOML file that are not options; flags override them.
 
     Raises:
         ValueError: for an ill-typed option.
@@ -62,7 +62,7 @@ def parse_system(options: type[Options], words: Sequence[str], command: str) -> 
 
 
 def separated(words: Sequence[str], fields: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the words that belong to options of these names, and the others as NAME=VALUE."""
+    """Separate the words of known options from the others, which are returned as NAME=VALUE."""
     known = {*fields, *(f"no_{name}" for name in fields), "config", "help"}
     rest: list[str] = []
     extra: list[tuple[str, list[str]]] = []

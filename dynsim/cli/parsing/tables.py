@@ -1,4 +1,4 @@
-"""Arrays of numbers from .npy and .csv files, in floats or in exact fractions."""
+"""Read arrays from .npy and .csv files, as floats or as exact fractions."""
 
 import csv
 import math
@@ -13,15 +13,15 @@ import numpy as np
 
 from dynsim.errors import ArgumentError, reason
 
-DIGITS = 400  # largest power of ten in the text of a number: floats end at 308, and fractions of more take for ever
-SHOWN = 40  # characters of a bad field
+DIGITS = 400  # largest power of ten in a number: floats end at 308, and larger exact fractions would take forever
+SHOWN = 40  # characters of an invalid field that the error quotes
 
 
 def array(path: Path, name: str) -> np.ndarray:
-    """Return the numbers of a .csv file (as `0.1` or `1/3`) as floats (rows, columns), or the array of a .npy file.
+    """Read a .csv file of numbers such as `0.1` or `1/3` as floats (rows, columns), or the array of a .npy file.
 
     Raises:
-        ValueError: for the argument `name`, if the file cannot be read or holds anything but finite real numbers.
+        ValueError: about the argument `name`, if the file cannot be read or holds anything but finite real numbers.
     """
     if path.suffix == ".csv":
         try:
@@ -45,7 +45,7 @@ def array(path: Path, name: str) -> np.ndarray:
 
 
 def matrix(path: Path, name: str, ndims: tuple[int, ...] = (2,)) -> np.ndarray:
-    """Return `array`, of one of these numbers of axes.
+    """Read an array as `array` does, and check its number of axes.
 
     Raises:
         ValueError: as `array`, and for another number of axes.
@@ -58,7 +58,7 @@ def matrix(path: Path, name: str, ndims: tuple[int, ...] = (2,)) -> np.ndarray:
 
 
 def _stored(path: Path, name: str) -> np.ndarray:
-    """Return the array of a .npy file, whose length is compared with its header before anything is allocated."""
+    """Read a .npy file after comparing its length with its header, before anything is allocated."""
     try:
         with path.open("rb") as file:
             version = np.lib.format.read_magic(file)
@@ -66,7 +66,7 @@ def _stored(path: Path, name: str) -> np.ndarray:
             shape, _, dtype = read(file)
             promised, there = math.prod(shape) * dtype.itemsize, path.stat().st_size - file.tell()
         if promised != there and not dtype.hasobject:
-            raise ValueError(f"its header promises {promised} bytes of shape {shape}, and there are {there}")
+            raise ValueError(f"its header announces {promised} bytes for shape {shape}, but it has {there}")
         return np.load(path, allow_pickle=False)
     except OSError as error:
         raise _unreadable(path, name, error) from None
@@ -75,7 +75,7 @@ def _stored(path: Path, name: str) -> np.ndarray:
 
 
 def number(word: str) -> Fraction:
-    """Return the number of a text such as `0.1`, `1e-3` or `1/3`, exactly.
+    """Parse a number such as `0.1`, `1e-3` or `1/3` exactly, as a fraction.
 
     Raises:
         ValueError: for any other text, and for a power of ten beyond `DIGITS`.
@@ -97,7 +97,7 @@ def _float(word: str) -> float:
 
 
 def exact_array(path: Path, name: str) -> np.ndarray:
-    """Return the numbers of a .csv file (such as `0.1` or `1/3`) as Fractions, or the array of a .npy file as stored.
+    """Read a .csv file of numbers such as `0.1` or `1/3` as Fractions, or the array of a .npy file as stored.
 
     Raises:
         ValueError: as `array`.
@@ -111,7 +111,7 @@ def exact_array(path: Path, name: str) -> np.ndarray:
 
 
 def _rows(path: Path, name: str, read: Callable[[str], Any]) -> list[list[Any]]:
-    """Return the rows of a .csv file, all of one length; a `#` begins a comment."""
+    """Read the rows of a .csv file, which must have equal lengths; a line that begins with `#` is a comment."""
     rows: list[list[Any]] = []
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -121,7 +121,7 @@ def _rows(path: Path, name: str, read: Callable[[str], Any]) -> list[list[Any]]:
     for line, words in lines:
         if not words or words[0].lstrip().startswith("#"):
             continue
-        must = "hold a number in every field, as many in every line"
+        must = "hold a number in every field, and equally many in every line"
         try:
             rows.append([read(word.strip()) for word in words])
         except ValueError:

@@ -1,4 +1,4 @@
-"""`dynsim simulate`: dispatch to the module that simulates the named system."""
+"""`dynsim simulate`: call the module that simulates the named system."""
 
 import importlib
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ WITH_OWN_OPTIONS = {
     "growing": "(45)-(48) of GROWING: heads of prototypes that are added, cooled, clipped and removed",
     "multirate": "the network of MULTIRATE: its loss on a text, a continuation, and a causality check",
 }
-"""The systems that have a module and options of their own, with descriptions; all others are simulated by `flows`."""
+"""Systems with a module and options of their own, and their descriptions; `flows` simulates all others."""
 
 FOLDERS = ("prototypes", "growing")
-"""Those of them that have a folder, whose module `command` simulates the system."""
+"""The systems whose module is a folder; its module `command` simulates the system."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -23,7 +23,7 @@ def main(words: Sequence[str]) -> int:
         from dynsim.cli.building.flow_options import Simulate
         from dynsim.cli.parsing.options import parse
 
-        parse(Simulate, ["--help"], "simulate")  # prints, and ends the command
+        parse(Simulate, ["--help"], "simulate")  # prints the help and ends the command
     own, _, example = words[0].partition("/") if words else ("", "", "")  # as in `fast-slow/van-der-pol`
     if own not in WITH_OWN_OPTIONS or set(".:/") & set(example):  # a file in a folder of that name
         return importlib.import_module(f"{__name__}.flows").main(words)

@@ -1,4 +1,4 @@
-"""`dynsim simulate token-flow --tokens 1000000`: the density of many tokens on a grid instead of their states."""
+"""`dynsim simulate token-flow --tokens 1000000`: simulate many tokens, and keep their density instead of the states."""
 
 import dataclasses
 from typing import Any
@@ -20,41 +20,45 @@ from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.choice import Auto
 
-MANY = 20_000  # tokens, from which on densities are kept unless states are asked for
-CELLS = {2: 720, 3: 10_000}  # by dimension, at most
-TOKENS_OF_A_CELL = 50  # by default; fewer would leave clusters of the noise
-TOLERANCES = {"float64": 1e-10, "float32": 2e-6}  # of the kernel, by default
-RTOL, LOW_ORDER = 1e-4, 1e-5
-MOVIE_FRAMES = 60
+MANY = 20_000  # largest number of tokens whose states are kept by default; with more the density is kept
+CELLS = {2: 720, 3: 10_000}  # largest default number of cells on the circle (half a degree each) and on the sphere
+TOKENS_OF_A_CELL = 50  # mean tokens per cell by default; with fewer, sampling noise would look like clusters
+TOLERANCES = {
+    "float64": 1e-10,
+    "float32": 2e-6,
+}  # default errors of the attention kernel, relative to the largest weight
+RTOL = 1e-4  # default relative tolerance, small against the width of a cell
+LOW_ORDER = 1e-5  # smallest tolerance for a third-order solver, which holds half as many stages in memory
+MOVIE_FRAMES = 60  # largest number of frames of a movie
 
 
 class Shares(eqx.Module):
-    """What is kept at each time: the share of the tokens in each cell of a grid."""
+    """Observable of an ensemble: the share of the tokens in each cell of a grid."""
 
     grid: Any
 
     def __call__(self, t: Time, x: jax.Array) -> jax.Array:
-        """Return the shares of the cells."""
+        """Compute the share of the tokens in each cell."""
         del t
         return self.grid.shares(x)
 
 
 def wanted(o: Simulate) -> bool:
-    """Return whether densities are kept: where they are asked for, or where there are many tokens of one trajectory."""
+    """Test whether densities are kept: if requested, or for one trajectory of many tokens."""
     return o.density is not None or (o.tokens is not None and o.tokens > MANY and o.members == 1)
 
 
 def cells(o: Simulate) -> int:
-    """Return the number of cells of the grid, as asked for or by default."""
+    """Get the requested or default number of cells of the grid."""
     if o.density is not None:
         return o.density
     return max(8, min(CELLS.get(o.token_dimension, 8), (o.tokens or 0) // TOKENS_OF_A_CELL))
 
 
 def check(o: Simulate, flow: AbstractFlow) -> TokenFlow:
-    """Return the flow with its interaction chosen; raise `ValueError` unless its density can be kept."""
+    """Choose how to compute the interaction of many tokens; raise `ValueError` unless a density can be kept."""
     if not isinstance(flow, TokenFlow) or not isinstance(flow.space, Sphere) or flow.query_key.shape[1] not in (2, 3):
-        must = "be left out unless tokens of a token flow live on the circle or the sphere of R^3"
+        must = "be left out unless the system is a token flow on the circle or the sphere in R^3"
         raise ArgumentError("density", must, "is given" if o.density is not None else f"{o.tokens} tokens need it")
     if o.members > 1:
         raise ArgumentError("density", "be left out for an ensemble", f"there are {o.members} members")
@@ -78,10 +82,10 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
     every = [density_clusters(grid, shares[k]) for k in reached]
     last, counts = every[-1], [len(c.masses) for c in every]
     say(told(last.masses, float(ts[reached[-1]])))
-    say(f"number of clusters at most {max(counts)}; {_merged(merge_times(ts[reached], counts))}")
+    say(f"at most {max(counts)} clusters over time; {_merged(merge_times(ts[reached], counts))}")
     if len(last.masses) > 1 and isinstance(tokens.value, ScaledIdentity):
         rate = cluster_drift(tokens, last, float(ts[reached[-1]])).rate
-        say(f"the fastest pair approaches at the relative rate {rate:.3g}")
+        say(f"the fastest pair of clusters approaches each other at the relative rate {rate:.3g}")
     if o.out is not None:
         save(o.out, found, seed=o.seed)
         say(f"run file {o.out}")
@@ -90,7 +94,7 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
 
 
 def _integrator(o: Simulate) -> AbstractIntegrator:
-    """Return the integrator; with diffrax and a large tolerance one of third order, which holds half as many states."""
+    """Build the integrator; large tolerances use a third-order solver, which holds half as many states."""
     rtol = RTOL if o.rtol is None else o.rtol
     if o.integrator == "diffrax" and rtol >= LOW_ORDER:
         return dataclasses.replace(integrator("diffrax", rtol, o.max_steps), solver=dfx.Bosh3())
@@ -98,7 +102,7 @@ def _integrator(o: Simulate) -> AbstractIntegrator:
 
 
 def told(masses: np.ndarray, t: float) -> str:
-    """Return the sentence on the clusters at a time: how many, and their shares of the tokens, the largest first."""
+    """Describe the clusters at a time: how many there are, and their shares of the tokens in decreasing order."""
     if not masses.size:
         return f"no cluster at t = {t:g}"
     heaviest = ", ".join(f"{mass:.3g}" for mass in masses[:8]) + (", ..." if len(masses) > 8 else "")
@@ -108,13 +112,13 @@ def told(masses: np.ndarray, t: float) -> str:
 
 def _merged(times: np.ndarray) -> str:
     if not times.size:
-        return "none was lost"
+        return "none merged"
     shown = ", ".join(f"{t:g}" for t in times[:8]) + (", ..." if len(times) > 8 else "")
-    return f"lost at t = {shown}"
+    return f"clusters merged at t = {shown}"
 
 
 def draw(o: Simulate, grid: Any, ts: np.ndarray, shares: np.ndarray) -> None:
-    """Draw the last density, on the circle all of them, and the movie, if they are asked for."""
+    """Draw the requested figure and movie: the last density on the sphere, or the density over time on the circle."""
     from figures.files import write_figure
     from figures.movie import write_movie
     from figures.panels.densities import circle_density, sphere_density

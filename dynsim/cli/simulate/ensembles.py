@@ -1,4 +1,4 @@
-"""`dynsim simulate SYSTEM --members N`: many starts of a flow, the components of a vector by name, or of tokens E."""
+"""`dynsim simulate SYSTEM --members N`: simulate an ensemble, and summarise it by medians and quantile bands."""
 
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from dynsim._runtime.progress import tracked
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.starts import start
 from dynsim.cli.parsing.options import parts_beside, refuse_unused, say
-from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.simulate.noise import solved
 from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import Stats
@@ -20,20 +19,20 @@ from dynsim.simulation.ensemble import Ensemble, ensemble
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
 
-LOW, HIGH = 0.05, 0.95  # quantiles of the band
-MANY = 20  # members with noise, from which on their density is drawn
+LOW, HIGH = 0.05, 0.95  # quantiles that bound the printed and drawn band
+MANY = 20  # smallest number of noisy members for which a density is drawn; fewer give a ragged estimate
 
 
 def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | None) -> int:
-    """Simulate an ensemble; a member that fails is reported, and the others are kept.
+    """Simulate an ensemble; failed members are reported, the others are kept.
 
-    Its members begin at the state that is given, if there is noise, and else at random ones.
+    With noise all members start at the given state, otherwise at random ones.
     """
     from dynsim.simulation.run_files import save
 
     refuse_unused(o, ("movie",), "for an ensemble")
     if given is not None and o.noise is None:
-        must = "be left out for an ensemble without noise, whose starts are drawn (`--initial`)"
+        must = "be left out for an ensemble without noise, whose initial states are random (`--initial`)"
         raise ArgumentError("start", must, "is given")
     begun = (start(o, flow, k) if given is None else given for k in range(o.members))
     starts = jnp.stack(list(tracked(begun, o.members, "starts")))
@@ -56,18 +55,17 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
 
 
 def tell_steps(stats: Stats) -> None:
-    """Print how many steps the members took, and what to try for each way in which some failed."""
+    """Print how many steps the members took, and advice for each kind of failure."""
     steps = np.asarray(stats.num_steps)
     low, high = int(steps.min()), int(steps.max())
     say(f"{low} steps each" if low == high else f"from {low} to {high} steps each")
     for outcome in np.unique(np.asarray(stats.outcome)):
         if outcome != Outcome.FINISHED:
-            advice = in_options(Outcome(outcome).advice, "simulate")
-            say(f"where {Outcome(outcome).sentence}: {advice}")
+            say(f"where {Outcome(outcome).sentence}: {Outcome(outcome).advice}")
 
 
 def quantities(flow: AbstractFlow, x: jax.Array) -> Components:
-    """Return the names and units of what an ensemble prints and draws: the diameter of tokens, components of a vector.
+    """Name the quantities of an ensemble with their units: the diameter of tokens, or the components of a vector.
 
     Raises:
         ValueError: if the names or units that the flow declares do not fit the state.
@@ -77,13 +75,13 @@ def quantities(flow: AbstractFlow, x: jax.Array) -> Components:
 
 
 def observed(t: Time, x: jax.Array) -> jax.Array:
-    """Return what an ensemble keeps at each time: the measurements of tokens, and a vector as it is."""
+    """Compute what an ensemble keeps at each time: the diameter and E of tokens, or a vector itself."""
     del t
     return measurements(x) if x.ndim == 2 else x
 
 
 def measurements(x: jax.Array) -> jax.Array:
-    """Return the diameter and E of (25) of tokens (n, d), shape (2,).
+    """Compute the diameter and the misalignment E, eq. (25), of tokens (n, d), shape (2,).
 
     Source: CONSENSUS, eq. (25), for E.
     """
@@ -93,7 +91,7 @@ def measurements(x: jax.Array) -> jax.Array:
 
 
 def tell(known: Components, end: float, values: np.ndarray) -> None:
-    """Print the median and the band of each component over the members at the last time; of many components the first.
+    """Print the median and the quantile band of each component over the members at the last time.
 
     Args:
         known: the components.
@@ -107,7 +105,7 @@ def tell(known: Components, end: float, values: np.ndarray) -> None:
         band = f"{100 * LOW:.0f} to {100 * HIGH:.0f} % from {bottom[k]:.6g} to {top[k]:.6g}"
         say(f"{name} at t = {end:g}: median {middle[k]:.6g}, {band}")
     if len(known.names) > MOST:
-        say(f"and so on for {len(known.names) - MOST} more components")
+        say(f"and {len(known.names) - MOST} more components")
 
 
 def tell_diameter(end: float, values: np.ndarray) -> None:
@@ -116,14 +114,14 @@ def tell_diameter(end: float, values: np.ndarray) -> None:
 
 
 def draw(file: Path, known: Components, members: Ensemble, *, noisy: bool = False) -> None:
-    """Draw each quantity over time in a panel with its median and band; of many components the medians in one."""
+    """Draw the median and the quantile band of each quantity over time; many components share one panel of medians."""
     from figures.files import write_figure
     from figures.style import settings
 
     values = np.asarray(members.values)[:, :, : len(known.names)]
     alive = np.isfinite(values).all(axis=2).any(axis=0)  # times at which a member has not failed
     if alive.sum() < 2:
-        say("no figure: no member reaches the second time")
+        say("no figure is drawn, because no member reaches the second output time")
         return
     ts = np.asarray(members.ts)[alive]
     finished = np.asarray(members.stats.succeeded)
@@ -131,21 +129,21 @@ def draw(file: Path, known: Components, members: Ensemble, *, noisy: bool = Fals
         drawn, left = drawing(known, ts, values[:, alive], finished, noisy=noisy)
         write_figure(drawn, file, f"{'components' if members.initial.ndim == 2 else 'diameter'} over time")
     if left:
-        say(f"{left} of {len(values)} members leave the axes of the figure, which hold most of the others")
+        say(f"{left} of {len(values)} members leave the axes of the figure, whose limits fit most of the others")
     say(f"figure {file}")
 
 
 def drawing(
     known: Components, ts: np.ndarray, values: np.ndarray, finished: np.ndarray, *, noisy: bool = False
 ) -> tuple[Figure, int]:
-    """Return the figure of the quantities of an ensemble, and the number of members that leave its axes.
+    """Draw the quantities of an ensemble over time, and count the members that leave the axes.
 
     Args:
         known: the quantities.
         ts: the times.
         values: (members, times, quantities).
-        finished: whether each member came to its end.
-        noisy: whether there is noise: beside the curves then stand densities at the last time, if there are many.
+        finished: whether each member reached the final time.
+        noisy: whether there is noise; densities at the last time are then drawn beside the curves of many members.
     """
     from figures.fitted import fitted
     from figures.panels.attractors import many_series
@@ -178,9 +176,11 @@ def drawing(
             at = f"density at\n$t$ = {ts[-1]:g} {known.time_unit}".rstrip() if last else ""
             beside(ax, values[finished, -1, k], label=at)
         if k:
-            ax.legend().remove()  # that of the first panel stands for all
+            ax.legend().remove()  # the legend of the first panel holds for all
     count = int(left.sum())
     if count:
         axes[0].plot([], [], color=colour("member"), linewidth=0.5, label=f"{count} of {len(values)} leave the axes")
-    axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)  # above: bands are anywhere
+    axes[0].legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False
+    )  # above the panel, since bands may be anywhere in it
     return fitted(drawn), count

@@ -1,4 +1,4 @@
-"""`dynsim simulate fast-slow`: trajectories, the critical manifold, and the error of the reduced flow."""
+"""`dynsim simulate fast-slow`: simulate fast-slow systems, and compare them with critical manifold and reduced flow."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,7 +11,6 @@ import tyro
 
 from dynsim.cli.parsing.options import check_outputs, parse, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
-from dynsim.cli.parsing.solvers import in_options
 from dynsim.errors import ArgumentError, check_at_least, check_positive, nearest
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from dynsim.systems.fast_slow.flow import FastSlowFlow
 
 
-COPIES = 4  # of the trajectories, that exist at the same time
+COPIES = 4  # copies of the trajectories that exist at the same time
 
 
 @dataclass(frozen=True)
@@ -35,35 +34,35 @@ class FastSlowOptions:
     system: Annotated[str, tyro.conf.Positional] = "van-der-pol"
     """the system to simulate"""
     epsilon: tuple[float, ...] = (3e-3, 1e-3, 3e-4, 1e-4)
-    """time-scale ratios; one trajectory is simulated for each"""
+    """time-scale ratios; one trajectory is simulated for each of them"""
     fast: tuple[float, ...] = ()
     """initial value of the fast variable x"""
     slow: tuple[float, ...] = ()
     """initial value of the slow variable y"""
     window: tuple[float, ...] = ()
-    """two values of a scalar y, from the first to the second of which the critical manifold is continued"""
+    """range of a scalar y over which the critical manifold is continued, from the first value to the second"""
     guess: tuple[float, ...] = ()
-    """initial guess of Newton's method for x on the critical manifold at the first of them; by default the initial x"""
+    """Newton's initial guess for x on the critical manifold at the first y of the window; by default the initial x"""
     end: float | None = None
-    """last time, in slow time; the first is 0"""
+    """final slow time, from t = 0"""
     compare: float | None = None
-    """time up to which the reduced flow is compared, by default the last time; 0 for no comparison"""
+    """time up to which the reduced flow is compared, by default the final time; 0 for no comparison"""
     frames: int = 1001
     """number of output times, evenly spaced"""
     rtol: float = 1e-9
     """relative tolerance; the absolute tolerance is a hundredth of it"""
     max_steps: int | None = None
-    """the cap on steps, by default 1,000,000"""
+    """largest number of steps, by default 1,000,000"""
     out: Path | None = None
-    """the run file (.npz) to write; with several epsilons one file each, epsilon added to its name"""
+    """the run file (.npz) to write; several epsilons give one file each, with epsilon added to its name"""
     figure: Path | None = None
-    """the figure (.pdf, .svg or .png) to write, of the critical manifold and the trajectories"""
+    """the figure (.pdf, .svg or .png) to write: the critical manifold and the trajectories"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Simulate the system, print branches and errors, and write the run files and the figure if they are asked for."""
+    """Simulate the system, print branches of the critical manifold and errors, and write the requested files."""
     o = parse(FastSlowOptions, words, "simulate fast-slow")
     from dynsim.simulation.run_files import save
 
@@ -91,7 +90,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _check_numbers(o: FastSlowOptions) -> None:
-    """Raise `ValueError` for numbers that are not finite or positive where they must be, and for too many frames."""
+    """Raise `ValueError` for numbers that must be finite or positive and are not, and for too many frames."""
     check_at_least(2, frames=o.frames)
     numbers = len(o.epsilon) * max(2, len(o.fast + o.slow))
     check_memory(lambda frames: COPIES * FLOAT * frames * numbers, frames=o.frames)
@@ -107,7 +106,7 @@ def _check_numbers(o: FastSlowOptions) -> None:
 
 
 def example(o: FastSlowOptions) -> "Example":
-    """Return the named example, or the user's system as an `Example`, with the values of the options."""
+    """Build the named example, or an `Example` of the user's system, with the values of the options."""
     from dynsim.systems.fast_slow.examples import EXAMPLES, Example
     from dynsim.systems.fast_slow.flow import FastSlow
 
@@ -133,14 +132,14 @@ def example(o: FastSlowOptions) -> "Example":
 
 
 def _given(values: tuple[float, ...], name: str) -> np.ndarray:
-    """Return the numbers of a required option as an array; a single number is a scalar, of shape ()."""
+    """Convert the numbers of a required option to an array; a single number becomes a scalar of shape ()."""
     if not values:
         raise ArgumentError(name, "be given for a system of yours", "is not")
     return np.asarray(values[0] if len(values) == 1 else values, float)
 
 
 def _filled(values: tuple[float, ...], default: np.ndarray, name: str) -> np.ndarray:
-    """Return the numbers of an option in the shape of `default`, or `default` if there are none."""
+    """Reshape the numbers of an option like `default`, or use `default` if there are none."""
     if not values:
         return default
     if len(values) != default.size:
@@ -149,7 +148,7 @@ def _filled(values: tuple[float, ...], default: np.ndarray, name: str) -> np.nda
 
 
 def _own(name: str) -> "Callable[[float], FastSlowFlow]":
-    """Return the user's system as a function of epsilon."""
+    """Import the user's system as a function of epsilon."""
     from dynsim.cli.building.own_code import imported
     from dynsim.systems.fast_slow.examples import EXAMPLES
     from dynsim.systems.fast_slow.flow import FastSlowFlow
@@ -164,7 +163,7 @@ def _own(name: str) -> "Callable[[float], FastSlowFlow]":
 
 
 def _flow_at(function: Any, ratio: float) -> "FastSlowFlow":
-    """Return the flow that the user's function returns for this epsilon."""
+    """Call the user's function for one epsilon, and check that it returns a fast-slow flow."""
     from dynsim.cli.building.own_code import own_code
     from dynsim.systems.fast_slow.flow import FastSlowFlow
 
@@ -185,13 +184,13 @@ def _check_shapes(case: "Example", ratio: float) -> None:
 
     flow = case.flow(ratio)
     shapes = " and ".join(str(part.shape) for part in case.start)
-    must = f"take (x, y) of shapes {shapes}, those of `--fast` and `--slow` (one number is a scalar), in JAX"
+    must = f"take (x, y) of shapes {shapes} in JAX, as `--fast` and `--slow` give them (one number is a scalar)"
     with own_code("system", must):
         jax.eval_shape(lambda x: rates(flow, x), case.start)
 
 
 def _branches(case: "Example", ratio: float) -> "tuple[ManifoldBranch, ...]":
-    """Return the branches of the critical manifold over the window, and print their stability and folds."""
+    """Continue the branches of the critical manifold over the window, and print their stability and folds."""
     from analysis.fast_slow.critical_manifold import connected_branches
     from dynsim.systems.fast_slow.flow import FastSlow
 
@@ -202,23 +201,22 @@ def _branches(case: "Example", ratio: float) -> "tuple[ManifoldBranch, ...]":
 
 
 def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory":
-    """Return the trajectory at one epsilon, and print the statistics of the integration."""
+    """Simulate the trajectory at one epsilon, and print the statistics of the integration."""
     from dynsim.cli.parsing.solvers import integrator
     from dynsim.simulation.simulate import simulate
 
     ts, solver = np.linspace(0.0, case.end, o.frames), integrator("stiff", o.rtol, o.max_steps)
     path = simulate(case.flow(ratio), case.start, ts, integrator=solver, throw=False)
-    said = in_options(str(path.stats), "simulate", ["fast-slow"])
-    say(f"epsilon {ratio:g}: {said}")
+    say(f"epsilon {ratio:g}: {path.stats}")
     return path
 
 
 def _compare(case: "Example", ratios: tuple[float, ...]) -> None:
-    """Print the error of the reduced flow at each epsilon, and its order in epsilon."""
+    """Print the error of the reduced flow at each epsilon, and its observed order in epsilon."""
     from analysis.fast_slow.reductions import reduction_error
 
     found = reduction_error(case.flow(ratios[0]), case.start, case.compare, sorted(ratios, reverse=True))
-    say(f"largest errors of the reduced flow up to t = {case.compare:g}, after the boundary layer:")
+    say(f"largest error of the reduced flow between the boundary layer and t = {case.compare:g}:")
     say(f"  {'epsilon':>10}{'from t':>12}{'x':>12}{'y':>12}")
     for row in zip(found.epsilons, found.layer_ends, found.fast_errors, found.slow_errors, strict=True):
         say("  " + f"{row[0]:>10.3g}" + "".join(f"{value:>12.3g}" for value in row[1:]))
@@ -226,7 +224,7 @@ def _compare(case: "Example", ratios: tuple[float, ...]) -> None:
 
 
 def _run_files(out: Path | None, ratios: tuple[float, ...]) -> list[Path]:
-    """Return the names of the run files, one for each epsilon; none without `out`."""
+    """List the names of the run files, one for each epsilon; none without `out`."""
     if out is None or len(ratios) == 1:
         return [] if out is None else [out]
     return [out.with_name(f"{out.stem}-{ratio:g}{out.suffix}") for ratio in ratios]
@@ -235,7 +233,7 @@ def _run_files(out: Path | None, ratios: tuple[float, ...]) -> list[Path]:
 def draw(
     path: Path, branches: "Sequence[ManifoldBranch]", runs: "Sequence[Trajectory]", ratios: Sequence[float]
 ) -> None:
-    """Draw the critical manifold and the trajectories, the first entry of x over the first entry of y."""
+    """Draw the critical manifold and the trajectories: the first entry of x against the first entry of y."""
     from figures.files import write_figure
     from figures.panels.manifolds import critical_manifold, relaxations
     from figures.style import canvas, settings

@@ -1,4 +1,4 @@
-"""`dynsim simulate SYSTEM` for a flow: one trajectory or an ensemble, a run file, a figure."""
+"""`dynsim simulate SYSTEM`: simulate one trajectory or an ensemble of a flow, or iterate a map."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -30,17 +30,17 @@ from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import components
 from dynsim.systems.tokens.interactions.choice import DENSE_MOST
 
-OF_TOKENS = 2  # measurements of the members of an ensemble at each time
-FARTHEST = 1e150  # of an entry that is drawn: the square of a larger one overflows
-AWAY = 10.0  # times the median distance of an orbit: further away it is not drawn, if it escapes
-COPIES = 4  # of the largest arrays, that exist at the same time
-MOST = 8  # components of a state that is printed
-STAGES = 16  # states that a solver holds at the same time
+OF_TOKENS = 2  # measurements of tokens that an ensemble keeps at each time: diameter and E
+FARTHEST = 1e150  # largest entry of a state that is drawn; the square of a larger one overflows
+AWAY = 10.0  # an escaping orbit is drawn up to this multiple of its median distance, so that its early part is visible
+COPIES = 4  # copies of the largest arrays that exist at the same time
+MOST = 8  # largest number of components of a state that is printed
+STAGES = 16  # states that a Runge-Kutta solver holds at the same time
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
 
 
 def main(words: Sequence[str]) -> int:
-    """Simulate the system, print a summary, and write the run file and the figure if they are asked for."""
+    """Simulate the system, print a summary, and write the requested run file and figure."""
     o = parse_system(Simulate, words, "simulate")
     if o.system.endswith(".npz"):
         refuse_unused(o, NOT_OF_RUN_FILES, "for a run file, whose run is repeated as it is")
@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> int:
         must = "be the first word after `dynsim simulate` if it has options of its own"
         raise ArgumentError("system", must, f"`{o.system}` is not")
     if o.system in SYSTEMS and o.parameters:
-        o = parse(Simulate, words, "simulate")  # it names an option that does not exist
+        o = parse(Simulate, words, "simulate")  # raises the error about the unknown option
     asked, o = o, with_dimension(o)
     check_sizes(o)
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
@@ -80,17 +80,21 @@ def main(words: Sequence[str]) -> int:
 
 
 def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
-    """Return the system that the options name, and its start if the catalogue or the options give one.
+    """Build the system that the options name, with its initial state if the catalogue or the options give one.
 
     Raises:
-        ValueError: if nothing that was `asked` for, and nothing that the system declares, says its dimension.
+        ValueError: if neither the options as given, `asked`, nor the system's declaration fix its dimension.
     """
     if o.system in SYSTEMS:
-        refuse_unused(o, ("parameters", "start", "names", "units", "map"), f"for `{o.system}`, which has its options")
+        refuse_unused(
+            o, ("parameters", "start", "names", "units", "map"), f"for `{o.system}`, which has its own options"
+        )
         return build(o), None
     made = found(o, "simulate")
     if asked.dimension is None and not has_dimension(o, made.system):
-        must = "be the number of components of its state, unless `--start`, `--names` or a file of `--initial` say it"
+        must = (
+            "be the number of components of its state, unless `--start`, `--names` or a file for `--initial` gives it"
+        )
         raise ArgumentError("dimension", must, f"is not given for `{o.system}`")
     drawn = not o.start and (o.system not in CATALOGUE or o.initial != Simulate.initial or o.members > 1)
     if drawn and isinstance(made.system, AbstractFlow):
@@ -99,36 +103,36 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
 
 
 def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
-    """Iterate a map as often as `end` says, print where it is, and write the files that are asked for."""
+    """Iterate a map `end` times, print its first and last states, and write the requested files."""
     only = ("members", "integrator", "max_steps", "rtol", "error_estimate", "tokens", "frames")
     refuse_unused(o, only, "for a map")
     check_at_least(1, end=o.end)
     if not o.end.is_integer():
         raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.end:g}")
     path = iterate(system, x, round(o.end))
-    left = "" if bool(path.stats.succeeded) else "; it leaves the finite numbers"
+    left = "" if bool(path.stats.succeeded) else "; the orbit escapes to infinity"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
     write(o, path, escape(distances(path)))
     return 0 if bool(path.stats.succeeded) else 1
 
 
 def escape(sizes: np.ndarray) -> int | None:
-    """Return the first step of an orbit whose state no axis shows: it has escaped to infinity; None if it stays."""
+    """Find the first step at which an orbit has escaped beyond what can be drawn; None if it stays bounded."""
     escaped = np.flatnonzero(~(sizes < FARTHEST))  # NaN too
     return int(escaped[0]) if escaped.size else None
 
 
 def drawn_steps(sizes: np.ndarray, escaped: int) -> int:
-    """Return how many states of an orbit that escapes at a step are drawn, at least two: those before it runs away.
+    """Count the states of an escaping orbit to draw, at least two: those before it runs away.
 
-    It has run away for good where it is further away than ten times the median distance of the first half.
+    It has run away once it stays further out than ten times the median distance of its first half.
     """
     near = np.flatnonzero(sizes[:escaped] <= AWAY * np.median(sizes[: (escaped + 1) // 2]))
     return max(2, int(near[-1]) + 1)
 
 
 def distances(path: Trajectory) -> np.ndarray:
-    """Return the size of the largest entry of each state, (times,)."""
+    """Compute the maximum norm of each state, (times,)."""
     return np.max(np.abs(np.asarray(path.ys)).reshape(len(path.ts), -1), axis=1)
 
 
@@ -137,7 +141,7 @@ def _shown(x: Any) -> str:
 
 
 def check_sizes(o: Simulate) -> None:
-    """Raise `ValueError` for a size that is too small, or with which the arrays would not fit in memory."""
+    """Raise `ValueError` for a size that is too small, or too large for the memory."""
     tokens = TOKENS if o.tokens is None else o.tokens
     check_at_least(1, tokens=tokens, dimension=o.token_dimension, heads=o.heads, members=o.members)
     check_at_least(2, frames=o.frames)
@@ -161,7 +165,7 @@ def check_sizes(o: Simulate) -> None:
 
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
-    """Simulate one trajectory."""
+    """Simulate one trajectory, print its summary, and write the requested files."""
     system, options = solved(o, flow)
     with typed_as(flow="system", y0="start"):
         path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
@@ -177,7 +181,7 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
 
 
 def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
-    """Write the run file, the figure and the movie that are asked for, these of the states before an orbit escapes."""
+    """Write the requested run file, figure and movie; figure and movie stop before an orbit escapes."""
     from dynsim.simulation.run_files import save
 
     if o.out is not None:
@@ -186,10 +190,12 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
     part = path
     if escaped is not None and (o.figure is not None or o.movie is not None):
         if escaped < 2:
-            say(f"nothing is drawn: the orbit escapes beyond {FARTHEST:g} at step {escaped}")
+            say(f"nothing is drawn, because the orbit exceeds {FARTHEST:g} at step {escaped}")
             return
         shown = drawn_steps(distances(path), escaped)
-        say(f"only the steps before step {shown} are drawn: the orbit escapes, beyond {FARTHEST:g} at step {escaped}")
+        say(
+            f"only the steps before step {shown} are drawn: the orbit escapes, exceeding {FARTHEST:g} at step {escaped}"
+        )
         part = Trajectory(path.ts[:shown], path.ys[:shown], path.system, path.stats)
     if o.figure is not None:
         draw_one(o.figure, part)
@@ -202,7 +208,7 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
 
 
 def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
-    """Repeat the run of a run file and print whether the states agree bit for bit; return 1 if they do not."""
+    """Repeat the run of a run file, and return 1 unless its states are reproduced bit for bit."""
     from dynsim.simulation.run_files import load, rerun
 
     with typed_as(path="system"):
@@ -211,7 +217,7 @@ def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
     kept, again = states(stored), states(made)
     unknown = sum(int(np.sum(a != a)) for a in kept)
     if unknown:
-        say(f"{path}: holds NaN in {unknown} entries, which are equal to nothing: there is no run to compare")
+        say(f"{path}: cannot be compared, because {unknown} entries of its states are NaN")
         return 1
     fits = [a.shape for a in kept] == [b.shape for b in again]
     same = fits and all(np.array_equal(a, b) for a, b in zip(kept, again, strict=True))
@@ -225,7 +231,7 @@ def rerun_file(path: Path, trust: tuple[str, ...]) -> int:
 
 
 def states(run: Trajectory | HybridTrajectory) -> list[np.ndarray]:
-    """Return the states of a run, of a hybrid system with the times of its transitions."""
+    """List the arrays of states of a run; for a hybrid system, with the times of its transitions."""
     if isinstance(run, HybridTrajectory):
         parts = [[jump.time for jump in run.jumps], [(path.ts, path.ys) for path in run.phases]]
     else:
@@ -234,7 +240,7 @@ def states(run: Trajectory | HybridTrajectory) -> list[np.ndarray]:
 
 
 def draw_one(path: Path, run: Trajectory) -> None:
-    """Draw one trajectory: the diameter of tokens; of a vector its path and its components."""
+    """Draw one trajectory: the diameter of tokens over time, or the path and the components of a vector."""
     from figures.files import write_figure
     from figures.panels.curves import over_time
     from figures.refined import refined

@@ -1,4 +1,4 @@
-"""`dynsim simulate hardmax`: iterate the clustering map in floats, in exact arithmetic, or with a softmax."""
+"""`dynsim simulate hardmax`: iterate the hardmax clustering map in floats, in exact arithmetic, or with a softmax."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,49 +17,49 @@ from dynsim.errors import ArgumentError, check_at_least
 if TYPE_CHECKING:
     from dynsim.simulation.trajectory import Trajectory
 
-SHOWN = 10  # leaders that are printed
-COPIES = 4  # of the largest arrays of floats, that exist at the same time
-FRACTION = 400  # bytes of a fraction of ordinary length
+SHOWN = 10  # largest number of leaders that are printed
+COPIES = 4  # copies of the largest arrays of floats that exist at the same time
+FRACTION = 400  # bytes of a Fraction of typical length
 
 
 @dataclass(frozen=True)
 class Hardmax:
     """Iterate the clustering map (1.1) of HARDMAX, the layers of a pure-attention hardmax transformer.
 
-    In floats, the number of layers whose follower sets are certainly those of exact arithmetic is printed; in exact
-    arithmetic, a certificate: the limit of every token, the leaders, and the layer from which no follower set changes.
+    In floats it prints for how many layers the follower sets provably agree with exact arithmetic. In exact arithmetic
+    it prints a certificate: the limit of every token, the leaders, and the layer after which no follower set changes.
     """
 
     arithmetic: Literal["float", "exact", "softmax"] = "float"
-    """float64 with exact comparisons of scores, fractions, or the softmax variant (2.6) in float64"""
+    """float64 with exact comparison of scores, exact fractions, or the softmax variant (2.6) in float64"""
     alpha: str = "1/2"
-    """the step size alpha: a decimal number or a fraction"""
+    """step size alpha, a decimal number or a fraction"""
     attention: Path | None = None
-    """a .npy or .csv file with A; by default the identity"""
+    """a .npy or .csv file with the attention matrix A; by default the identity"""
     temperature: float = 1e-3
     """temperature of the softmax, in the unit of the scores"""
     tokens: int = 10
-    """number of tokens, if they are not read from a file"""
+    """number of tokens, unless they are read from a file"""
     dimension: int = 2
-    """dimension of a token, if they are not read from a file"""
+    """dimension of a token, unless they are read from a file"""
     initial: str = "uniform"
-    """an initial distribution (uniform is standard normal here), or a .npy or .csv file with one token per row"""
+    """initial distribution (uniform is standard normal here), or a .npy or .csv file with one token per row"""
     layers: int = 50
     """number of layers"""
     every: int = 1
-    """number of layers between two states that are kept"""
+    """number of layers from one kept state to the next"""
     seed: int = 0
     """random seed of the initial tokens"""
     out: Path | None = None
     """the run file (.npz) to write"""
     figure: Path | None = None
-    """the figure (.pdf, .svg or .png) to write, of tokens in the plane"""
+    """the figure (.pdf, .svg or .png) to write, for tokens in the plane"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Iterate the map, print a summary, and write the run file and the figure if they are asked for."""
+    """Iterate the map, print a summary, and write the requested run file and figure."""
     o = parse(Hardmax, words, "simulate hardmax")
     check_at_least(1, tokens=o.tokens, dimension=o.dimension, layers=o.layers, every=o.every)
     from_file = o.initial.endswith((".npy", ".csv"))
@@ -67,7 +67,7 @@ def main(words: Sequence[str]) -> int:
     refuse_unused(o, () if o.arithmetic == "softmax" else ("temperature",), f"in {o.arithmetic} arithmetic")
     _check_alpha(o)
     if o.layers % o.every:
-        raise ArgumentError("layers", f"be a positive multiple of `every` = {o.every}", f"is {o.layers}")
+        raise ArgumentError("layers", f"be a multiple of `--every` ({o.every})", f"is {o.layers}")
     if not from_file:
         _check_memory(o, o.tokens, o.dimension)
     check_outputs(o.force, out=o.out, figure=o.figure)
@@ -89,7 +89,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _check_memory(o: Hardmax, n: int, d: int) -> None:
-    """Raise `ValueError` unless the kept states of n tokens in R^d, their scores and the gaps fit in memory."""
+    """Raise `ValueError` unless the kept states of n tokens in R^d, their scores and the score gaps fit in memory."""
     entry = FRACTION if o.arithmetic == "exact" else COPIES * FLOAT
 
     def predicted(*, tokens: int, dimension: int, layers: int) -> int:
@@ -101,16 +101,16 @@ def _check_memory(o: Hardmax, n: int, d: int) -> None:
 
 
 def _check_alpha(o: Hardmax) -> None:
-    """Raise `ValueError` unless alpha is a number that a float can hold."""
+    """Raise `ValueError` unless alpha is a number within the range of floats."""
     try:
         float(number(o.alpha))
     except (ValueError, OverflowError):
-        must = "hold finite numbers such as `0.5` or `1/3`"
+        must = "be a finite number such as `0.5` or `1/3`"
         raise ArgumentError("alpha", must, f"is `{o.alpha[:CHARACTERS]}`") from None
 
 
 def starts(o: Hardmax) -> np.ndarray:
-    """Return the initial tokens (n, d): from a file (as Fractions for exact arithmetic), or from a distribution."""
+    """Read the initial tokens (n, d) from a file, as Fractions for exact arithmetic, or draw them."""
     from dynsim.keys import random_key
     from dynsim.spaces import Euclidean
     from dynsim.systems.tokens.initial import initial_tokens
@@ -135,9 +135,7 @@ def _in_floats(o: Hardmax, x: np.ndarray) -> "Trajectory":
     say(str(hypotheses(map, x)))
     run = iterate_hardmax(map, x, o.layers, every=o.every)
     say(f"smallest relative gap between best and second-best score: {np.min(run.gaps):.3g} in {o.layers} layers")
-    say(
-        f"follower sets certain in the first {run.certain} layers: equal to those of exact arithmetic from these floats"
-    )
+    say(f"follower sets proved equal to exact arithmetic from the same start in the first {run.certain} layers")
     _leaders(map, run.path.final)
     return run.path
 
@@ -165,14 +163,14 @@ def _with_softmax(o: Hardmax, x: np.ndarray) -> "Trajectory":
 
     A = _attention(o)
     if A is not None and A.shape != (x.shape[1],) * 2:
-        raise ArgumentError("attention", f"have shape {(x.shape[1],) * 2}, as the tokens", f"has shape {A.shape}")
+        raise ArgumentError("attention", f"have shape {(x.shape[1],) * 2} to match the tokens", f"has shape {A.shape}")
     return iterate(
         SoftmaxMap(float(rational("alpha", o.alpha)), o.temperature, A), np.asarray(x, float), o.layers, every=o.every
     )
 
 
 def _leaders(map: Any, x: np.ndarray) -> None:
-    """Print how many tokens follow only themselves in the last state, and the first few with their values."""
+    """Print the leaders of the last state, the tokens that follow only themselves."""
     mask = map.follower_sets(x).leaders
     say(f"{int(np.sum(mask))} of {len(x)} tokens follow only themselves after the last layer")
     for i in np.flatnonzero(mask)[:SHOWN]:
@@ -180,7 +178,7 @@ def _leaders(map: Any, x: np.ndarray) -> None:
 
 
 def draw(path: Path, run: "Trajectory") -> None:
-    """Draw the trajectories of tokens in the plane, with the first kept state (open) and the last one (filled)."""
+    """Draw the trajectories of tokens in the plane, open circles at the first layer and filled ones at the last."""
     from figures.files import write_figure
     from figures.panels.hulls import plane_axes
     from figures.style import canvas, colour, settings

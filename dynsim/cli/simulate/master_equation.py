@@ -1,4 +1,4 @@
-"""`dynsim simulate master-equation`: a continuous-time Markov chain, its stationary distributions, its relaxation."""
+"""`dynsim simulate master-equation`: relaxation of a continuous-time Markov chain to its stationary distributions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,28 +18,29 @@ if TYPE_CHECKING:
     from analysis.chains.stationary import StationaryDistributions
     from dynsim.simulation.trajectory import Trajectory
 
-STEPS = 10**9  # of forward Euler, whose numbers are an array
-COPIES = 4  # of the largest arrays, that exist at the same time
-BANDS = 16  # entries of a sparse matrix and of its factors, for each state
-SHOWN = 10  # stationary distributions, and states of each, that are printed
+STEPS = 10**9  # largest number of forward Euler steps, whose step numbers are stored in an array
+COPIES = 4  # copies of the largest arrays that exist at the same time
+BANDS = 16  # entries per state of a sparse matrix and its factors
+SHOWN = 10  # largest number of stationary distributions that are printed, and of states of each
 
 
 @dataclass(frozen=True)
 class MasterEquation:
-    """Simulate p' = Q p, (26) of MULTIRATE: columns of Q sum to zero, Q[i, j] is the rate from state j to state i.
+    """Simulate the master equation p' = Q p, (26) of MULTIRATE, where Q[i, j] is the rate from state j to state i.
 
     Prints the communicating classes, the stationary distribution of each closed class, the spectral gap, the mixing
-    time, and the step bounds of forward Euler. The trajectory is e^(Qt) p(0), or with --euler iterates of I + tau Q.
+    time, and the step bounds of forward Euler. The trajectory is e^(Qt) p(0), or with `--euler` iterates of I + tau Q.
+    The columns of Q sum to zero.
     """
 
     chain: Literal["birth-death", "grid", "random"] = "birth-death"
-    """the chain, if it is not read from a file: a birth-death chain, a walk on a grid in a double well, random rates"""
+    """the chain, unless it is read from a file: birth-death, a walk in a double well on a grid, or random rates"""
     generator: Path | None = None
-    """a .npy or .csv file with Q"""
+    """a .npy or .csv file with the generator Q"""
     attention: Path | None = None
-    """a .npy or .csv file with a row-stochastic matrix A, for the chain with generator A^T - I"""
+    """a .npy or .csv file with a row-stochastic attention matrix A; the generator is A^T - I"""
     size: int = 50
-    """number of states, if the chain is not read from a file (a grid has the largest square number up to it)"""
+    """number of states, unless the chain is read from a file (a grid has the largest square number up to it)"""
     birth: float = 1.0
     """rate from i to i + 1 (birth-death)"""
     death: float = 1.2
@@ -47,25 +48,25 @@ class MasterEquation:
     initial: str = "first"
     """initial distribution: first or last (state), uniform, or a .npy or .csv file"""
     end: float = 20.0
-    """last time; the first is 0"""
+    """final time, from t = 0"""
     frames: int = 201
     """number of output times, evenly spaced"""
     method: str = "auto"
     """method for the exponential: auto, dense, rational, chebyshev, shift-invert or uniformisation"""
     euler: float | None = None
-    """the step size tau of forward Euler, which then replaces the exponential"""
+    """step size tau of forward Euler, which then replaces the exponential"""
     seed: int = 0
     """random seed of the rates (random)"""
     out: Path | None = None
     """the run file (.npz) to write"""
     figure: Path | None = None
-    """the figure (.pdf, .svg or .png) to write: the distance to the limit over time, or for three states the simplex"""
+    """the figure (.pdf, .svg or .png) to write: the distance to the limit over time, or the simplex for three states"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
 
 def main(words: Sequence[str]) -> int:
-    """Print the properties of the chain, simulate it, and write the run file and the figure if they are asked for."""
+    """Print the properties of the chain, simulate it, and write the requested run file and figure."""
     o = parse(MasterEquation, words, "simulate master-equation")
     check_at_least(2, frames=o.frames, size=o.size)
     check_positive(end=o.end)
@@ -86,7 +87,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _check_sizes(o: MasterEquation) -> None:
-    """Raise `ValueError` for options without effect, a step that is none, or arrays that do not fit in memory."""
+    """Raise `ValueError` for options without effect, an invalid step size, or arrays that do not fit in memory."""
     read = o.generator is not None or o.attention is not None
     refuse_unused(o, ("chain", "size", "birth", "death", "seed") if read else (), "if the chain is read from a file")
     refuse_unused(o, () if o.chain == "birth-death" else ("birth", "death"), f"for the chain `{o.chain}`")
@@ -103,7 +104,7 @@ def _check_sizes(o: MasterEquation) -> None:
 
 
 def chain(o: MasterEquation) -> Any:
-    """Return the generator Q, (k, k): from a file, from an attention matrix, or of the named chain."""
+    """Build the generator Q, (k, k), from a file, from an attention matrix, or of the named chain."""
     from dynsim.keys import random_key
     from dynsim.systems.master_equation.checks import check_generator
     from dynsim.systems.master_equation.generators import (
@@ -114,7 +115,7 @@ def chain(o: MasterEquation) -> Any:
     )
 
     if o.generator is not None and o.attention is not None:
-        raise ArgumentError("attention", "be given without `generator`", "is given with it")
+        raise ArgumentError("attention", "be left out with `--generator`", "is given")
     if o.generator is not None:
         return check_generator(matrix(o.generator, "generator"))
     if o.attention is not None:
@@ -128,7 +129,7 @@ def chain(o: MasterEquation) -> Any:
 
 
 def start(o: MasterEquation, k: int) -> np.ndarray:
-    """Return the initial distribution, (k,)."""
+    """Build the initial distribution over k states, (k,)."""
     from dynsim.errors import nearest
     from dynsim.systems.master_equation.checks import check_distribution
 
@@ -164,7 +165,7 @@ def describe(Q: Any, stationary: "StationaryDistributions") -> None:
 
 
 def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:
-    """Return the trajectory e^(Qt) p0, and a sentence with its method and error."""
+    """Compute the trajectory e^(Qt) p0 by matrix exponentials, with a sentence on its method and error."""
     from analysis.chains.integrator import Exponential
     from analysis.chains.relaxation import relaxation
     from dynsim.simulation.simulate import simulate
@@ -178,7 +179,7 @@ def by_exponential(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajecto
 
 
 def by_euler(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", str]:
-    """Return the forward-Euler trajectory at about `frames` times, and a sentence with its number of steps."""
+    """Compute the forward Euler trajectory at about `frames` times, with a sentence on its number of steps."""
     from dynsim.simulation.simulate import iterate
     from dynsim.systems.master_equation.flow import MasterEquationMap
 
@@ -187,18 +188,18 @@ def by_euler(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", s
     steps = every * max(1, round(o.end / map.step_size / every))
     return iterate(
         map, p0, steps, every=every
-    ), f"forward Euler: {steps} steps of {map.step_size:g}, every {every} kept"
+    ), f"forward Euler: {steps} steps of size {map.step_size:g}, one in {every} kept"
 
 
 def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
-    """Return the total variation distance of each kept distribution from the limit."""
+    """Compute the total variation distance of each kept distribution from the limit."""
     from analysis.chains.mixing import total_variation
 
     return total_variation(np.asarray(path.ys), limit)
 
 
 def write(o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray) -> None:
-    """Write the run file and the figure if they are asked for."""
+    """Write the requested run file and figure."""
     if o.out is not None:
         from dynsim.simulation.run_files import save
 
@@ -218,7 +219,7 @@ def write(o: MasterEquation, path: "Trajectory", stationary: "StationaryDistribu
 def draw(
     ax: "Axes", o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray
 ) -> None:
-    """Draw a chain of three states on the simplex, of other chains the distance to the limit over time."""
+    """Draw a chain of three states on the simplex, or the distance to the limit over time for other chains."""
     from figures import panels
 
     ys = np.asarray(path.ys)

@@ -1,4 +1,4 @@
-"""`dynsim simulate multirate`: the multirate network on a text: its loss, a continuation, and a causality check."""
+"""`dynsim simulate multirate`: evaluate the multirate network on a text, continue the text, and check causality."""
 
 import math
 from collections.abc import Sequence
@@ -15,31 +15,33 @@ from dynsim.errors import ArgumentError, check_at_least
 if TYPE_CHECKING:
     from dynsim.networks.multirate.network import MultirateNetwork
 
-WEIGHTS = 128  # bytes of attention weights for each pair of positions: heads, and copies that exist at the same time
-CHECKED = 32  # bytes of the text in the causality check, whose cost grows with the cube of their number
+WEIGHTS = (
+    128  # bytes of attention weights per pair of positions, for all heads and the copies that exist at the same time
+)
+CHECKED = 32  # bytes of the text that the causality check uses; its cost grows with the cube of their number
 
 
 @dataclass(frozen=True)
 class Multirate:
     """Evaluate the network of MULTIRATE on a text, continue the text byte by byte, and check causality.
 
-    Trained weights are those of the first seed of the experiment `multirate/section-9`: of its largest finished record,
-    or of its quick one, which is run if there is none. The causality check replaces each of the first 32 bytes by
-    another and counts how often this changes a bit of the scores at an earlier position.
+    Trained weights come from the first seed of the largest finished record of the experiment `multirate/section-9`, or
+    from its quick size, which is run if there is no record. The causality check replaces each of the first 32 bytes by
+    another, and counts how often this changes any bit of the scores at an earlier position.
     """
 
     text: str = "First Citizen:\n"
-    """the text"""
+    """the text that the network reads and continues"""
     weights: Literal["random", "trained"] = "random"
-    """random weights, drawn from the seed, or those of the record"""
+    """random weights, drawn from the seed, or the trained weights of the record"""
     variant: str = "coupled"
-    """the trained network: the name of a variant of the experiment"""
+    """which trained network to use: the name of a variant of the experiment"""
     slow_mask: Literal["causal", "full"] = "causal"
     """attention mask of the slow layers, for random weights"""
     block: int = 8
-    """P, the number of tokens in a block, for random weights"""
+    """number P of tokens in a block, for random weights"""
     gate: float | None = None
-    """a value for all gates instead of their own"""
+    """a value that replaces all gates of the network"""
     bytes: int = 100
     """number of bytes to generate"""
     temperature: float = 0.0
@@ -47,7 +49,7 @@ class Multirate:
     seed: int = 0
     """random seed of the weights and of the sampling"""
     data: Path | None = None
-    """the folder of data files, if the experiment has to be run; by default the one that DYNSIM_DATA names"""
+    """the folder of data files, if the experiment must be run; by default the one that DYNSIM_DATA names"""
     out: Path | None = None
     """the file (.npz) to write, with the leak matrix and the scores"""
     force: bool = False
@@ -55,7 +57,7 @@ class Multirate:
 
 
 def main(words: Sequence[str]) -> int:
-    """Print loss, gates and causality of the network, and the continuation of the text."""
+    """Print the loss, the gates and the causality of the network, and continue the text."""
     o = parse(Multirate, words, "simulate multirate")
     check_outputs(o.force, out=o.out)
     text = np.frombuffer(o.text.encode(errors="surrogateescape"), np.uint8).astype(np.int32)
@@ -64,10 +66,10 @@ def main(words: Sequence[str]) -> int:
     check_at_least(0, bytes=o.bytes, temperature=o.temperature)
     _check_options(o, len(text))
     if o.bytes and o.slow_mask == "full":
-        raise ArgumentError("bytes", "be 0 for a full slow mask, which attends to later bytes", f"is {o.bytes}")
+        raise ArgumentError("bytes", "be 0 for a full slow mask, because it attends to later bytes", f"is {o.bytes}")
     model = network(o)
     if o.weights == "random":
-        say("random weights: the network is untrained (`--weights trained` loads those of the experiment)")
+        say("random weights: the network is untrained (`--weights trained` loads trained weights)")
     _describe(model, text)
     _check_causality(o, model, text[:CHECKED])
     if o.bytes:
@@ -76,7 +78,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _check_options(o: Multirate, length: int) -> None:
-    """Raise `ValueError` for options without effect, numbers that are not finite, or a text that memory cannot hold."""
+    """Raise `ValueError` for options without effect, numbers that are not finite, or a text too long for the memory."""
     trained = o.weights == "trained"
     refuse_unused(o, ("slow_mask", "block") if trained else (), "for trained weights")
     refuse_unused(o, () if trained else ("variant", "data"), "for random weights")
@@ -89,7 +91,7 @@ def _check_options(o: Multirate, length: int) -> None:
 
 
 def network(o: Multirate) -> "MultirateNetwork":
-    """Return the network that the options name."""
+    """Build the network that the options name."""
     from dynsim.keys import random_key
     from dynsim.networks.multirate.config import MultirateConfig
     from dynsim.networks.multirate.network import draw_multirate, with_gates
@@ -113,7 +115,7 @@ def _trained(o: Multirate) -> "MultirateNetwork":
         raise ArgumentError("variant", f"be one of {', '.join(known)}", f"is `{o.variant}`{nearest(o.variant, known)}")
     use_data(o.data)
     found = best_record(SECTION_9)
-    say(f"weights of {found.name}, size {found.size}, seed {found.seed}, first of its seeds")
+    say(f"weights of {found.name}, size {found.size}, seed {found.seed}")
     return trained_network(found.arrays, found.config, o.variant)
 
 
@@ -137,7 +139,7 @@ def _check_causality(o: Multirate, model: "MultirateNetwork", text: np.ndarray) 
     matrix = leak_matrix(model, text)
     say(f"largest derivative of a score with respect to a later byte's embedding: {float(worst_leak(matrix)):.3g}")
     early = [np.any(affected_positions(model, text, t, (int(text[t]) + 1) % 256)[:t]) for t in range(len(text))]
-    say(f"positions of {len(text)} at which another byte changes a bit of an earlier score: {sum(early)}")
+    say(f"positions at which another byte changes a bit of an earlier score: {sum(early)} of {len(text)}")
     if o.out is not None:
         from dynsim.io.npz import write_arrays
 

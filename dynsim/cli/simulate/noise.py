@@ -1,4 +1,4 @@
-"""The options `--noise`, `--calculus` and `--step-size` of `dynsim simulate`, and its integrators."""
+"""Choose the integrator of `dynsim simulate`, with or without noise, and check the options of noise."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from dynsim.keys import random_key
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 
-RTOL = 1e-9  # without noise, by default
+RTOL = 1e-9  # default relative tolerance without noise
 
 
 def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
-    """Raise `ValueError` for options without effect, with noise or without, and for noise where there can be none."""
+    """Raise `ValueError` for options without effect with or without noise, and for noise where none is possible."""
     if o.noise is None:
         refuse_unused(o, ("calculus",), "without `--noise`")
         if o.integrator != "symplectic":
@@ -32,7 +32,7 @@ def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
 
 
 def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any]]:
-    """Return the flow, with the noise of the options if there is any, and the arguments of its solution."""
+    """Build the flow with the requested noise, and the integrator (and key) to solve it with."""
     if o.noise is None and o.integrator == "symplectic":
         return flow, {"integrator": Symplectic(o.step_size)}
     if o.noise is None:

@@ -1,4 +1,4 @@
-"""`dynsim sweep`: a function of yours, or the long run of a system, at every point of a grid of parameters."""
+"""`dynsim sweep`: evaluate a function, or measure a long run of a system, at every point of a parameter grid."""
 
 import dataclasses
 import functools
@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynsim.cli.parsing.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say, typed_as
-from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.parsing.system import SystemOptions, separated
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
 from dynsim.cli.sweep.options import Sweep
-from dynsim.errors import ArgumentError, IntegrationError, check_at_least, check_positive, counted, nearest
+from dynsim.errors import ArgumentError, check_at_least, check_positive, counted, nearest
 from dynsim.io.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
 
 OF_FLOWS = ("frames", "rtol", "max_steps")
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-KINDS = ("final", "mean", "least", "largest")  # of the numbers that are kept of each component of a run
-SHOWN = 5  # failures and results that are printed
+KINDS = ("final", "mean", "least", "largest")  # numbers that are kept of each component of a run
+SHOWN = 5  # largest number of failed points that are printed
 
 
 def main(words: Sequence[str]) -> int:
-    """Evaluate the grid, print a summary, write the file, and return 1 if a point failed."""
+    """Evaluate the parameter grid, print a summary, write the requested files, and return 1 if a point failed."""
     rest, extra = separated(words, tuple(field.name for field in dataclasses.fields(Sweep)))
     o = parse(Sweep, rest, "sweep", named=True)
     check_outputs(o.force, out=o.out, figure=o.figure, out_ending=".nc")
@@ -68,16 +67,16 @@ def main(words: Sequence[str]) -> int:
 
 
 def write_netcdf(path: Path, found: "xarray.Dataset") -> None:
-    """Write a Dataset to a netCDF file, whole or not at all."""
+    """Write a Dataset to a netCDF file atomically."""
     with whole_file(path) as part:
         found.to_netcdf(part, engine="scipy")
 
 
 def _grid(words: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the values of each parameter, whole numbers as integers, none for a name that is given without.
+    """Parse the values of each parameter, whole numbers as integers; a name without values has an empty list.
 
     Raises:
-        ValueError: for what is no number.
+        ValueError: for a value that is not a number.
     """
     grid: dict[str, list[Any]] = {}
     for word in words:
@@ -89,7 +88,7 @@ def _grid(words: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _numbers(name: str, word: str) -> list[int | float]:
-    """Read one value, or evenly spaced values from LOW:HIGH:COUNT."""
+    """Parse one value, or evenly spaced values LOW:HIGH:COUNT."""
     from dynsim.cli.parsing.ranges import named_values
 
     if word.count(":") == 2:
@@ -103,7 +102,9 @@ def _number(name: str, word: str) -> int | float:
     try:
         return int(word) if re.fullmatch(r"[+-]?\d+", word) else float(number(word))
     except (ValueError, OverflowError):
-        must = f"be numbers one after the other, such as `--{name.replace('_', '-')} 1 2 4` or `0:1:11`"
+        must = (
+            f"be numbers separated by spaces, such as `--{name.replace('_', '-')} 1 2 4`, or a range such as `0:1:11`"
+        )
         raise ArgumentError(name, must, f"has `{word}`") from None
 
 
@@ -116,22 +117,22 @@ def _units(words: Sequence[str]) -> dict[str, str]:
 
 
 class Built:
-    """The function that a sweep evaluates, which another process builds again from the options of the command.
+    """Picklable function of a sweep: another process builds it again from the options of the command.
 
-    Neither a function of the user's file nor one that closes over a system can be sent itself.
+    Neither a function in the user's file nor a closure over a system can be pickled itself.
     """
 
     def __init__(self, options: Sweep, first: tuple[tuple[str, Any], ...]):
-        """Store the options and the first point, and build the function of them."""
+        """Store the options and the first point, and build the function."""
         self._made = options, first
         self.__wrapped__, self.components = _function(options, dict(first))
 
     def __call__(self, **values: Any) -> Any:
-        """Return the results at a point."""
+        """Evaluate the function at a point."""
         return self.__wrapped__(**values)
 
     def __reduce__(self) -> tuple[Callable[..., "Built"], tuple]:
-        """Return what another process calls, with a path of the file that does not depend on its working folder."""
+        """Pickle the options with the absolute path of the user's file, so that any working folder will do."""
         options, first = self._made
         file = _file(options)
         if file is not None:
@@ -142,7 +143,7 @@ class Built:
 
 @functools.lru_cache(1)
 def _built_again(options: Sweep, first: tuple[tuple[str, Any], ...], digest: str) -> Built:
-    """Return the function of a sweep, built once in a process; raise `ValueError` if its file there is another."""
+    """Build the function of a sweep once per process; raise `ValueError` if the user's file differs there."""
     file = _file(options)
     if file is not None and (not file.is_file() or _digest(file) != digest):
         must = "be in a file that is the same on every worker"
@@ -151,7 +152,7 @@ def _built_again(options: Sweep, first: tuple[tuple[str, Any], ...], digest: str
 
 
 def _file(options: Sweep) -> Path | None:
-    """Return the file of the user's function or system, if it is in one."""
+    """Get the file of the user's function or system, or None."""
     file, colon, _ = options.system.rpartition(":")
     return Path(file) if colon and file.endswith(".py") else None
 
@@ -161,9 +162,9 @@ def _digest(file: Path | None) -> str:
 
 
 def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Components | None]":
-    """Return the function that is evaluated at every point, and of a system what it measures.
+    """Build the function to evaluate at every point, with the quantities that it measures of a system.
 
-    A name that does not exist fails no point, but the sweep, and so does one without values, which is None in `first`.
+    An unknown parameter, or one without values (None in `first`), is an error of the sweep, not of each point.
     """
     from dynsim.cli.building.own_code import imported
     from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -182,13 +183,13 @@ def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Com
 
 
 def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: str) -> None:
-    """Raise `ValueError` unless a function takes the arguments of the `first` point by name, and no more."""
+    """Raise `ValueError` unless the parameters of the `first` point are exactly the arguments that a function needs."""
     if not callable(function):
         raise ArgumentError("system", "be a function, a flow or a map", f"`{where}` is a {type(function).__name__}")
     given = (*first, "key") if seeded else tuple(first)
     try:
         arguments = inspect.signature(function).parameters
-    except ValueError:  # what is written in C may have no signature
+    except ValueError:  # a function written in C may have no signature
         return
     free = any(one.kind is one.VAR_KEYWORD for one in arguments.values())
     unknown = [name for name in given if name not in arguments and not free]
@@ -207,13 +208,13 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
 
 
 def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components]":
-    """Return the function that measures a run of the system, which is built at the `first` point, and what it does."""
+    """Build the function that measures a run of the system, and name its quantities at the `first` point."""
     from dynsim.cli.building.systems import found
-    from dynsim.cli.parsing.solvers import integrator
+    from dynsim.cli.parsing.solvers import advising_options, integrator
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import changed
 
-    solver = (o.rtol, o.max_steps)  # numbers closed over tell sweeps apart
+    solver = (o.rtol, o.max_steps)  # plain numbers in the closure, by which saved parts of sweeps are told apart
     options, run = SystemOptions(o.system), (o.end, o.frames, *solver)
 
     def named(values: dict[str, Any]) -> Any:
@@ -223,22 +224,20 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
     made = named(first)
     if isinstance(made.system, AbstractMap):
         refuse_unused(o, OF_FLOWS, "for a map")
-    integrator("diffrax", *solver)  # refuses what fails at every point
+    integrator("diffrax", *solver)  # raises here for options that would fail at every point
 
     def system(values: dict[str, Any]) -> Any:
         return made._replace(system=changed(made.system, values)) if ":" in o.system else named(values)
 
     def measured(key: Any = None, **values: Any) -> dict[str, Any]:
-        try:
+        with advising_options("sweep"):  # also in another process
             return run_measures(system(values), key, *run)
-        except IntegrationError as error:
-            raise IntegrationError(in_options(str(error), "sweep"), outcome=error.outcome) from None
 
     return measured, quantities(made.system, made.begun())
 
 
 def quantities(system: Any, start: Any) -> "Components":
-    """Return the names and units of what is measured of a run: components, or of tokens the diameter and E."""
+    """Name the measured quantities of a run with their units: the components, or the diameter and E of tokens."""
     import jax
 
     from dynsim.systems.named import Components, components
@@ -257,7 +256,7 @@ def _of_tokens(leaves: Sequence[Any]) -> bool:
 def run_measures(
     made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None = None
 ) -> dict[str, Any]:
-    """Return the last value, and over the second half of a run the mean, least and largest value, by component."""
+    """Simulate a system, and measure each component's final value and its mean and range over the second half."""
     import jax
     import numpy as np
 
@@ -285,7 +284,7 @@ def run_measures(
 
 
 def _print(found: "xarray.Dataset") -> None:
-    """Print the sizes, the range of each result, and the first failures."""
+    """Print the size of the grid, the range of each result, and the first failures."""
     import numpy as np
 
     failed = found["status"].values == "failed"
@@ -302,7 +301,7 @@ def _print(found: "xarray.Dataset") -> None:
         at = ", ".join(f"{name} = {point.coords[name].item()}" for name in point.coords)
         say(f"failed at {at}: {point.item()}")
     if failed.sum() > SHOWN:
-        say(f"and so on for {failed.sum() - SHOWN} more")
+        say(f"and {failed.sum() - SHOWN} more failed")
 
 
 def _places(failed: Any) -> Iterator[tuple[int, ...]]:

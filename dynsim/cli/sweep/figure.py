@@ -1,4 +1,4 @@
-"""The figure of `dynsim sweep`: what it shows, and the options that choose it."""
+"""Draw the results of `dynsim sweep`, and check the options of the figure."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,18 +17,18 @@ OF_RUNS = ("mean over the second half of the run", "least to largest value")
 
 
 def check_figure(o: Sweep, grid: Mapping[str, Sequence[Any]]) -> None:
-    """Raise `ValueError` for a figure of a grid that none shows, and for results that are chosen without a figure."""
+    """Raise `ValueError` for a grid that cannot be drawn, and for `--show` without a figure."""
     if o.figure is None:
         refuse_unused(o, ("show",), "without `--figure`")
         return
     several = [name for name, values in grid.items() if len(values) > 1]
     if len(several) not in (1, 2):
         said = f"{len(several)} have" if several else "none has"
-        raise ArgumentError("figure", "be given where one or two parameters have several values", said)
+        raise ArgumentError("figure", "be given only if one or two parameters have several values", said)
 
 
 def check_shown(o: Sweep, names: Sequence[str], more: Sequence[str] = ()) -> None:
-    """Raise `ValueError` for a name that is no result, and for more than there are panels."""
+    """Raise `ValueError` for results to show that do not exist, or that are too many for the figure."""
     from figures.sweeps import MOST
 
     for name in o.show:
@@ -39,7 +39,7 @@ def check_shown(o: Sweep, names: Sequence[str], more: Sequence[str] = ()) -> Non
 
 
 def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
-    """Write the figure, unless no point has a value, and say what it leaves out."""
+    """Write the figure unless no point has a finite value, and print what it leaves out."""
     import numpy as np
 
     from figures.files import write_figure
@@ -52,7 +52,7 @@ def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
         say(f"the figure shows the first {MOST} of {len(quantities)} results (`--show` chooses)")
     quantities = quantities[:MOST]
     if not any(np.isfinite(found[one.middle].values).any() for one in quantities):
-        say("no figure: no point has a number that is finite")
+        say("no figure is drawn, because no point has a finite value")
         return
     assert o.figure is not None
     write_figure(drawing(found, quantities), o.figure, f"sweep of {o.system}")
@@ -60,14 +60,14 @@ def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
 
 
 def _of_system(known: "Components") -> "list[Quantity]":
-    """Return a quantity for each component: its mean in the second half of the run, between its extremes."""
+    """List a quantity to draw for each component: its mean over the second half of the run, with its range."""
     from figures.sweeps import Quantity
 
     return [Quantity(name, f"{name}_mean", f"{name}_least", f"{name}_largest", OF_RUNS) for name in known.names]
 
 
 def _of_function(o: Sweep, found: "xarray.Dataset") -> "list[Quantity]":
-    """Return a quantity for each result of a function that is a number at each point."""
+    """List a quantity to draw for each result of a function that is one number at each point."""
     from figures.sweeps import Quantity
 
     results = [str(name) for name in found.data_vars if name not in ("status", "cause")]

@@ -193,7 +193,7 @@ def _columns(W: Weights, m: int) -> Float[Array, "heads d m"]:
 
 def _head_size(tensors: Tensors, d: int, stored: int, heads: int | None) -> int:
     if heads not in (None, stored):
-        raise ArgumentError("heads", f"be {stored}, as `{tensors.file}` says, or be left out", f"is {heads}")
+        raise ArgumentError("heads", f"be {stored} to match `{tensors.file}`, or be left out", f"is {heads}")
     if d % stored:
         must = f"be a file whose number of heads divides {d}, its width"
         raise ArgumentError("path", must, f"`{tensors.file}` has {stored}")

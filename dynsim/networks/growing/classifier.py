@@ -45,7 +45,7 @@ class SentenceAttention(eqx.Module):
 
 
 class SentenceReading(NamedTuple):
-    """What the classifier makes of a sentence.
+    """Result of the classifier for a sentence.
 
     Attributes:
         logit: of the label 1.

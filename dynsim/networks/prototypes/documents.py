@@ -19,7 +19,7 @@ Shares = Float[Array, "documents length"]
 
 
 class DocumentReading(NamedTuple):
-    """What a read-out makes of documents; losses are means over documents of the weighted sums over their tokens.
+    """Result of a read-out for documents; losses are means over documents of weighted sums over tokens.
 
     Attributes:
         assignments: the weighted mean of the assignments of the tokens of each document.

@@ -144,7 +144,7 @@ class GrowingFlow(AbstractFlow):
         n, d = self.data.shape
         full = np.asarray(as_points("interaction", interaction), float)
         if full.shape != (d, d):
-            raise ArgumentError("interaction", f"have shape ({d}, {d}), as `data` has {d} columns", f"has {full.shape}")
+            raise ArgumentError("interaction", f"have shape ({d}, {d}) to match `data`", f"has {full.shape}")
         directed = antisymmetric_part(full)
         if np.linalg.norm(directed) <= NOT_SYMMETRIC * max(np.linalg.norm(full), np.finfo(float).tiny):
             raise ArgumentError("interaction", "have an antisymmetric part", "is symmetric")

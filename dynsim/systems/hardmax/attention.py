@@ -206,7 +206,7 @@ def floats(name: str, values: Any) -> np.ndarray:
     try:
         given = np.asarray(values)
     except ValueError:
-        raise ArgumentError(name, "have rows of one length", "does not") from None
+        raise ArgumentError(name, "have rows of equal length", "does not") from None
     except TypeError as error:
         raise ArgumentError(name, "hold numbers", f"does not ({reason(error)})") from None
     if given.dtype.kind in "iuf":

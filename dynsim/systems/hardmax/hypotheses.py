@@ -39,7 +39,7 @@ class Hypotheses:
         return all(vars(self).values())
 
     def __str__(self) -> str:
-        """Return a sentence that names the hypotheses that fail."""
+        """Name the hypotheses that fail in a sentence."""
         words = {
             "symmetric": "A is not symmetric",
             "definite": "A is not positive definite",

@@ -129,10 +129,10 @@ class CoupledFlow(AbstractFlow):
         self.encoder = instance("encoder", encoder, AbstractEncoder, "an encoder such as `LinearEncoder(d, m)`")
         inputs = getattr(encoder, "inputs", self.data.shape[1])
         if inputs != self.data.shape[1]:
-            raise ArgumentError("data", f"have {inputs} columns, as `encoder` takes", f"has {self.data.shape[1]}")
+            raise ArgumentError("data", f"have {inputs} columns to match `encoder`", f"has {self.data.shape[1]}")
         count = getattr(encoder, "count", self.data.shape[0])
         if count != self.data.shape[0]:
-            raise ArgumentError("data", f"have {count} rows, as `encoder` has", f"has {self.data.shape[0]}")
+            raise ArgumentError("data", f"have {count} rows to match `encoder`", f"has {self.data.shape[0]}")
         self.temperature, self.loss = as_temperature(temperature), as_loss(loss)
         self.encoder_rate = real("encoder_rate", encoder_rate, positive=True)
         self.prototype_rate = real("prototype_rate", prototype_rate, positive=True)

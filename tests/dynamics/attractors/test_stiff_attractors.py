@@ -14,12 +14,7 @@ from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import SHARE, Search, _slow_interval, set_up
 from analysis.dynamics.attractors.perturbation import RADII, Line, _are_decided
 from analysis.dynamics.attractors.sampling import LONGER, adapted, hold_back, relieved
-from analysis.dynamics.attractors.search import (
-    ESCAPED,
-    NOT_SETTLED,
-    Attractors,
-    find_attractors,
-)
+from analysis.dynamics.attractors.search import ESCAPED, NOT_SETTLED, Attractors, find_attractors
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import lyapunov_spectrum
@@ -128,7 +123,7 @@ def test_without_an_implicit_solver_the_answer_says_what_held_it_back(capsys):
     tell(Basins(labels, (np.arange(2.0),), ("x",), (), (), 0.1, 256, np.ones(1), True))
     assert "use one for stiff flows by `--integrator stiff`" in capsys.readouterr().out
     tell(Basins(labels, (np.arange(2.0),), ("x",), (), (), 0.1, 256, np.ones(1)))
-    assert "`--longest 1024` follows them for longer" in capsys.readouterr().out
+    assert "`--longest 1024` integrates them for longer" in capsys.readouterr().out
 
 
 def test_the_option_of_the_command_is_an_implicit_solver():
@@ -245,6 +240,6 @@ def test_shares_of_a_stiff_flow_say_which_option_helps(capsys):
     basins_against._tell("k", curves._replace(is_stiff=False), 3, 256)
     out = capsys.readouterr().out
     assert "stiff" not in out
-    assert "have not settled still move: `--longest 1024` follows them for longer" in out
+    assert "some starts have not settled: `--longest 1024` integrates them for longer" in out
     basins_against._tell("k", curves._replace(is_stiff=False, labels=np.array([ESCAPED])), 3, 256)
     assert "longest" not in capsys.readouterr().out

@@ -20,7 +20,7 @@ from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.parameter import Parameter
 from figures.panels.bifurcations import critical_lines, number_image
 from figures.style import canvas, settings
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused
 
 WELL = (lambda flow: flow.h, lambda flow: flow.a)
 
@@ -317,9 +317,7 @@ def test_both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_o
         )
         == ()
     )
-    with pytest.raises(
-        ValueError, match="Argument `parameters` must have the system's own value of the second one, 1, in"
-    ):
+    with pytest.raises(ValueError, match="Argument `parameters` must have the second parameter's own value, 1, in"):
         critical_curves(
             (Parameter(DoubleWell(), WELL[0], -2.0, 2.0), Parameter(DoubleWell(), WELL[1], 2.0, 3.0)), folds
         )
@@ -404,9 +402,11 @@ def test_bad_input_is_one_sentence(fold):
             (Parameter(DoubleWell(), WELL[0], *bounds[0]), Parameter(DoubleWell(), lambda f: f.b, *bounds[1])), fold
         )
     h = Parameter(DoubleWell(), WELL[0], -1.0, 1.0)
-    with pytest.raises(ValueError, match="Argument `parameters` must be two of `Parameter`, but is Parameter h of Dou"):
+    with pytest.raises(
+        ValueError, match="Argument `parameters` must be two `Parameter` objects, but is Parameter h of Dou"
+    ):
         plane_of(h)
-    with pytest.raises(ValueError, match="Argument `parameters` must be those of one system, but are of two"):
+    with pytest.raises(ValueError, match="Argument `parameters` must belong to one system, but belong to two"):
         critical_curve((h, Parameter(DoubleWell(a=2.0), WELL[1], -1.0, 1.5)), fold)
 
 
@@ -430,12 +430,10 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
     file = tmp_path / "cusp.png"
     base = ["continue", "double-well", "--parameter", "h=-1:1", "--start", "0.1"]
     kept = ["--out", tmp_path / "cusp.npz"]
-    status, said, _ = run(capsys, *base, "--second", "a=0.8:1.2", *kept)
-    assert status == 0
+    said = answer(capsys, *base, "--second", "a=0.8:1.2", *kept)
     assert said.count("curve of folds") == 2
     plane = ["--second", "a=-1:1.5", "--counts", "2", "--figure", file]
-    status, said, _ = run(capsys, *base, *plane, "--resume", tmp_path / "cusp.npz")
-    assert status == 0
+    said = answer(capsys, *base, *plane, "--resume", tmp_path / "cusp.npz")
     assert said.count("curve of folds") == 1
     assert "cusp at (" in said
     assert file.stat().st_size > 5_000
@@ -446,12 +444,12 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
     [
         ("--second a=2:1", "Argument `second` must hold the lower end first, but is `a=2:1`."),
         ("--second a", "Argument `second` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `a`."),
-        ("--second h=0:1", "Argument `second` must name another parameter than `--parameter`"),
+        ("--second h=0:1", "Argument `second` must name a parameter other than `--parameter`"),
         ("--counts 3", "Argument `second` must be given with `--counts`"),
         ("--second a=0:1 --counts 1", "Argument `counts` must be from 2 to 100, but is 1"),
         ("--second aa=0:1", "did you mean `a`?"),
         ("--second a=0:1 --movie a.gif", "Argument `movie` must be left out with `--second`"),
-        ("--second a=2:3", "must hold the system's own value of `a`"),
+        ("--second a=2:3", "must be a range that contains the system's own value of `a`"),
     ],
 )
 def test_the_command_refuses_other_second_parameters(capsys, words, sentence):

@@ -289,7 +289,7 @@ def test_what_does_not_fit_the_system_is_one_sentence(henon):
             (Parameter(flow, takes[0], *bounds[0]), Parameter(flow, takes[1], *bounds[1])),
             fold._replace(kind="branch point"),
         )
-    with pytest.raises(ValueError, match="Argument `forcing` must be left out but for periodic orbits"):
+    with pytest.raises(ValueError, match="Argument `forcing` must be left out except for periodic orbits"):
         critical_curve(
             (Parameter(flow, takes[0], *bounds[0]), Parameter(flow, takes[1], *bounds[1])),
             fold,

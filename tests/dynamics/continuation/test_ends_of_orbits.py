@@ -45,7 +45,7 @@ def test_a_family_of_orbits_at_one_value_is_vertical_and_has_no_folds(capsys):
     assert np.ptp(found.states.period) > 1
     assert "vertical" in str(found)
     say_ends("p", Diagram("p", (), (), (found,)))
-    assert "a branch is vertical: a family of solutions at p = 0, which does not change" in capsys.readouterr().out
+    assert "a branch is vertical: it is a family of solutions at the single value p = 0" in capsys.readouterr().out
 
 
 class Stretch(AbstractFlow):
@@ -84,7 +84,7 @@ def test_orbits_end_beside_a_homoclinic_orbit_at_its_parameter(lorenz, capsys):
     assert found.states.period[last] > 2 * found.states.period[-1 - last]
     say_ends("rho", Diagram("rho", (), (), (found,)))
     said = capsys.readouterr().out
-    assert "a branch of periodic orbits ends beside a homoclinic orbit at about rho = 13.92" in said
+    assert "a branch of periodic orbits ends near a homoclinic orbit at about rho = 13.92" in said
 
 
 @pytest.mark.slow

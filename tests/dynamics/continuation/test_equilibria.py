@@ -166,7 +166,7 @@ def test_bad_input_is_one_sentence():
     flow, x = DoubleWell(), jnp.asarray([1.0])
     with pytest.raises(ValueError, match="Argument `parameter` must return a real number of the flow"):
         continue_equilibria(Parameter(flow, lambda f: f.missing, -1.0, 1.0), x)
-    with pytest.raises(ValueError, match="Arguments `low` and `high` must be the least and the largest value"):
+    with pytest.raises(ValueError, match="Arguments `low` and `high` must be in increasing order"):
         continue_equilibria(Parameter(flow, lambda f: f.h, 1.0, -1.0), x)
     with pytest.raises(ValueError, match="Argument `parameter` must have the system's own value, 0, in its range"):
         continue_equilibria(Parameter(flow, lambda f: f.h, 0.5, 1.0), x)
@@ -281,12 +281,7 @@ def test_a_bifurcation_at_a_point_of_the_branch_is_found_once():
     grows = lambda rate, x: jnp.stack([rate * x[0] - x[1], x[0] + rate * x[1]])
     rising, falling, touching = lambda p, x: grows(p, x), lambda p, x: grows(-p - 1e-13, x), lambda p, x: grows(p**2, x)
     kept = lambda p, x: jnp.append(grows(p, x), 0.0)  # with the eigenvalue 0 everywhere
-    for rule, kinds in (
-        (rising, ["Hopf point"]),
-        (falling, ["Hopf point"]),
-        (touching, []),
-        (kept, ["Hopf point"]),
-    ):
+    for rule, kinds in ((rising, ["Hopf point"]), (falling, ["Hopf point"]), (touching, []), (kept, ["Hopf point"])):
         start = jnp.zeros(3 if rule is kept else 2)
         found = continue_equilibria(Parameter(Scalar(-0.5, rule), lambda f: f.p, -0.5, 1.0), start, **exactly)
         assert 0.0 in found.parameters

@@ -1,5 +1,7 @@
 """Equilibria by Newton in the space, portraits, and outcomes by bisection."""
 
+from typing import Any, NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -68,6 +70,22 @@ def test_equilibria_and_their_types_do_not_depend_on_the_units(size, rate):
     assert [e.speed for e in found] == [max_speed(flow, e.state) for e in found]
     everything = find_equilibria(flow, random_key(0, "units"), box=[[-2.0 * size], [2.2 * size]], num_starts=21)
     assert [e.kind for e in everything.found] == ["stable", "stable", "unstable"]
+
+
+class Parts(NamedTuple):
+    """A vector and a matrix."""
+
+    a: Any
+    b: Any
+
+
+def test_the_speed_is_that_of_the_fastest_part_while_others_rest():
+    """The largest of unequal velocities, of either sign, wherever it stands, also in a state of several arrays."""
+    for velocity in ([0.0, -3.0, 2.0], [0.0, 0.0, 1e-9], [5.0, 0.0, -1.0]):
+        flow = FunctionFlow(lambda t, x, v: v * jnp.ones(3), parameters={"v": velocity})
+        assert max_speed(flow, jnp.zeros(3)) == np.max(np.abs(velocity))
+    parts = FunctionFlow(lambda t, x: Parts(jnp.zeros(2), jnp.array([[0.0, -7.0]])))
+    assert max_speed(parts, Parts(jnp.ones(2), jnp.ones((1, 2)))) == 7.0
 
 
 def test_a_low_speed_that_is_not_zero_is_no_equilibrium():

@@ -77,7 +77,7 @@ def test_what_is_undecided_is_not_said_not_to_attract(capsys):
     found = Basins(np.full((4, 4), -5), axes, ("x", "y"), (), (cloud(), cloud("not attracting")), 1.0, 256, np.ones(2))
     tell(found)
     said = capsys.readouterr().out
-    assert "  attraction undecided: neutral or undecided recurrent set" in said
+    assert "  stability undecided: neutral or undecided recurrent set" in said
     assert "  not attracting: not attracting recurrent set" in said
     figure = drawn(found, [0, 1], Components(("x", "y"), ("", "")), jnp.zeros(2))
     words = {text.get_text() for text in figure.axes[0].get_legend().get_texts()}

@@ -1,4 +1,4 @@
-"""`dynsim simulate growing`: heads of prototypes that are added, cooled, clipped and removed."""
+"""`dynsim simulate growing`: simulate heads of prototypes that are added, cooled, clipped and removed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def main(words: Sequence[str]) -> int:
-    """Simulate the system, print its events and its heads, and write the files that are asked for."""
+    """Simulate the growing system, print its events and heads, and write the requested files."""
     o = parse(Growing, words, "simulate growing")
     check_options(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
@@ -36,7 +36,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def growing_flow(o: Growing) -> "GrowingFlow":
-    """Return the flow that the options name, before its first head; raise `ValueError` for files that do not fit."""
+    """Build the growing flow before its first head; raise `ValueError` for files that do not fit."""
     from analysis.experiments.growing.instances import Choices, interaction, planes, tokens
     from dynsim.cli.parsing.tables import matrix
     from dynsim.errors import ArgumentError
@@ -75,7 +75,7 @@ def growing_flow(o: Growing) -> "GrowingFlow":
 
 
 def run(o: Growing, flow: "GrowingFlow") -> "HybridTrajectory":
-    """Return the run of a flow, in continuous time or by steps of the Algorithm."""
+    """Simulate a growing flow in continuous time, or by the steps of the paper's Algorithm."""
     from dynsim.cli.parsing.solvers import integrator
     from dynsim.keys import random_key
     from dynsim.simulation.growing import descend, simulate_growing

@@ -1,4 +1,4 @@
-"""What `dynsim simulate growing` says of a run, writes of it and draws of it."""
+"""Print and draw the results of `dynsim simulate growing`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from dynsim.simulation.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.systems.growing.transitions import head_measures
 from dynsim.systems.prototypes.assignments import separation
 
-LISTED = 40  # events that are printed; of more the first and the last half
+LISTED = 40  # largest number of events that are printed; of more events, the first and the last 20
 
 
 def describe(o: Growing, path: HybridTrajectory) -> None:
@@ -35,7 +35,7 @@ def describe(o: Growing, path: HybridTrajectory) -> None:
 
 
 def history(path: HybridTrajectory) -> Iterator[str]:
-    """Yield a line for each event: its time, what occurred, to which head, and the number of heads after it."""
+    """Describe each event in a line: its time, its kind, its head, and the number of heads after it."""
     count, flows = None, {float(phase.ts[0]): flow_of(phase) for phase in path.phases}
     for jump in path.jumps:
         slots = changed(jump)
@@ -48,7 +48,7 @@ def history(path: HybridTrajectory) -> Iterator[str]:
 
 
 def changed(jump: Jump) -> list[int]:
-    """Return the slots of the heads that an event has changed: prototypes added or removed, or temperatures clipped."""
+    """List the slots of the heads that an event changed: prototypes added or removed, or temperatures clipped."""
     before, after = jump.before, jump.after
     if jump.name == "clip":
         return np.flatnonzero(np.asarray(before.cubes) != np.asarray(after.cubes)).tolist()
@@ -57,7 +57,7 @@ def changed(jump: Jump) -> list[int]:
 
 
 def heads(o: Growing, path: HybridTrajectory) -> Iterator[str]:
-    """Yield a table of the heads at the end."""
+    """Tabulate the heads at the end of the run: temperature, activity, separation force and separation."""
     flow, x = flow_of(path.phases[-1]), path.phases[-1].final
     T, sigma, measures = flow.temperatures(x), flow.activity(x), head_measures(flow, x)
     forces = jax.vmap(separation_force)(x.prototypes, flow.head_inputs(x), T)
@@ -74,7 +74,7 @@ def heads(o: Growing, path: HybridTrajectory) -> Iterator[str]:
 
 
 def temperatures(path: HybridTrajectory) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times of all phases, and the temperatures of the heads that exist then, NaN for the others."""
+    """Collect the temperatures of the heads at all times, (times, heads); NaN where a head does not exist."""
     found = []
     for phase in path.phases:
         flow = flow_of(phase)

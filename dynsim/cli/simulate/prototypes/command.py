@@ -1,20 +1,15 @@
-"""`dynsim simulate prototypes`: prototypes that compete for embeddings, alone or together with an encoder."""
+"""`dynsim simulate prototypes`: simulate prototypes that compete for embeddings, alone or with an encoder."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, parse, say
-from dynsim.cli.parsing.solvers import in_options
 from dynsim.cli.simulate.prototypes.options import Prototypes, check_options, check_sizes
-
-if TYPE_CHECKING:
-    pass
 
 
 def main(words: Sequence[str]) -> int:
-    """Simulate the flow, print a summary, and write the run file and the figure if they are asked for."""
+    """Simulate the flow, print a summary, and write the requested run file and figure."""
     o = parse(Prototypes, words, "simulate prototypes")
     check_options(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
@@ -28,7 +23,7 @@ def main(words: Sequence[str]) -> int:
     flow, start = flow_and_start(o, x)
     solver = integrator(o.integrator, o.rtol, o.max_steps)
     path = simulate(flow, start, np.linspace(0.0, o.end, o.frames), integrator=solver, throw=False)
-    say(in_options(str(path.stats), "simulate", ["prototypes"]))
+    say(str(path.stats))
     describe(o, path, labels)
     if o.out is not None:
         from dynsim.simulation.run_files import save

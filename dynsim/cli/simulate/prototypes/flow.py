@@ -1,4 +1,4 @@
-"""The data, the flow and the initial state that the options of `dynsim simulate prototypes` name."""
+"""Build the data, the flow and the initial state of `dynsim simulate prototypes`."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ STARTS = ("points", "k-means", "normal", "mean")
 
 
 def data(o: Prototypes) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the data (n, d), from a file or drawn in clusters, and a label for each point, None for none."""
+    """Read the data (n, d) from a file or draw them in clusters, with a label for each point or None."""
     if o.data_file is None:
         x, labels = _clusters(o)
     else:
@@ -50,7 +50,7 @@ def _clusters(o: Prototypes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _from_file(path: Path) -> np.ndarray:
-    """Return the data points of a file; raise `ValueError`, naming `data_file`, unless it holds a finite matrix."""
+    """Read data points from a file; raise `ValueError` unless it holds a finite matrix."""
     if path.suffix != ".npz":
         return np.asarray(matrix(path, "data_file"), float)
     if not path.is_file():
@@ -66,7 +66,7 @@ def _from_file(path: Path) -> np.ndarray:
 
 
 def whole_numbers(path: Path, name: str, count: int) -> np.ndarray:
-    """Return the whole numbers of a file, one for each data point; raise `ValueError` for anything else."""
+    """Read a whole number for each data point from a file; raise `ValueError` for anything else."""
     found = array(path, name)
     if found.size != count or max(found.shape) != count:
         must = f"hold one number for each of {count} data points"
@@ -78,7 +78,7 @@ def whole_numbers(path: Path, name: str, count: int) -> np.ndarray:
 
 
 def flow_and_start(o: Prototypes, x: np.ndarray) -> tuple[AnyFlow, State]:
-    """Return the flow that the options name, and its initial state in their precision."""
+    """Build the flow that the options describe, and its initial state in the requested precision."""
     loss = PrototypeLoss(o.mode, barrier=o.barrier, ridge=o.ridge, reduction=o.reduction)
     T, single = _temperature(o), lambda y: jax.tree.map(lambda a: jnp.asarray(a, jnp.dtype(o.precision)), y)
     if o.encoder == "frozen":
@@ -99,13 +99,13 @@ def _temperature(o: Prototypes) -> AbstractTemperature:
     if o.floor is None:
         return ConstantTemperature(o.temperature)
     if not o.temperature >= o.floor:
-        must = f"be at most `temperature`, {o.temperature:g}, from which it is annealed"
+        must = f"be at most the initial `--temperature`, {o.temperature:g}"
         raise ArgumentError("floor", must, f"is {o.floor:g}")
     return Annealing(o.temperature, o.floor, o.time_constant)
 
 
 def _encoder(o: Prototypes, x: np.ndarray) -> tuple[AbstractEncoder, State]:
-    """Return the encoder and its initial parameters."""
+    """Build the encoder and its initial parameters."""
     n, d = x.shape
     if o.encoder == "free":
         return FreeEmbeddings(n, d), jnp.asarray(x)
@@ -118,7 +118,7 @@ def _encoder(o: Prototypes, x: np.ndarray) -> tuple[AbstractEncoder, State]:
 
 
 def _prototypes(o: Prototypes, z: np.ndarray) -> np.ndarray:
-    """Return the initial prototypes (k, m) for embeddings (n, m)."""
+    """Choose the initial prototypes (k, m) for embeddings (n, m)."""
     if o.initial.endswith((".npy", ".csv")):
         p = np.asarray(matrix(Path(o.initial), "initial"), float)
         if p.shape[1] != z.shape[1]:
@@ -136,14 +136,16 @@ def _prototypes(o: Prototypes, z: np.ndarray) -> np.ndarray:
         must = f"be {', '.join(STARTS)}, or a .npy or .csv file"
         raise ArgumentError("initial", must, f"is `{o.initial}`{nearest(o.initial, STARTS)}")
     if o.barrier > 0 and len(np.unique(p, axis=0)) < len(p):
-        raise ArgumentError("barrier", "be 0 if prototypes coincide at the start, where it is infinite", "is not")
+        raise ArgumentError(
+            "barrier", "be 0 if prototypes coincide at the start, where the barrier is infinite", "is not"
+        )
     return p
 
 
 def _rows(o: Prototypes, points: np.ndarray, count: int, name: str) -> Any:
-    """Return rows of `points` drawn without repetition."""
+    """Draw rows of `points` without replacement."""
     if count > len(points):
-        must = f"be at most {len(points)}, the number of points from which they are drawn at the start"
+        must = f"be at most {len(points)}, the number of points from which they are drawn"
         raise ArgumentError(name, must, f"is {count}")
     rows = jax.random.choice(random_key(o.seed, name), len(points), (count,), replace=False)
     return points[np.asarray(rows)]

@@ -1,4 +1,4 @@
-"""The options of `dynsim simulate prototypes` and their checks, in a module that loads nothing heavy."""
+"""Options of `dynsim simulate prototypes` and their checks, in a module without heavy imports."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +8,8 @@ from dynsim.cli.parsing.options import refuse_unused
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.errors import ArgumentError, check_at_least, check_positive
 
-COPIES = 4  # of the largest arrays, that exist at the same time
-STAGES = 16  # states that a solver holds at the same time
+COPIES = 4  # copies of the largest arrays that exist at the same time
+STAGES = 16  # states that a Runge-Kutta solver holds at the same time
 
 
 @dataclass(frozen=True)
@@ -17,61 +17,62 @@ class Prototypes:
     """Simulate gradient flows of PROTOTYPES: prototypes p_k' = -eta_P dL/dp_k that compete for embeddings z_n.
 
     With `--encoder frozen` the embeddings are the data; otherwise they move with the encoder's parameters, (11)-(12).
-    Prints what becomes of the loss, the separation S, the entropy H, V / N and the utilisation of the prototypes,
-    whether prototypes that coincide at the start stay together, how many of more prototypes than points are nearest to
-    none, whether prototypes stay bounded, and whether a temperature reaches its floor.
+    Prints the loss, the separation S, the entropy H, the variance V / N and the utilisation of the prototypes at the
+    start and at the end, and whether coinciding prototypes stay together, prototypes in excess of points are idle,
+    prototypes stay bounded, and the temperature reaches its floor.
     """
 
     data_file: Path | None = None
-    """a .csv, .npy or .npz file with one data point in each row (of an .npz file the array `data`, or the only one)"""
+    """a .csv, .npy or .npz file with one data point per row (from an .npz file, the array `data` or the only array)"""
     points: int = 200
-    """number of data points, if they are not read from a file"""
+    """number of data points, unless they are read from a file"""
     clusters: int = 3
-    """number of their clusters, whose centres are standard normal"""
+    """number of clusters of data points, with standard normal centres"""
     dimension: int = 2
-    """their dimension"""
+    """dimension of the data points"""
     spread: float = 0.3
-    """their standard deviation in a cluster"""
+    """standard deviation of the data points in a cluster"""
     labels: Path | None = None
-    """a .csv or .npy file with a whole number for each data point, with which the clusters found are compared"""
+    """a .csv or .npy file with a whole-number class label per data point, to compare the found clusters with"""
     prototypes: int = 3
-    """number K of prototypes, if they are not read from a file"""
+    """number K of prototypes, unless they are read from a file"""
     initial: str = "points"
-    """their start: points (embeddings at random), k-means, normal, mean (all at the mean), or a .npy or .csv file"""
+    """initial prototypes: points (random embeddings), k-means, normal, mean (all equal), or a .npy or .csv file"""
     encoder: Literal["frozen", "free", "linear", "affine", "mlp"] = "frozen"
-    """what moves the embeddings: nothing; themselves; W x; W x + b (both start at principal components); an MLP"""
+    """encoder: frozen (embeddings are the data), free embeddings, linear W x, affine W x + b (both start at principal
+    components), or an MLP"""
     outputs: int | None = None
-    """dimension of the embeddings (linear, affine, mlp), by default that of the data, at most 2"""
+    """dimension of the embeddings (linear, affine, mlp); by default the data's dimension, but at most 2"""
     hidden: int = 16
     """number of hidden units (mlp)"""
     second: int = 0
-    """number of prototypes of a second level, which reads the soft centroids of the first; 0 for one level"""
+    """number of prototypes on a second level, which clusters the soft centroids of the first; 0 for one level"""
     detached: bool = False
-    """whether the loss of the second level leaves the first alone"""
+    """stop the gradient of the second level's loss at the first level"""
     groups: Path | None = None
-    """a .csv or .npy file with a whole number for each data point: the second level reads means over groups"""
+    """a .csv or .npy file with a whole-number group per data point; the second level reads means over groups"""
     temperature: float = 1.0
-    """temperature T, in the unit of a squared length; with `--floor` that at t = 0"""
+    """temperature T, in units of squared length; with `--floor`, its value at t = 0"""
     floor: float | None = None
-    """the floor of a temperature that is annealed exponentially; without it the temperature is constant"""
+    """final temperature of exponential annealing; without it the temperature is constant"""
     time_constant: float = 20.0
-    """the time constant of annealing"""
+    """time constant of annealing"""
     mode: Literal["full", "frozen"] = "full"
-    """gradient of the loss: through the assignments, or at fixed ones; these are two different flows"""
+    """gradient of the loss: full (through the assignments) or frozen (at fixed assignments); the flows differ"""
     reduction: Literal["sum", "mean"] = "sum"
-    """loss of all embeddings: their sum, or their mean"""
+    """sum or average the loss over embeddings"""
     barrier: float = 0.0
     """coefficient lambda of the barrier between prototypes"""
     ridge: float = 0.0
-    """coefficient rho of the ridge, rho / 2 |P|^2"""
+    """coefficient rho of the ridge penalty, rho / 2 |P|^2"""
     prototype_rate: float = 1.0
     """learning rate eta_P of the prototypes"""
     ratio: float = 0.1
     """ratio epsilon of the encoder's learning rate to eta_P"""
     seed: int = 0
-    """random seed of data, prototypes and parameters"""
+    """random seed of the data, the prototypes and the encoder's parameters"""
     end: float = 20.0
-    """last time; the first is 0"""
+    """final time, from t = 0"""
     frames: int = 201
     """number of output times, evenly spaced"""
     integrator: Literal["diffrax", "scipy", "stiff", "rkc2"] = "diffrax"
@@ -79,21 +80,21 @@ class Prototypes:
     rtol: float = 1e-6
     """relative tolerance; the absolute tolerance is a hundredth of it"""
     max_steps: int | None = None
-    """the cap on steps; by default 100,000 of diffrax and rkc2, 1,000,000 of scipy and stiff"""
+    """largest number of steps; by default 100,000 for diffrax and rkc2, 1,000,000 for scipy and stiff"""
     precision: Literal["float64", "float32"] = "float64"
     """floating-point type of the state"""
     growth: bool = False
-    """follow the prototypes up to t = 1e8, to decide by a law of growth whether they stay bounded"""
+    """integrate the prototypes up to t = 1e8, to infer from their growth rate whether they stay bounded"""
     out: Path | None = None
     """the run file (.npz) to write"""
     figure: Path | None = None
-    """the figure (.pdf, .svg or .png) to write, of embeddings and the ways of the prototypes"""
+    """the figure (.pdf, .svg or .png) to write: embeddings and paths of the prototypes"""
     force: bool = False
     """replace existing files that dynsim did not write"""
 
 
 def check_options(o: Prototypes) -> None:
-    """Raise `ValueError` for options without effect, and for numbers that are too small or not finite."""
+    """Raise `ValueError` for options without effect, and for numbers out of range."""
     check_at_least(1, points=o.points, clusters=o.clusters, dimension=o.dimension, prototypes=o.prototypes)
     check_at_least(1, hidden=o.hidden)
     check_at_least(0, second=o.second)
@@ -107,7 +108,9 @@ def check_options(o: Prototypes) -> None:
     fixed = ("outputs",) if o.encoder in ("frozen", "free") else ()
     refuse_unused(o, fixed, f"for the encoder `{o.encoder}`, whose embeddings have the dimension of the data")
     refuse_unused(o, () if o.encoder == "mlp" else ("hidden",), f"for the encoder `{o.encoder}`")
-    refuse_unused(o, ("ratio", "second") if o.encoder == "frozen" else (), "for the encoder `frozen`, which is none")
+    refuse_unused(
+        o, ("ratio", "second") if o.encoder == "frozen" else (), "for the encoder `frozen`, which has no parameters"
+    )
     refuse_unused(o, () if o.second else ("detached", "groups"), "without `--second`")
     refuse_unused(o, ("growth",) if o.second else (), "with `--second`")
     refuse_unused(o, ("time_constant",) if o.floor is None else (), "without `--floor`")
@@ -116,7 +119,7 @@ def check_options(o: Prototypes) -> None:
 
 
 def check_sizes(o: Prototypes, n: int, d: int) -> None:
-    """Raise `ValueError` unless the kept states, and distances of n points in R^d to all prototypes, fit in memory."""
+    """Raise `ValueError` unless the kept states, and the distances of n points to all prototypes, fit in memory."""
     outputs = d if o.outputs is None else o.outputs
     encoder = {"frozen": 0, "free": n * d, "mlp": o.hidden * (d + outputs)}.get(o.encoder, (d + 1) * outputs)
 

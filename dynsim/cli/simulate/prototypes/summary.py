@@ -1,4 +1,4 @@
-"""What `dynsim simulate prototypes` says of a run and draws of it."""
+"""Print and draw the results of `dynsim simulate prototypes`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,13 +32,13 @@ from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.hierarchy import TwoLevelFlow
 from dynsim.systems.prototypes.temperatures import Annealing
 
-TOGETHER = 1e-6  # distance of prototypes that have come together, relative to the largest coordinate if that exceeds 1
-PAIRS = 10**7  # largest number of pairs of embeddings, times prototypes, that a certificate of escape looks at
+TOGETHER = 1e-6  # prototypes this close count as one; relative to the largest coordinate if that exceeds 1
+PAIRS = 10**7  # largest number of pairs of embeddings times prototypes for the escape certificate; more take too long
 NAMES = ("loss", "separation S", "entropy H (nats)", "V / N", "utilisation", "largest |p|")
 
 
 def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None:
-    """Print the measures at both ends of what was reached, and what the options leave open."""
+    """Print the measures at the start and at the last time reached, and the fate of the prototypes."""
     flow: Any = path.system
     last = _last_finite(path)
     _say_clocks(o, path)
@@ -63,27 +63,27 @@ def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None
 
 
 def _say_scores(flow: Any, begin: State, end: State, labels: np.ndarray) -> None:
-    """Print how well the nearest prototypes, of two levels those of the first, tell the labels apart, at both ends."""
+    """Print how well the nearest first-level prototypes separate the labels, at the start and at the end."""
     classes, numbers = np.unique(labels, return_inverse=True)
     for when, x in (("start", begin), ("end", end)):
         p = banks(flow, x)[0]
         table = contingency(numbers, np.asarray(nearest(flow.embed(x), p)), len(classes), len(p))
         accuracy, information, rand = scores(table)
-        say(f"labels at the {when}: ACC {accuracy:.4f} (one prototype for each), NMI {information:.4f}, ARI {rand:.4f}")
+        say(f"labels at the {when}: accuracy {accuracy:.4f} (best matching), NMI {information:.4f}, ARI {rand:.4f}")
 
 
 def collapse_of(flow: PrototypeFlow | CoupledFlow) -> list[str]:
-    """Return a sentence on the critical temperature of collapse, for fixed embeddings without barrier."""
-    count = 2  # of prototypes: without a ridge it does not matter
+    """Report the critical temperature of collapse to the mean, for fixed embeddings without barrier or ridge."""
+    count = 2  # number of prototypes; without a ridge the critical temperature does not depend on it
     if isinstance(flow, CoupledFlow) or float(flow.loss.barrier) > 0 or float(flow.loss.ridge) > 0:
         return []
     critical = critical_temperature(flow.embeddings, flow.loss, count)
     mode = flow.loss.gradient
-    return [f"collapse at the mean is stable above T = {critical:.6g} and a saddle below, in the mode {mode}"]
+    return [f"collapse to the mean is stable above T = {critical:.6g} and a saddle below (mode {mode})"]
 
 
 def fate(flow: PrototypeFlow | CoupledFlow, begin: State, end: State, t: float) -> str:
-    """Return a sentence that says whether a certificate bounds the prototypes, or shows that some escape."""
+    """Report whether a certificate bounds the prototypes, or proves that some of them escape."""
     radius, reason = bounding_radius(flow, begin)
     if np.isfinite(radius):
         by = {"ridge": "by the ridge", "hull": "by the data and the start"}[reason]
@@ -91,43 +91,43 @@ def fate(flow: PrototypeFlow | CoupledFlow, begin: State, end: State, t: float) 
     z, p = flow.embed(end), flow.prototypes(end)
     lost = escaping_prototypes(flow, end, t) if len(z) ** 2 * len(p) <= PAIRS else np.zeros(len(p), bool)
     if np.any(lost):
-        return f"escaping: of the prototypes, {_listed(np.flatnonzero(lost))} certainly will not come back"
-    return "bounded or escaping: no certificate decides it, and `--growth` looks for a law of growth"
+        return f"escaping: prototypes {_listed(np.flatnonzero(lost))} provably never return"
+    return "bounded or escaping: no certificate decides; `--growth` estimates their growth rate"
 
 
 def _growth(flow: Any, x: State) -> str:
     found = growth(flow, jax.tree.map(lambda a: a.astype(float), x))
     rate = ", ".join(f"{value:.4g}" for value in found.exponents)
     what = f"after {found.times[-1]:.3g} time units the largest distance is {found.radii[-1]:.6g}"
-    return f"{found.verdict} ({found.reason}): {what}, its exponents in the last two decades are {rate}"
+    return f"{found.verdict} ({found.reason}): {what}, and its growth exponents in the last two decades are {rate}"
 
 
 def _last_finite(path: Trajectory) -> int:
-    """Return the number of the last kept time at which the state is known."""
+    """Find the index of the last kept time with a finite state."""
     finite = [np.isfinite(np.asarray(a)).reshape(len(path.ts), -1).all(axis=1) for a in jax.tree.leaves(path.ys)]
     return int(np.flatnonzero(np.all(finite, axis=0))[-1])
 
 
 def _say_clocks(o: Prototypes, path: Any) -> None:
-    """Print the temperature against its floor, the times of encoder and prototypes, and advice after a failure."""
+    """Print when the temperature reaches its floor, the fast and slow times, and advice after a failure."""
     flow, reached = path.system, float(path.stats.last_time)
     if isinstance(flow.temperature, Annealing):
         arrival, T = flow.temperature.arrival(), float(flow.temperature(reached))
         if arrival <= reached:
             say(f"the temperature reaches its floor {o.floor:g} at t = {arrival:.6g}")
         else:
-            say(f"the temperature is {T:.6g} at the end: it would reach its floor {o.floor:g} at t = {arrival:.6g}")
+            say(f"the temperature is {T:.6g} at the end, and would reach its floor {o.floor:g} at t = {arrival:.6g}")
     if not isinstance(flow, PrototypeFlow):
         fast = o.prototype_rate * reached
-        say(f"ratio of rates {o.ratio:g}: prototypes moved for {fast:.6g}, the encoder for {o.ratio * fast:.6g}, in "
-            "the time of each")  # fmt: skip
+        say(f"ratio of rates {o.ratio:g}: the run covers {fast:.6g} time units of the prototypes and "
+            f"{o.ratio * fast:.6g} of the encoder")  # fmt: skip
     if Outcome(int(path.stats.outcome)) is Outcome.MAX_STEPS:
-        say("the ratio of rates is out of reach of this integrator over this time: take `--integrator rkc2` or "
+        say("the flow is too stiff for this integrator over this time: take `--integrator rkc2` or "
             "`--integrator stiff`, a larger `--ratio` or an earlier `--end`")  # fmt: skip
 
 
 def banks(flow: Any, x: State) -> list[Bank]:
-    """Return the prototypes of each level."""
+    """List the prototypes of each level."""
     if isinstance(flow, TwoLevelFlow):
         return [x.first, x.second]
     return [flow.prototypes(x)]
@@ -141,7 +141,7 @@ def levels(flow: Any, t: Time, x: State) -> Iterator[tuple[Embeddings, Bank]]:
 
 @eqx.filter_jit
 def _measures(flow: Any, t: Time, x: State) -> jax.Array:
-    """Return the measures `NAMES` of each level, (levels, measures)."""
+    """Compute the measures `NAMES` of each level, (levels, measures)."""
     return jnp.stack([_of_level(flow, flow.temperature(t), z, p) for z, p in levels(flow, t, x)])
 
 
@@ -160,35 +160,37 @@ def _of_level(flow: Any, temperature: Any, z: Embeddings, p: Bank) -> jax.Array:
 
 
 def coincidences(p0: np.ndarray, p1: np.ndarray, t: float) -> list[str]:
-    """Return sentences on prototypes that coincide at the start, and on those that have come together by time `t`."""
+    """Report prototypes that coincide at the start, and prototypes that have merged by time `t`."""
     at_start, at_end = _same(p0, 0.0), _same(p1, TOGETHER * max(1.0, float(np.max(np.abs(p1)))))
     sentences = []
     for members in _sets(at_start):
         apart = float(np.max(np.linalg.norm(p1[members, None] - p1[None, members], axis=-1)))
-        end = "they still do" if apart == 0 else f"they are {apart:.3g} apart: rounding alone has separated them"
+        end = "they still do" if apart == 0 else f"they are {apart:.3g} apart, separated by rounding alone"
         sentences.append(f"prototypes {_listed(members)} coincide at the start, and at t = {t:g} {end}")
     for members in _sets(at_end):
         if not np.all(at_start[np.ix_(members, members)]):
-            sentences.append(f"prototypes {_listed(members)} have come together by t = {t:g}")
+            sentences.append(f"prototypes {_listed(members)} have merged by t = {t:g}")
     return sentences
 
 
 def surplus(z0: Embeddings, p0: Bank, z1: Embeddings, p1: Bank, t: float) -> list[str]:
-    """Return a sentence on the prototypes that are nearest to no point, if there are more of them than points."""
+    """Report how many prototypes are nearest to no point, if there are more prototypes than points."""
     n, k = len(z0), len(p0)
     if k <= n:
         return []
     idle = [k - len(np.unique(np.asarray(nearest(z, p)))) for z, p in ((z0, p0), (z1, p1))]
-    return [f"{k} prototypes for {n} points: {idle[0]} are nearest to none at the start, and {idle[1]} at t = {t:g}"]
+    return [
+        f"{k} prototypes for {n} points: {idle[0]} are idle (nearest to no point) at the start, {idle[1]} at t = {t:g}"
+    ]
 
 
 def _same(p: np.ndarray, distance: float) -> np.ndarray:
-    """Return which prototypes are at most this far from each other, (k, k)."""
+    """Test which pairs of prototypes are at most this far apart, (k, k)."""
     return np.linalg.norm(p[:, None] - p[None], axis=-1) <= distance
 
 
 def _sets(same: np.ndarray) -> list[np.ndarray]:
-    """Return the sets of at least two prototypes that are the same as their first one."""
+    """Group prototypes that coincide, in sets of at least two."""
     firsts = np.argmax(same, axis=1)
     sets = [np.flatnonzero(firsts == first) for first in np.unique(firsts)]
     return [members for members in sets if len(members) > 1]
@@ -200,7 +202,7 @@ def _listed(members: np.ndarray) -> str:
 
 
 def draw(file: Path, path: Trajectory) -> None:
-    """Draw the embeddings at the end and the ways of the prototypes, of two levels those of the first."""
+    """Draw the final embeddings and the paths of the first-level prototypes."""
     from figures import panels
     from figures.files import write_figure
     from figures.refined import refined

@@ -29,12 +29,12 @@ class FollowerCandidates(NamedTuple):
         return np.repeat(np.arange(len(self.rows)), self.sizes)
 
     def only(self, kept: Bool[np.ndarray, " candidates"]) -> "FollowerCandidates":
-        """Return the same rows with those candidates that the mask `kept` selects."""
+        """Keep the candidates that the mask `kept` selects, for all rows."""
         sizes = np.add.reduceat(kept, self.starts[:-1], dtype=int) if len(self.rows) else self.sizes
         return FollowerCandidates(self.rows, np.concatenate([[0], np.cumsum(sizes)]), self.columns[kept])
 
     def among(self, rows: Bool[np.ndarray, " r"]) -> "FollowerCandidates":
-        """Return the rows that the mask `rows` selects, with all their candidates."""
+        """Keep the rows that the mask `rows` selects, with all their candidates."""
         return FollowerCandidates(
             self.rows[rows],
             np.concatenate([[0], np.cumsum(self.sizes[rows])]),

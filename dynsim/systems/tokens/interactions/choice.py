@@ -32,7 +32,7 @@ class Choice(NamedTuple):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """Return one sentence."""
+        """Describe the choice in one sentence."""
         name = type(self.interaction).__name__
         if isinstance(self.interaction, Harmonic):
             name += f", degree {self.interaction.degree}"

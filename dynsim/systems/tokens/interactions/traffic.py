@@ -57,8 +57,8 @@ def measured_traffic(program: str) -> Traffic:
 
     visit(entry, 1.0)
     if not all(math.isfinite(size) for size in total):
-        must = "state the number of turns of every loop with a collective operation"
-        raise ArgumentError("program", must, "leaves one open")
+        must = "have a known number of iterations in every loop with a collective operation"
+        raise ArgumentError("program", must, "has a loop without one")
     return Traffic(*(int(size) for size in total))
 
 
