@@ -30,7 +30,7 @@ SIDES = tuple(name for name in COMPARING if name not in ("eq", "ne"))  # those t
 SWITCHING = (*SIDES, *ROUNDING, *KINKED, "rem")
 
 
-class Line(NamedTuple):
+class StraightLine(NamedTuple):
     """A function of time a + b t, up to its next switch; `b` is NaN for a curve, whose values are not known."""
 
     a: Any
@@ -41,7 +41,7 @@ class Line(NamedTuple):
         return float(self.a) + self.b * t if self.b else float(self.a)
 
 
-CURVE = Line(math.nan, math.nan)
+CURVE = StraightLine(math.nan, math.nan)
 
 
 class Switches:
@@ -92,8 +92,8 @@ class Switches:
 
     def _next(self, known: Sequence[Any], t: float) -> tuple[float, set[int]]:
         """The first switch after `t` of values that are straight up to it, and the switching values that are curved."""
-        lines: dict[int, Line] = {0: Line(0.0, 1.0)}
-        value = lambda k: lines[k] if k in lines else Line(known[k], 0.0)
+        lines: dict[int, StraightLine] = {0: StraightLine(0.0, 1.0)}
+        value = lambda k: lines[k] if k in lines else StraightLine(known[k], 0.0)
         first, bent = math.inf, set()
         for k, operation in self.steps:
             given = [value(j) for j in operation.operands]
@@ -193,13 +193,13 @@ def _branch(operation: Operation, given: list[Any], value: Any) -> Any:
     return value
 
 
-def _followed(operation: Operation, given: list[Line], t: float) -> tuple[Line, float | None]:
+def _followed(operation: Operation, given: list[StraightLine], t: float) -> tuple[StraightLine, float | None]:
     """The line of a result just after `t`, and the time of its own next switch; None where a curve switches."""
     name, fixed = operation.name, all(line.b == 0 for line in given)
     if fixed:
         extra = [] if operation.parameter is None else [operation.parameter]
         with np.errstate(all="ignore"):
-            return Line(NUMPY[name](*(np.asarray(line.a) for line in given), *extra)[()], 0.0), math.inf
+            return StraightLine(NUMPY[name](*(np.asarray(line.a) for line in given), *extra)[()], 0.0), math.inf
     switches = name in SWITCHING or _truncates(operation)
     if name == "select_n":
         return _selected(given), math.inf
@@ -208,25 +208,27 @@ def _followed(operation: Operation, given: list[Line], t: float) -> tuple[Line, 
     if name in LINEAR:
         a, b = given[0], given[-1]
         if name == "neg":
-            return Line(-a.a, -a.b), math.inf
+            return StraightLine(-a.a, -a.b), math.inf
         sign = -1 if name == "sub" else 1
-        return Line(a.a + sign * b.a, a.b + sign * b.b), math.inf
+        return StraightLine(a.a + sign * b.a, a.b + sign * b.b), math.inf
     if name == "mul" and (given[0].b == 0 or given[1].b == 0):
         scale, line = (given[0], given[1]) if given[0].b == 0 else (given[1], given[0])
-        return Line(scale.a * line.a, float(scale.a) * line.b), math.inf
+        return StraightLine(scale.a * line.a, float(scale.a) * line.b), math.inf
     if name == "div" and given[1].b == 0 and given[1].a != 0:
-        return Line(given[0].a / given[1].a, given[0].b / float(given[1].a)), math.inf
+        return StraightLine(given[0].a / given[1].a, given[0].b / float(given[1].a)), math.inf
     if name == "convert_element_type" and operation.dtype.kind == "f":
         return given[0], math.inf
     if name in COMPARING:
         side, switch = _side(given[0], given[1], t)
-        return Line(np.bool_(NUMPY[name](np.asarray(side), np.asarray(0))), 0.0), switch
+        return StraightLine(np.bool_(NUMPY[name](np.asarray(side), np.asarray(0))), 0.0), switch
     if name in ("max", "min"):
         side, switch = _side(given[0], given[1], t)
         return given[0] if (side > 0) == (name == "max") else given[1], switch
     if name in ("abs", "sign"):
-        side, switch = _side(given[0], Line(0.0, 0.0), t)
-        return Line(side * given[0].a, side * given[0].b) if name == "abs" else Line(float(side), 0.0), switch
+        side, switch = _side(given[0], StraightLine(0.0, 0.0), t)
+        return StraightLine(side * given[0].a, side * given[0].b) if name == "abs" else StraightLine(
+            float(side), 0.0
+        ), switch
     if name == "clamp":
         low, line, high = given
         (below, one), (above, other) = _side(line, low, t), _side(line, high, t)
@@ -235,18 +237,18 @@ def _followed(operation: Operation, given: list[Line], t: float) -> tuple[Line, 
         return _rounded(operation, given[0], t)
     if name == "rem" and given[1].b == 0 and given[1].a != 0:
         size = abs(float(given[1].a))
-        turns, switch = _whole(Line(given[0].a / size, given[0].b / size), t)
+        turns, switch = _whole(StraightLine(given[0].a / size, given[0].b / size), t)
         turns = turns if given[0].at(t) + given[0].b * CLOSE > 0 else turns + 1  # truncated towards zero
-        return Line(given[0].a - size * turns, given[0].b), switch
+        return StraightLine(given[0].a - size * turns, given[0].b), switch
     return CURVE, None if switches else math.inf
 
 
-def _selected(given: list[Line]) -> Line:
+def _selected(given: list[StraightLine]) -> StraightLine:
     which, *cases = given
     return CURVE if which.b != 0 else cases[int(which.a)]
 
 
-def _side(left: Line, right: Line, t: float) -> tuple[int, float]:
+def _side(left: StraightLine, right: StraightLine, t: float) -> tuple[int, float]:
     """The sign of a difference just after `t`, and the time of its next zero."""
     a, b = float(left.a) - float(right.a), left.b - right.b
     here, size = a + b * t, abs(float(left.a)) + abs(float(right.a)) + abs(b * t)
@@ -258,7 +260,7 @@ def _side(left: Line, right: Line, t: float) -> tuple[int, float]:
     return int(math.copysign(1, here)), zero if zero > t else math.inf
 
 
-def _whole(line: Line, t: float) -> tuple[float, float]:
+def _whole(line: StraightLine, t: float) -> tuple[float, float]:
     """The largest whole number below a line just after `t`, and the time at which the line reaches the next one."""
     here = line.at(t)
     nearest = round(here)
@@ -269,8 +271,8 @@ def _whole(line: Line, t: float) -> tuple[float, float]:
     return below, (below + (1 if line.b > 0 else 0) - float(line.a)) / line.b
 
 
-def _rounded(operation: Operation, line: Line, t: float) -> tuple[Line, float]:
+def _rounded(operation: Operation, line: StraightLine, t: float) -> tuple[StraightLine, float]:
     shift = 0.5 if operation.name == "round" else 0.0
-    below, switch = _whole(Line(float(line.a) + shift, line.b), t)
+    below, switch = _whole(StraightLine(float(line.a) + shift, line.b), t)
     up = operation.name == "ceil" or (_truncates(operation) and line.at(t) < 0)
-    return Line(operation.dtype.type(below + (1 if up else 0)), 0.0), switch
+    return StraightLine(operation.dtype.type(below + (1 if up else 0)), 0.0), switch

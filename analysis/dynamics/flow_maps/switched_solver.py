@@ -26,7 +26,7 @@ NEAR = 1e-11
 TOUCHES = 1e-9
 
 
-class _Carry(NamedTuple):
+class _Reached(NamedTuple):
     step: _State
     modes: Array
     slides: Array
@@ -46,7 +46,7 @@ def switched_over(
         turned = jax.vmap(lambda v: jax.jvp(at, (y[:n],), (v,))[1], in_axes=1, out_axes=1)(y[n:].reshape(V.shape))
         return jnp.concatenate([at(y[:n]), jnp.ravel(turned)])
 
-    def once(carry: _Carry) -> _Carry:
+    def once(carry: _Reached) -> _Reached:
         s, modes, slides = carry
         now = lambda t, y: moving(t, y, modes)
         after, h, _, accepted = _step(now, s, end, longest, rtol, rtol / 100, STAGES + 1)
@@ -54,7 +54,7 @@ def switched_over(
         away = jax.vmap(lambda place: jnp.min(field.at(s.t + place * h, path(place), modes)[1]))(jnp.asarray(PLACES))
         outside = away < 0
         crosses = accepted & jnp.any(outside)
-        whole = _Carry(after, modes, slides)
+        whole = _Reached(after, modes, slides)
         first = jnp.argmax(outside)
         low = jnp.where(first > 0, jnp.asarray(PLACES)[first - 1], 0.0)
         cut = lambda: _crossed(field, now, carry, h, low, jnp.asarray(PLACES)[first], n)
@@ -64,7 +64,7 @@ def switched_over(
     modes = _first_modes(field, begin, x)
     start = jnp.concatenate([x, jnp.ravel(V)])
     begun = _begun(lambda t, y: moving(t, y, modes), begin, start, first)
-    last, _, slides = jax.lax.while_loop(going, once, _Carry(begun, modes, jnp.asarray(False)))
+    last, _, slides = jax.lax.while_loop(going, once, _Reached(begun, modes, jnp.asarray(False)))
     return last.y[:n], last.y[n:].reshape(V.shape), last.accepted, last.t < end, slides
 
 
@@ -77,7 +77,7 @@ def _first_modes(field: SwitchedField, t: Array, x: Array) -> Array:
     return jnp.where(on, beyond, modes)
 
 
-def _crossed(field: SwitchedField, now: Any, carry: _Carry, h: Array, low: Array, high: Array, n: int) -> _Carry:
+def _crossed(field: SwitchedField, now: Any, carry: _Reached, h: Array, low: Array, high: Array, n: int) -> _Reached:
     """Cut a step at the first surface, and cross it; without one in exact steps, cut it where one seemed to be."""
     s, modes, slides = carry
     retaken = lambda place: _taken(now, s, place * h)
@@ -119,7 +119,7 @@ def _crossed(field: SwitchedField, now: Any, carry: _Carry, h: Array, low: Array
     turned = jax.vmap(lambda v: jax.jvp(lambda z: field.at(t, z, modes)[0], (x,), (v,))[1], in_axes=1, out_axes=1)(V)
     f = jnp.concatenate([found, jnp.ravel(turned)])
     step = _State(t, y, f, s.h, s.accepted + 1, jnp.zeros_like(s.rejected))
-    return _Carry(step, modes, slides | (any_passed & (rate_after >= 0)))
+    return _Reached(step, modes, slides | (any_passed & (rate_after >= 0)))
 
 
 def _taken(now: Any, s: _State, h: Array) -> Array:
