@@ -38,11 +38,18 @@ class _State(NamedTuple):
 
 
 def advanced(
-    field: Field, begin: Array, end: Array, y: Array, first: Array, rtol: Array | float, atol: Array | float
+    field: Field,
+    begin: Array,
+    end: Array,
+    y: Array,
+    first: Array,
+    rtol: Array | float,
+    atol: Array | float,
+    longest: Array | float = math.inf,
 ) -> tuple[Array, Array, Array]:
     """Integrate to the final state, with the number of steps, and whether the solver failed."""
     going = lambda s: (s.t < end) & (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS)
-    once = lambda s: _step(field, s, end, math.inf, rtol, atol, STAGES + 1)[0]
+    once = lambda s: _step(field, s, end, longest, rtol, atol, STAGES + 1)[0]
     last = jax.lax.while_loop(going, once, _begun(field, begin, y, first))
     return last.y, last.accepted, last.t < end
 

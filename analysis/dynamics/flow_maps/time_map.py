@@ -21,6 +21,7 @@ from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for
 from dynsim._core.types import State
 from dynsim.integrators.embedded import solve_within
+from dynsim.integrators.time_structure import breakpoints
 from dynsim.simulation.ensemble import cores
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -143,7 +144,8 @@ class TimeMap(eqx.Module):
         begin = begun * float(self.interval)
         if isinstance(self.system, AbstractMap):
             return np.asarray(begin), np.empty(0), None
-        jumps = self.system.breakpoints(begin, begin + WINDOW * float(self.interval))
+        like = jax.eval_shape(self.restored, jax.ShapeDtypeStruct(self.sizes.shape, float))
+        jumps = breakpoints(self.system, like, begin, begin + WINDOW * float(self.interval))
         longest = self.system.step_limit()
         padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
         return np.asarray(begin), padded, None if math.isinf(longest) else np.asarray(longest)
