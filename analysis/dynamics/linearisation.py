@@ -98,7 +98,8 @@ def own_eigenvalue(
 
     d, eps = len(A), float(np.finfo(float).eps)
     shifted = A - value * np.eye(d)
-    rows = np.fmax(np.fmax(np.max(np.abs(A), axis=1), sizes), np.finfo(float).tiny)
+    rows = np.fmax(np.max(np.abs(A), axis=1), sizes)
+    rows = np.where(rows > 0, rows, np.max(rows) or 1.0)  # an equation without terms has no size of its own
     scaled = shifted / rows[:, None]
     (factorise,) = scipy.linalg.get_lapack_funcs(("getrf",), dtype=complex)  # without a warning for a zero pivot
     factors, pivots, _ = factorise(scaled + 4 * eps * np.eye(d))
