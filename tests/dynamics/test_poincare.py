@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.poincare import OrbitDiagram, Section, orbit_diagram, poincare_section
-from dynsim.integrators import Scipy
+from analysis.dynamics.poincare import _crossings as _between
+from dynsim.errors import Outcome
+from dynsim.integrators import Scipy, Stats
+from dynsim.simulation.dense import DensePath
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz
@@ -40,6 +43,18 @@ def test_a_warm_up_goes_on_with_state_and_time():
     clock = poincare_section(flow, start, lambda t, x: t - 5.0, 1, integrator=Scipy())  # a sample lies on the surface
     assert clock.times == pytest.approx([5.0], abs=1e-12)
     assert clock.states[0] == pytest.approx([np.cos(10.0), np.sin(10.0)], abs=1e-7)
+
+
+@pytest.mark.parametrize(("direction", "quarters"), [(1, [3, 7]), (-1, [1, 5]), (0, [1, 3, 5, 7])])
+def test_crossings_have_the_direction_that_is_asked_for(direction, quarters):
+    """The first coordinate, cos 2 t, is zero at odd multiples of pi / 4, and falls at the first of them."""
+    done = Stats(True, Outcome.FINISHED.value, 1, 0, 0.0, 6.0)
+    closed = lambda ts: jnp.stack([jnp.cos(2 * ts), jnp.sin(2 * ts)], axis=1)
+    path = DensePath(np.array([0.0, 6.0]), FunctionFlow(turning), closed, done)
+    times, states, signs = _between(path, lambda t, x: x[0], np.linspace(0.0, 6.0, 41), direction)
+    np.testing.assert_allclose(times, np.pi / 4 * np.array(quarters), rtol=1e-14)
+    assert signs.tolist() == [1 if k % 4 == 3 else -1 for k in quarters]
+    np.testing.assert_allclose(states, np.stack([0 * times, -signs], axis=1), atol=1e-14)
 
 
 def test_a_return_map_pairs_successive_crossings_of_one_direction():

@@ -46,6 +46,19 @@ def test_a_linear_model_is_found_and_the_loss_falls():
     assert found.losses[-1] < 1e-3 * found.losses[0]
 
 
+def test_a_revision_changes_the_model_and_leaves_the_moments_of_the_optimiser():
+    """One that changes nothing gives the same run; one that begins anew has the loss of the start after it."""
+    seen = []
+    plain, same = run(), run(revise=lambda done, model: seen.append(done) or model)
+    assert np.array_equal(same.losses, plain.losses)
+    assert np.array_equal(same.model.weight, plain.model.weight)
+    assert seen == [20, 40, 50]
+    anew = run(revise=lambda done, model: eqx.tree_at(lambda m: m.weight, model, jnp.zeros(3)))
+    assert np.array_equal(anew.losses[:20], plain.losses[:20])
+    y = batches(20, jax.random.split(jax.random.fold_in(KEY, 20))[0])[1]
+    assert anew.losses[20] == pytest.approx(np.mean(y**2))
+
+
 def test_the_first_step_is_plain_gradient_descent():
     found = run(num_steps=1, optimiser=optax.sgd(0.1))
     x, y = batches(0, jax.random.split(jax.random.fold_in(KEY, 0))[0])

@@ -206,6 +206,38 @@ def test_pruning_drops_the_head_of_the_least_separation_and_keeps_or_releases_it
     assert released.dominant == pytest.approx(LEVELS[1])
 
 
+@pytest.mark.parametrize("removal", ["direction", "plane"])
+@pytest.mark.parametrize("reading", ["features", "data", "tokens"])
+def test_what_a_flow_keeps_of_its_residual_belongs_to_the_heads_after_every_event(reading, removal):
+    """The matrix, its largest singular value, and a plane that the tracked matrix stretches by that value."""
+    f = flow(reading=reading, removal=removal, release="release", dwell=0.0, threshold=1e-3, spread=0.1)
+    x, values = f.start(KEY), [float(f.dominant)]
+    for event in (grow, grow, lambda f, t, x: prune(f, t, x, head=0), grow):
+        last = float(f.dominant)
+        f, x = event(f, 0.0, x)
+        if event is grow:
+            assert float(f.last_level) == last
+            assert float(f.levels[int(np.argmax(f.order))]) == last
+        matrix = residual_matrix(interaction(), np.asarray(f.frames).reshape(-1, D), tokens=data(), reading=reading)
+        np.testing.assert_allclose(f.residual, matrix, atol=1e-12)
+        assert float(f.dominant) == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(f.plane @ f.tracked, axis=1), float(f.dominant), rtol=1e-9)
+        assert np.array_equal(~np.isnan(f.levels), f.active)
+        values.append(float(f.dominant))
+    assert values[0] > values[1] > values[2]  # each head takes the plane that was the largest
+
+
+def test_a_random_first_head_has_the_spread_of_the_data_in_each_coordinate():
+    """Units of coordinates of their own, and a shift, change its prototypes as they change the data."""
+    units, shift = 2.0 ** np.arange(D), np.arange(D) - 2.5
+    rules = GrowthRules(first="random", prototypes=400, capacity=2)
+    one, other = (GrowingFlow(x, interaction(), rules=rules).start(KEY) for x in (data(), data() * units + shift))
+    banks = [np.asarray(x.prototypes) for x in (one, other)]
+    np.testing.assert_allclose(banks[1][0], banks[0][0] * units + shift, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(np.std(banks[0][0], axis=0), np.std(data(), axis=0), rtol=0.15)
+    assert np.array_equal(banks[0][1], banks[1][1])  # no head
+
+
 def flow_with(f: GrowingFlow, **options) -> GrowingFlow:
     """Return a flow with some static rules exchanged."""
     rules = GrowthRules(threshold=0.5, capacity=4, prototypes=3, dwell=0.5, **options)
