@@ -57,6 +57,14 @@ def test_crossings_have_the_direction_that_is_asked_for(direction, quarters):
     np.testing.assert_allclose(states, np.stack([0 * times, -signs], axis=1), atol=1e-14)
 
 
+def test_a_section_goes_on_from_piece_to_piece_with_time_and_state(monkeypatch):
+    monkeypatch.setattr("analysis.dynamics.poincare.SAMPLES", 10)
+    flow, start = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
+    found = poincare_section(flow, start, lambda t, x: x[0], 4, direction=0, spacing=0.1, integrator=Scipy())
+    np.testing.assert_allclose(found.times, np.pi / 4 + np.pi / 2 * np.arange(4), atol=1e-7)
+    np.testing.assert_allclose(found.states, [[0.0, 1.0], [0.0, -1.0]] * 2, atol=1e-6)
+
+
 def test_a_return_map_pairs_successive_crossings_of_one_direction():
     found = Section(np.arange(5.0), np.arange(5.0)[:, None], np.array([1, -1, 1, -1, 1]), 0.1, True)
     assert found.return_map(lambda x: 10 * x[0]).tolist() == [[0, 20], [20, 40], [10, 30]]

@@ -20,7 +20,7 @@ from analysis.hardmax.constant_follower_sets import (
     supremum_bound,
 )
 from analysis.hardmax.convergence import at_vertices, convergence_rate, distances, ratios
-from analysis.hardmax.float_score_gaps import FloatMotion
+from analysis.hardmax.float_score_gaps import FloatMotion, _least
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value, value_numbers
 from analysis.hardmax.polytopes import contains, distinct_limits, polytope
 from dynsim.exact import rationals
@@ -287,7 +287,10 @@ def test_the_bounds_behind_the_proof_hold():
         power = [float(ratio) ** m * float(binomial(m, t)) * float(binomial(m, u)) for m in range(1200)]
         assert max(power) <= float(supremum_bound(ratio, t, u)) * (1 + 1e-12)
         assert binomial(9, t) * binomial(9, u) == sum(c * binomial(9, k) for k, c in product_of_binomials(t, u))
-    for a, b, c in itertools.product([Fraction(k, 3) for k in range(-5, 6)], repeat=3):
+    abc = list(itertools.product([Fraction(k, 3) for k in range(-5, 6)], repeat=3))
+    in_floats = _least(*np.array(abc, float).T)
+    np.testing.assert_allclose(in_floats, [float(least_on_unit_interval(*one)) for one in abc], atol=1e-14)
+    for a, b, c in abc:
         grid = [a + b * v + c * v * v for v in (Fraction(k, 60) for k in range(61))]
         assert least_on_unit_interval(a, b, c) <= min(grid) <= least_on_unit_interval(a, b, c) + Fraction(1, 100)
 

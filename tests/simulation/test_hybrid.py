@@ -348,7 +348,7 @@ def test_the_last_transitions_of_a_capped_run_are_described_by_the_times_between
 
 
 def test_a_reset_gets_the_time_of_its_transition_and_the_state_there():
-    """x' = 1 from 0: at x = 1 the state becomes minus the time, from where it needs as long again and one more."""
+    """A clock from 0: at 1 the state becomes minus the time, from where it needs as long again and one more."""
     told = []
     reset = lambda flow, t, x: told.append((t, float(x[0]))) or (flow, 0 * x - t)
     run = simulate_hybrid(
