@@ -23,7 +23,7 @@ from dynsim.systems.growing.residual import (
     residual_matrix,
 )
 from dynsim.systems.growing.rules import GrowthRules
-from dynsim.systems.growing.transitions import clip, gate_margin, grow, prune
+from dynsim.systems.growing.transitions import GrowthGuard, PruningGuard, bank_along, clip, gate_margin, grow, prune
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -236,6 +236,53 @@ def test_a_random_first_head_has_the_spread_of_the_data_in_each_coordinate():
     np.testing.assert_allclose(banks[1][0], banks[0][0] * units + shift, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(np.std(banks[0][0], axis=0), np.std(data(), axis=0), rtol=0.15)
     assert np.array_equal(banks[0][1], banks[1][1])  # no head
+
+
+@eqx.filter_jit
+def guards(f: GrowingFlow, x):
+    """Return the values of the guards of growth and pruning."""
+    return GrowthGuard(f)(0.0, x), PruningGuard(f)(0.0, x)
+
+
+def test_the_guards_of_growth_and_pruning_are_positive_where_their_conditions_hold():
+    """Heads of different separations, in any slot, closer or farther apart than what fills empty slots."""
+    f = flow(spread=4.0, dwell=0.0, threshold=1e-3, pruning=1.0)
+    x, dropped = f.start(KEY), []
+    assert np.sign(guards(f, x)).tolist() == [1, -1]  # no head to remove
+    for _ in range(3):
+        f, x = grow(f, 0.0, x)
+    for head, scale in ((0, 0.3), (2, 0.2), (1, 0.1)):
+        banks = np.array(x.prototypes)
+        banks[head] *= scale
+        x = x._replace(prototypes=jnp.asarray(banks))
+        least = min(np.sum((p[1:] - p[:-1]) ** 2, axis=1).min() for p in banks[:3])
+        for threshold in (0.9 * least, 1.1 * least):
+            rules = eqx.tree_at(lambda r: r.pruning, f.rules, jnp.asarray(threshold))
+            _, guard = guards(eqx.tree_at(lambda g: g.rules, f, rules), x)
+            assert guard == pytest.approx(np.clip(threshold - least, -1, 1))
+        dropped.append(int(np.argmin(np.asarray(prune(f, 0.0, x)[0].active)[:3])))
+    assert dropped == [0, 2, 1]
+    far = x._replace(prototypes=jnp.asarray(100 * banks))  # farther apart than the points in the empty slot
+    assert np.sum(np.asarray(prune(f, 0.0, far)[0].active)) == 2
+
+
+@pytest.mark.parametrize("scaling", ["fixed", "tokens", "eigenvalue"])
+def test_prototypes_begin_on_a_line_of_the_length_that_the_rules_say(scaling):
+    u, level, z = np.eye(D)[2], 3.0, data() * np.arange(1.0, D + 1)
+    unit = {"fixed": 1.0, "tokens": np.std(z[:, 2]), "eigenvalue": level}[scaling]
+    for count in (1, 2, 5):
+        bank = bank_along(z, u, GrowthRules(prototypes=count, spread=0.7, scaling=scaling), level)
+        along = 0.7 * unit * (np.linspace(-1, 1, count) if count > 1 else np.zeros(1))
+        np.testing.assert_allclose(bank, np.mean(z, axis=0) + along[:, None] * u, rtol=1e-12)
+
+
+def test_prototypes_at_quantiles_have_equal_shares_of_the_tokens():
+    z = data()[:, :1] * np.eye(D)[1]
+    bank = bank_along(z, np.eye(D)[1], GrowthRules(prototypes=4, birth="quantiles"), 1.0)[:, 1]
+    assert bank == pytest.approx(np.quantile(z[:, 1], [0.125, 0.375, 0.625, 0.875]))
+    assert bank[::-1] == pytest.approx(
+        -bank_along(-z, np.eye(D)[1], GrowthRules(prototypes=4, birth="quantiles"), 1.0)[:, 1]
+    )
 
 
 def flow_with(f: GrowingFlow, **options) -> GrowingFlow:
