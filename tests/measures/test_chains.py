@@ -215,6 +215,19 @@ def test_detailed_balance_of_rates_whose_quotient_is_no_float(rates):
     assert found.accumulated < 1e-12
 
 
+@pytest.mark.parametrize("coupling", [1e-6, 1e-9, 1e-12, 1e-14])
+def test_the_error_of_a_factorisation_bounds_that_of_weakly_coupled_parts(coupling):
+    """Against fractions: what rounding of the rates out of a state does grows as the parts are decoupled."""
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        R = rng.uniform(0.3, 2.0, (8, 8)) * np.where(np.kron(np.eye(2), np.ones((4, 4))), 1.0, coupling)
+        np.fill_diagonal(R, 0.0)
+        exact = stationary_distribution(generator_from_rates(np.vectorize(F, otypes=[object])(R))).probabilities
+        found = stationary_distribution(generator_from_rates(R), method="lu")
+        off = [abs(float(F(p) / q - 1)) for p, q in zip(found.probabilities.tolist(), exact, strict=True)]
+        assert max(off) <= found.error < 1e-4
+
+
 @pytest.mark.parametrize("n", [6, 40])
 def test_the_gap_of_the_urns_is_two(n):
     gap = spectral_gap(ehrenfest(n))
