@@ -139,7 +139,6 @@ def test_bad_sections_are_one_sentence():
         poincare_section(flow, x, lambda t, x: x[0], 5, spacing=0.0)
 
 
-@pytest.mark.slow
 def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
     found = orbit_diagram(Logistic(), lambda m: m.r, [2.8, 3.2, 3.5, 3.83, 4.0, 4.5], jnp.asarray([0.3]), warm_up=3000)
     assert found.periods().tolist() == [1, 2, 4, 3, 0, 0]
@@ -193,7 +192,6 @@ class Steps(AbstractMap):
         return self.r * jnp.asarray(k, float) + 0 * x
 
 
-@pytest.mark.slow
 def test_steps_are_counted_from_the_start():
     found = orbit_diagram(Steps(), lambda m: m.r, [1.0, 2.0], jnp.zeros(1), warm_up=5, kept=3)
     assert found.values.tolist() == [[5, 6, 7], [10, 12, 14]]
@@ -206,7 +204,6 @@ def test_bad_diagrams_are_one_sentence():
         orbit_diagram(Logistic(), lambda m: m.r, [3.0], jnp.asarray([0.3]), kept=0)
 
 
-@pytest.mark.slow
 def test_a_section_without_crossings_prints_itself():
     none = Section(np.empty(0), np.empty((0, 2)), np.empty(0), 0.1, False)
     assert str(none) == "0 crossings; the run ended before all were found"

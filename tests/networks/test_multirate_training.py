@@ -118,6 +118,9 @@ def test_the_residual_is_the_mean_over_rounds_and_windows(gates, num_rounds):
     np.testing.assert_allclose(logits, wanted, rtol=1e-12)
     np.testing.assert_allclose(residuals, means, rtol=1e-12)
     assert float(weighted - plain) == pytest.approx(2 * np.mean(means))
+    losses = jax.nn.logsumexp(logits, axis=-1) - jnp.take_along_axis(logits, ids[:, 1:, None], axis=-1)[..., 0]
+    for rows in ([0, 1], [0] * 9 + [1]):  # in parts of eight, of which the last is filled up
+        assert text_loss(model, np.asarray(ids)[rows]) == pytest.approx(np.mean(np.asarray(losses)[rows]))
     assert np.ptp(means) > 0.1 * np.mean(means)
 
 

@@ -101,6 +101,9 @@ def test_quantities_have_the_values_of_a_case_by_hand():
     np.testing.assert_allclose(measures.free_energy(z, p, temperature), 1 - 2 * np.log(2), rtol=1e-15)
     np.testing.assert_allclose(measures.assignment_covariance(q), [[0.25, -0.25], [-0.25, 0.25]], rtol=1e-15)
     assert float(measures.separation(p[:1])) == np.inf
+    q = np.array([[1.0, 0.0, 0.0], [0.75, 0.25, 0.0], [0.5, 0.25, 0.25], [0.75, 0.25, 0.0]])
+    for threshold, share in ((0.01, 1.0), (0.1, 2 / 3), (0.1875, 1 / 3), (0.5, 1 / 3), (0.9, 0.0)):  # of means
+        assert float(measures.utilisation(jnp.asarray(q), threshold)) == pytest.approx(share)
 
 
 def test_the_derivative_by_temperature_is_the_variance_of_distances():
