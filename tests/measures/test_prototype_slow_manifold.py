@@ -165,8 +165,8 @@ def test_the_order_of_prototypes_does_not_matter():
 
 
 def test_a_bank_has_the_measures_of_a_case_by_hand():
-    """Embeddings +-1 on prototypes +-1, and a third prototype out of their reach, at a low temperature."""
-    z, p = jnp.asarray([[-1.0, 0.0], [1.0, 0.0]]), jnp.asarray([[-1.0, 0.0], [1.0, 0.0], [9.0, 0.0]])
+    """Embeddings +-1, each twice, on prototypes +-1, and a third prototype out of their reach, at a low temperature."""
+    z, p = jnp.asarray([[-1.0, 0.0], [1.0, 0.0]] * 2), jnp.asarray([[-1.0, 0.0], [1.0, 0.0], [9.0, 0.0]])
     found = bank_measures(z, p, jnp.asarray(0.1))
     assert float(found.entropy) < 1e-10
     assert float(found.separation) == 4.0
