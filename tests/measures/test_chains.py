@@ -278,6 +278,18 @@ def test_the_methods_for_large_chains_find_the_gap_of_all_eigenvalues(reversible
     assert abs(few.eigenvalue.imag) == pytest.approx(abs(every.eigenvalue.imag), rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.parametrize("fast", [1.0, 30.0, 1e3])
+def test_the_gap_of_several_closed_classes_is_that_of_the_slowest(fast):
+    """A cycle turns faster than it mixes: its eigenvalues have a small real part, but not the least modulus."""
+    cycle = fast * np.roll(np.eye(12), 1, axis=0)
+    pair = np.array([[0.0, 4.0], [6.0, 0.0]])
+    gaps = [spectral_gap(generator_from_rates(part)).value for part in (cycle, pair)]
+    assert gaps == pytest.approx([fast * (1 - np.cos(np.pi / 6)), 10.0])
+    both = spectral_gap(generator_from_rates(scipy.linalg.block_diag(cycle, pair)))
+    assert both.value == pytest.approx(min(gaps))
+    assert both.eigenvalue.real == pytest.approx(-min(gaps))
+
+
 def test_the_mixing_time_of_two_states_and_its_bounds():
     found = mixing_time(SWAP)
     assert found.lower <= math.log(2) / 2 <= found.upper

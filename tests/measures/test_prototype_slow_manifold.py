@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.convergence import observed_order
 from analysis.prototypes.bank import bank_along, bank_measures
+from analysis.prototypes.hessian import hessian_blocks
 from analysis.prototypes.slow_manifold import (
     _largest_distance,
     effective_loss,
@@ -153,6 +154,10 @@ def test_symmetry_modes_are_zero_modes_of_an_equilibrium_and_not_of_other_states
     assert found.curvature < 1e-12
     away = symmetry_modes(flow, Coupled(jnp.concatenate([p, p]), 0.8 * p))
     assert away.curvature > 1e-2
+    H = hessian_blocks(flow, Coupled(jnp.concatenate([p, p]), 0.8 * p)).matrix
+    sizes = np.linalg.norm(H @ away.modes, axis=0) / np.linalg.norm(H, 2)
+    assert away.curvature == pytest.approx(np.max(sizes))
+    assert np.ptp(sizes) > 1e-3
 
 
 def test_the_order_of_prototypes_does_not_matter():
