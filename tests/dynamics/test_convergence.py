@@ -65,11 +65,6 @@ def test_orders_are_slopes():
     assert found.error < 0.05
 
 
-def test_the_error_of_an_order_is_the_standard_error_of_the_slopes():
-    found = observed_order([1.0, 2.0, 4.0, 8.0], [1.0, 2.0, 8.0, 64.0])  # slopes 1, 2 and 3
-    assert found[:2] == pytest.approx((2.0, 1 / np.sqrt(3)))
-
-
 def test_the_layer_map_is_a_first_order_approximation_of_the_flow():
     flow = published_gradient_flow()
     x0 = flow.space.sample(random_key(0, "x"), (5, 3))
