@@ -172,7 +172,7 @@ def test_what_drifts_by_less_than_the_tolerance_in_a_step_has_no_period():
     drift = 1e-7 * np.arange(200.0)
     found = OrbitDiagram(np.arange(3.0), np.stack([0.5 + drift, 0.5 + 0 * drift, np.tile([0.2, 0.8], 100)]))
     assert found.periods().tolist() == [0, 1, 2]
-    shaken = np.arange(200) ** 2 % 97 / 96  # from 0 to 1, without a period
+    shaken = np.arange(200) ** 2 % 199 / 198  # from 0 to 1, without a period
     found = OrbitDiagram(np.arange(3.0), 0.5 + np.array([0.9e-6, 1.5e-6, 1e-3])[:, None] * shaken)
     assert [found.periods(t).tolist() for t in (1e-7, 1e-6, 1e-4, 0.1)] == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert found.periods().tolist() == [1, 0, 0]

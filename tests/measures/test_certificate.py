@@ -124,6 +124,13 @@ def test_a_polynomial_times_a_power_has_its_ratio_and_degree_from_any_layer():
     k = np.arange(5.0, 25.0)
     found = convergence_rate(3 * k**2 * 0.7**k, first_layer=4)
     assert found[:3] == pytest.approx((0.7, 2.0, 0.0), abs=1e-9)
+    for bump in (1.5, 1 / 1.5):  # the error is the largest one, of a value above or below the fit
+        values = 3 * k**2 * 0.7**k * np.where(k == 12, bump, 1.0)
+        off = convergence_rate(values, first_layer=4)
+        shape = k**off.degree * off.ratio**k
+        fit = np.exp(np.mean(np.log(values / shape))) * shape
+        assert off.error == pytest.approx(np.max(np.abs(fit / values - 1)))
+        assert off.num_layers == 20
 
 
 def test_a_token_that_would_follow_moving_tokens_overtakes_them_and_leads():
