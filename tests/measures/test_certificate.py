@@ -12,6 +12,7 @@ from analysis.hardmax import certificate
 from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import certify
 from analysis.hardmax.constant_follower_sets import (
+    Gap,
     Motion,
     closed_form_motion,
     exact_gap,
@@ -300,6 +301,19 @@ def test_the_bounds_behind_the_proof_hold():
     for a, b, c in abc:
         grid = [a + b * v + c * v * v for v in (Fraction(k, 60) for k in range(61))]
         assert least_on_unit_interval(a, b, c) <= min(grid) <= least_on_unit_interval(a, b, c) + Fraction(1, 100)
+
+
+def test_a_gap_of_constants_stays_positive_if_its_least_value_is():
+    """Of a + b u + c u^2 for u from 0 to 1, without the leading terms that vanish; zeros behind change nothing."""
+    numbers = [Fraction(k, 2) for k in range(-3, 4)]
+    for a, b, c in itertools.product(numbers, repeat=3):
+        rest = itertools.dropwhile(lambda x: not x, (a, b, c))
+        leading = [*rest, *[Fraction(0)] * 3][:3]
+        wanted = leading[0] > 0 and least_on_unit_interval(*leading) > 0
+        for zeros in ([], [Fraction(0)] * 2):
+            gap = Gap(([a], [b, *zeros], [c, *zeros]), HALF)
+            assert gap.stays_positive == wanted
+            assert gap.vanishes == (not (a or b or c))
 
 
 def test_near_ties_below_rounding_are_decided_by_fractions():
