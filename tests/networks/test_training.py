@@ -30,6 +30,15 @@ def batches(step, key):
     return x, x @ TRUE
 
 
+class Broken(eqx.Module):
+    """Batches that are not finite from a step on; all share a compiled program."""
+
+    first: jax.Array
+
+    def __call__(self, step, key):
+        return tuple(jnp.where(step < self.first, part, jnp.nan) for part in batches(step, key))
+
+
 def loss(model, batch, key):
     x, y = batch
     return jnp.mean((x @ model.weight - y) ** 2)
@@ -135,6 +144,13 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     (tmp_path / "checkpoint.npz").write_bytes(b"half")
     with pytest.raises(ValueError, match="be a complete npz file"):
         run(folder=tmp_path)
+
+
+@pytest.mark.parametrize("bad", [0, 19, 20, 33])
+def test_the_step_at_which_a_loss_is_not_finite_is_said(bad):
+    broken = Broken(jnp.asarray(bad))
+    with pytest.raises(TrainingError, match=f"The loss at step {bad} is not finite"):
+        train(Linear(jnp.zeros(3)), loss, broken, KEY, num_steps=40, every=20)
 
 
 def test_bad_numbers_and_a_diverging_loss_are_one_sentence(tmp_path, monkeypatch):
