@@ -30,13 +30,7 @@ from dynsim.networks.multirate.byte_text import greedy, random_windows, read_byt
 from dynsim.networks.multirate.config import MultirateConfig, dense
 from dynsim.networks.multirate.layers import LinearProjector
 from dynsim.networks.multirate.network import MultirateNetwork, Round, draw_multirate, frozen, with_gates
-from dynsim.networks.multirate.training import (
-    adamw,
-    byte_loss,
-    loss_with_residual,
-    text_loss,
-    train_multirate,
-)
+from dynsim.networks.multirate.training import adamw, byte_loss, loss_with_residual, text_loss, train_multirate
 from tests.cli.test_command_line import refused, run
 
 KEY = random_key(0, "multirate training")
