@@ -200,6 +200,7 @@ def test_the_error_of_every_phase_is_estimated():
     assert all(phase.stats.error.shape == phase.ys.shape for phase in run.phases)
     again = simulate_hybrid(WAVE, [0.5, 0.0], ts, [BOUNCE], integrator=rough)
     assert again.phases[0].stats.error is None
+    assert [int(p.stats.num_steps) for p in again.phases] == [int(p.stats.num_steps) for p in run.phases]
     other = simulate_hybrid(WAVE, [0.5, 0.0], ts[:10], [BOUNCE], integrator=rough)
     assert _estimated(again, other).phases[1].stats.max_error == np.inf
 
