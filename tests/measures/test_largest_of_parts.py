@@ -174,6 +174,13 @@ def test_the_worst_increase_is_the_largest_of_all_pairs_of_times():
             assert found.start < found.end
 
 
+def test_the_largest_error_of_a_run_is_that_of_its_worst_part():
+    parts = [np.array([1e-9, np.nan]), np.array([[2e-3, 1e-5]]), np.array(1e-4), np.zeros((0, 2))]
+    for order in itertools.permutations(range(4)):
+        error = tuple(jnp.asarray(parts[k]) for k in order)
+        assert Stats(True, Outcome.FINISHED.value, 1, 0, 0.0, 1.0, error).max_error == 2e-3
+
+
 def test_the_worst_of_a_table_and_of_a_polytope():
     for i, j in itertools.permutations(range(4), 2):
         leaks = np.full((4, 4), 0.1)
