@@ -206,13 +206,15 @@ def test_pruning_drops_the_head_of_the_least_separation_and_keeps_or_releases_it
 def test_what_a_flow_keeps_of_its_residual_belongs_to_the_heads_after_every_event(reading, removal):
     """The matrix, its largest singular value, and a plane that the tracked matrix stretches by that value."""
     f = flow(reading=reading, removal=removal, release="release", dwell=0.0, threshold=1e-3, spread=0.1)
-    x, values = f.start(KEY), [float(f.dominant)]
+    x, values, grown = f.start(KEY), [float(f.dominant)], 0
     for event in (grow, grow, lambda f, t, x: prune(f, t, x, head=0), grow):
         last = float(f.dominant)
         f, x = event(f, 0.0, x)
         if event is grow:
             assert float(f.last_level) == last
             assert float(f.levels[int(np.argmax(f.order))]) == last
+            grown += 1
+            assert int(np.max(f.order)) == grown - 1  # also where a head has been removed
         matrix = residual_matrix(interaction(), np.asarray(f.frames).reshape(-1, D), tokens=data(), reading=reading)
         np.testing.assert_allclose(f.residual, matrix, atol=1e-12)
         assert float(f.dominant) == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-9)
@@ -255,7 +257,8 @@ def test_the_guards_of_growth_and_pruning_are_positive_where_their_conditions_ho
             assert guard == pytest.approx(np.clip(threshold - least, -1, 1))
         dropped.append(int(np.argmin(np.asarray(prune(f, 0.0, x)[0].active)[:3])))
     assert dropped == [0, 2, 1]
-    far = x._replace(prototypes=jnp.asarray(100 * banks))  # farther apart than the points in the empty slot
+    banks[:3] *= 100
+    far = x._replace(prototypes=jnp.asarray(banks))  # farther apart than the points in the empty slot
     assert np.sum(np.asarray(prune(f, 0.0, far)[0].active)) == 2
 
 
