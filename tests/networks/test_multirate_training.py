@@ -118,6 +118,7 @@ def test_the_residual_is_the_mean_over_rounds_and_windows(gates, num_rounds):
     assert np.ptp(means) > 0.1 * np.mean(means)
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss_and_opens_the_gate():
     found = train_multirate(start(), BATCHES, KEY, num_steps=60, every=2, learning_rate=1e-2, shown=False)
     assert found.losses[-10:].mean() < found.losses[0] - 1.5
