@@ -225,3 +225,14 @@ def test_a_run_goes_on_at_the_time_at_which_its_transient_ends(t0, warm_up, doub
     switched = FunctionMap(lambda k, x: jnp.where(k < 50, 0.5, 2.0) * x)
     found = lyapunov_spectrum(switched, jnp.ones(1), 40, warm_up=warm_up, t0=t0)
     assert found.exponents[0] == pytest.approx((2 * doubled - 40) / 40 * np.log(2))
+
+
+def test_a_fast_contraction_shortens_the_default_interval():
+    """Over one unit of time exp(-60) is below the absolute tolerance of the vectors."""
+    flow = FunctionFlow(lambda t, x: jnp.stack([-0.01 * x[0], -60 * (x[1] - x[0])]))
+    found = lyapunov_spectrum(flow, jnp.array([1.0, 1.0]), 60.0)
+    np.testing.assert_allclose(found.exponents, [-0.01, -60.0], atol=0.05)
+    assert found.resolved == (True, True)
+    given = lyapunov_spectrum(flow, jnp.array([1.0, 1.0]), 60.0, interval=1.0)
+    assert given.resolved == (True, False)
+    assert "below -21 (tolerance of the solver: a shorter interval" in str(given)

@@ -92,14 +92,14 @@ def test_states_without_a_size_have_the_units_of_the_flow(states):
 
 
 def test_the_rates_at_a_point_are_compared_with_those_at_the_ends_of_the_parameters():
-    """The fastest is the point's own unless the ends are far faster; the slow one is seen at any of them."""
+    """The fastest is the point's own unless the ends are far faster; each typical one is the largest at all of them."""
     at = lambda field, values: Local(np.array(field), np.zeros((2, 2)), np.array(values))
     here, low, high = at([1.0, 2.0], [-4.0, 100.0j]), at([0.0, 7.0], [9.0, -20.0]), at([3.0, -7.0], [2.0, 50.0])
     rates = LocalRates(here, [[low, high], [None, high]])
-    assert (rates.fastest, rates.slow) == (100.0, 9.0)
+    assert (rates.fastest, rates.typical.tolist()) == (100.0, [9.0, 100.0])
     assert rates.forces.tolist() == [3.0, 14.0]
     rates = LocalRates(here, [[high, at([0.0, -np.inf], [1e6, 2.0])], [low, at([9.0, 7.0], [1.0, 1.0])]])
-    assert (rates.fastest, rates.slow) == pytest.approx((0.03e6, 0.03 * 0.03e6))
+    assert (rates.fastest, rates.typical.tolist()) == (pytest.approx(0.03e6), [9.0, 1e6])
     assert rates.forces[0] == 9.0
     alone = LocalRates(here, [])
-    assert (alone.fastest, alone.slow, alone.forces.tolist()) == (100.0, 4.0, [0.0, 0.0])
+    assert (alone.fastest, alone.typical.tolist(), alone.forces.tolist()) == (100.0, [4.0, 100.0], [0.0, 0.0])

@@ -299,9 +299,8 @@ class EdgeState(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the edge state in one line."""
-        a, b = self.labels
         dimension = counted(self.unstable_dimension, "unstable direction")
-        words = f"between the basins of {a} and {b}: {self.limit}, {dimension}, known to {self.width:.1g}"
+        words = f"between basins: {self.limit}, {dimension}, known to {self.width:.1g}"
         return words if self.exponents is None else f"{words}; exponents {self.exponents}"
 
 
