@@ -70,7 +70,7 @@ def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Compute the total variation distance: half of the sum of |p - q| over the last axis."""
-    return np.sum(abs(np.asarray(p, float) - np.asarray(q, float)), axis=-1) / 2
+    return np.asarray(np.sum(abs(np.asarray(p, float) - np.asarray(q, float)), axis=-1) / 2)
 
 
 def _bracket(Q: Matrix, stationary: np.ndarray, distance: float) -> MixingTime:

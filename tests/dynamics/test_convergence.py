@@ -8,9 +8,11 @@ import pytest
 from analysis.dynamics.convergence import decay_rate, observed_order, reference_solution, worst_increase
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import consensus_potential
-from dynsim.integrators import Diffrax, Scipy
+from dynsim.errors import Outcome
+from dynsim.integrators import Diffrax, Scipy, Stats
 from dynsim.keys import random_key
 from dynsim.simulation.simulate import iterate, simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.tokens.flow import LayerMap, TokenFlow
@@ -105,6 +107,14 @@ def test_the_error_is_that_of_the_second_opinion():
     energy = lambda x: x[0]
     assert worst_increase(rough, energy).error > 1e-4 > 1e-8 > worst_increase(fine, energy).error
     assert worst_increase(fine, energy, reference=reference_solution(fine)) == worst_increase(fine, energy)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_error_of_an_increase_is_twice_the_largest_difference_of_either_sign(sign):
+    flow, stats = FunctionFlow(lambda t, x: x), Stats(True, Outcome.FINISHED.value, 1, 0, 0.0, 1.0)
+    values, off = np.array([0.0, 2.0, 1.0, 1.5]), sign * np.array([0.0, 0.25, 0.125, -0.0625])
+    path, reference = (Trajectory(np.arange(4.0), y, flow, stats) for y in (values, values + off))
+    assert worst_increase(path, lambda x: x, reference=reference)[:] == pytest.approx((2.0, 0.0, 1.0, 0.5))
 
 
 def test_a_map_has_rounding_error_only():

@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.poincare import OrbitDiagram, Section, orbit_diagram, poincare_section
-from dynsim.integrators import Scipy
+from analysis.dynamics.poincare import _crossings as _between
+from dynsim.errors import Outcome
+from dynsim.integrators import Scipy, Stats
+from dynsim.simulation.dense import DensePath
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz
@@ -40,6 +43,26 @@ def test_a_warm_up_goes_on_with_state_and_time():
     clock = poincare_section(flow, start, lambda t, x: t - 5.0, 1, integrator=Scipy())  # a sample lies on the surface
     assert clock.times == pytest.approx([5.0], abs=1e-12)
     assert clock.states[0] == pytest.approx([np.cos(10.0), np.sin(10.0)], abs=1e-7)
+
+
+@pytest.mark.parametrize(("direction", "quarters"), [(1, [3, 7]), (-1, [1, 5]), (0, [1, 3, 5, 7])])
+def test_crossings_have_the_direction_that_is_asked_for(direction, quarters):
+    """The first coordinate, cos 2 t, is zero at odd multiples of pi / 4, and falls at the first of them."""
+    done = Stats(True, Outcome.FINISHED.value, 1, 0, 0.0, 6.0)
+    closed = lambda ts: jnp.stack([jnp.cos(2 * ts), jnp.sin(2 * ts)], axis=1)
+    path = DensePath(np.array([0.0, 6.0]), FunctionFlow(turning), closed, done)
+    times, states, signs = _between(path, lambda t, x: x[0], np.linspace(0.0, 6.0, 41), direction)
+    np.testing.assert_allclose(times, np.pi / 4 * np.array(quarters), rtol=1e-14)
+    assert signs.tolist() == [1 if k % 4 == 3 else -1 for k in quarters]
+    np.testing.assert_allclose(states, np.stack([0 * times, -signs], axis=1), atol=1e-14)
+
+
+def test_a_section_goes_on_from_piece_to_piece_with_time_and_state(monkeypatch):
+    monkeypatch.setattr("analysis.dynamics.poincare.SAMPLES", 10)
+    flow, start = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
+    found = poincare_section(flow, start, lambda t, x: x[0], 4, direction=0, spacing=0.1, integrator=Scipy())
+    np.testing.assert_allclose(found.times, np.pi / 4 + np.pi / 2 * np.arange(4), atol=1e-7)
+    np.testing.assert_allclose(found.states, [[0.0, 1.0], [0.0, -1.0]] * 2, atol=1e-6)
 
 
 def test_a_return_map_pairs_successive_crossings_of_one_direction():
@@ -116,7 +139,6 @@ def test_bad_sections_are_one_sentence():
         poincare_section(flow, x, lambda t, x: x[0], 5, spacing=0.0)
 
 
-@pytest.mark.slow
 def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
     found = orbit_diagram(Logistic(), lambda m: m.r, [2.8, 3.2, 3.5, 3.83, 4.0, 4.5], jnp.asarray([0.3]), warm_up=3000)
     assert found.periods().tolist() == [1, 2, 4, 3, 0, 0]
@@ -150,6 +172,10 @@ def test_what_drifts_by_less_than_the_tolerance_in_a_step_has_no_period():
     drift = 1e-7 * np.arange(200.0)
     found = OrbitDiagram(np.arange(3.0), np.stack([0.5 + drift, 0.5 + 0 * drift, np.tile([0.2, 0.8], 100)]))
     assert found.periods().tolist() == [0, 1, 2]
+    shaken = np.arange(200) ** 2 % 199 / 198  # from 0 to 1, without a period
+    found = OrbitDiagram(np.arange(3.0), 0.5 + np.array([0.9e-6, 1.5e-6, 1e-3])[:, None] * shaken)
+    assert [found.periods(t).tolist() for t in (1e-7, 1e-6, 1e-4, 0.1)] == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert found.periods().tolist() == [1, 0, 0]
     assert _crossings(0.5 + 50 * drift[:, None]).period() == 0
 
 
@@ -170,7 +196,6 @@ class Steps(AbstractMap):
         return self.r * jnp.asarray(k, float) + 0 * x
 
 
-@pytest.mark.slow
 def test_steps_are_counted_from_the_start():
     found = orbit_diagram(Steps(), lambda m: m.r, [1.0, 2.0], jnp.zeros(1), warm_up=5, kept=3)
     assert found.values.tolist() == [[5, 6, 7], [10, 12, 14]]
@@ -183,7 +208,6 @@ def test_bad_diagrams_are_one_sentence():
         orbit_diagram(Logistic(), lambda m: m.r, [3.0], jnp.asarray([0.3]), kept=0)
 
 
-@pytest.mark.slow
 def test_a_section_without_crossings_prints_itself():
     none = Section(np.empty(0), np.empty((0, 2)), np.empty(0), 0.1, False)
     assert str(none) == "0 crossings; the run ended before all were found"

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.saltation import final_state, fundamental_matrix, saltation_matrix
+from analysis.dynamics.saltation import _at_once, final_state, fundamental_matrix, saltation_matrix
 from dynsim.integrators import Diffrax, Event
-from dynsim.simulation.hybrid import Transition, simulate_hybrid, unchanged
+from dynsim.simulation.hybrid import HybridRecipe, Transition, simulate_hybrid, unchanged
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
@@ -125,6 +125,17 @@ def test_a_condition_that_holds_after_the_dwell_time_moves_with_the_transition_b
     run = simulate_hybrid(FREE, [0.2, 1.0], [0.0, 1.7], [half], dwell=0.7, integrator=TIGHT)
     assert [jump.time for jump in run.jumps] == pytest.approx([0.8, 1.5])
     np.testing.assert_allclose(fundamental_matrix(run), [[1.0, 0.35 + 1.7 - 0.7], [0.0, 1.0]], atol=1e-9)
+
+
+def test_a_transition_at_once_is_at_the_start_of_a_run_or_after_the_dwell_time():
+    held, met = (Transition("one", GROUND, unchanged, immediate=known) for known in (True, False))
+    recipe = HybridRecipe(FREE, jnp.zeros(2), np.array([0.0, 9.0]), [held, met], 0.75, 10, TIGHT)
+    for begin, time, first, found in (
+        (0.0, 0.0, True, True), (0.0, 0.75, True, False), (2.0, 2.75, False, True), (2.0, 2.0, False, False),
+        (2.0, 2.8, False, False),
+    ):  # fmt: skip
+        assert _at_once(held, recipe, begin, time, first=first) == found
+        assert not _at_once(met, recipe, begin, time, first=first)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.flow_maps.component_sizes import Local, LocalRates
 from analysis.dynamics.scaling.samples import largest, norms, ranges, sample_units
 from analysis.dynamics.scaling.units import power_near
 from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Sphere, random_key
@@ -88,3 +89,17 @@ def test_on_a_curved_space_times_have_a_unit_and_states_none():
 @pytest.mark.parametrize("states", [jnp.zeros((3, 2)), jnp.full((3, 2), jnp.nan)])
 def test_states_without_a_size_have_the_units_of_the_flow(states):
     assert sample_units(FunctionFlow(lambda t, x: 0 * x), states).are_given
+
+
+def test_the_rates_at_a_point_are_compared_with_those_at_the_ends_of_the_parameters():
+    """The fastest is the point's own unless the ends are far faster; each typical one is the largest at all of them."""
+    at = lambda field, values: Local(np.array(field), np.zeros((2, 2)), np.array(values))
+    here, low, high = at([1.0, 2.0], [-4.0, 100.0j]), at([0.0, 7.0], [9.0, -20.0]), at([3.0, -7.0], [2.0, 50.0])
+    rates = LocalRates(here, [[low, high], [None, high]])
+    assert (rates.fastest, rates.typical.tolist()) == (100.0, [9.0, 100.0])
+    assert rates.forces.tolist() == [3.0, 14.0]
+    rates = LocalRates(here, [[high, at([0.0, -np.inf], [1e6, 2.0])], [low, at([9.0, 7.0], [1.0, 1.0])]])
+    assert (rates.fastest, rates.typical.tolist()) == (pytest.approx(0.03e6), [9.0, 1e6])
+    assert rates.forces[0] == 9.0
+    alone = LocalRates(here, [])
+    assert (alone.fastest, alone.typical.tolist(), alone.forces.tolist()) == (100.0, [4.0, 100.0], [0.0, 0.0])

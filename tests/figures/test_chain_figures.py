@@ -133,6 +133,17 @@ def test_the_triangle_keeps_corners_and_mixtures():
         assert ax.get_legend_handles_labels()[1] == ["stationary distributions", "a"]
 
 
+@pytest.mark.parametrize(("n", "block"), [(5, 2), (6, 3), (4, 8)])
+def test_lines_between_blocks_lie_between_their_last_and_first_positions(n, block):
+    with settings():
+        _, (ax,) = canvas()
+        panels.leaks(ax, np.ones((n, n)), block=block)
+        ends = [line.get_data() for line in ax.lines[:-1]]
+    between = [k - 0.5 for k in range(1, n) if k // block > (k - 1) // block]
+    assert sorted(float(y[0]) for x, y in ends if y[0] == y[1]) == between
+    assert sorted(float(x[0]) for x, y in ends if x[0] == x[1]) == between
+
+
 def test_bad_shapes_are_refused():
     with settings():
         _, (ax,) = canvas()

@@ -1,11 +1,18 @@
 """Panels draw the numbers they are given, in the colours of their roles, with named axes."""
 
+import itertools
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgba
 
+from analysis.tokens.densities import EqualAreaGrid
 from figures import panels
 from figures.panels.attractors import time_series
+from figures.panels.densities import circle_density, sphere_density
+from figures.panels.exponents import exponents_against, running_exponents
+from figures.panels.growth import PowerLaw, power_laws
+from figures.panels.limit_marks import Mark, in_window
 from figures.style import BASINS, COLOURS, NO_BASIN, WIDTHS, canvas, colour, paler, settings
 from tests.support.figure_layout import check_layout
 
@@ -211,3 +218,82 @@ def test_the_users_settings_come_back():
         with settings():
             assert matplotlib.rcParams["lines.linewidth"] != 7.0
         assert matplotlib.rcParams["lines.linewidth"] == 7.0
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_the_cells_of_a_density_tile_its_map_where_their_tokens_are(dimension):
+    """Cells of equal area; each holds its centre, with the longitude in units of pi."""
+    grid = EqualAreaGrid(dimension, 30)
+    with settings():
+        _, (ax,) = canvas()
+        if dimension == 3:
+            drawn = sphere_density(ax, grid.edges, grid.counts, np.arange(grid.cells), top=30.0)
+            boxes = [path.vertices for path in drawn.get_paths()]
+        else:
+            mesh = circle_density(ax, [0.0, 1.0], np.stack([np.arange(grid.cells)] * 2), top=30.0)
+            corners = mesh.get_coordinates()
+            boxes = [corners[k : k + 2, :2].reshape(-1, 2)[:, ::-1] * [1.0, 2.0] for k in range(grid.cells)]
+    centres = grid.centres()
+    longitude = np.mod(np.arctan2(centres[:, 1], centres[:, 0]) / np.pi, 2.0)
+    height = centres[:, 2] if dimension == 3 else np.zeros(grid.cells)
+    assert len(boxes) == grid.cells
+    for box, x, y in zip(boxes, longitude, height, strict=True):
+        low, high = box.min(axis=0), box.max(axis=0)
+        np.testing.assert_allclose((low + high)[0] / 2, x, atol=1e-12)
+        assert low[1] <= y <= high[1]
+        assert np.prod(high - low) == pytest.approx(4 / grid.cells)
+
+
+def test_bands_of_exponents_are_one_standard_error_at_the_end_and_two_along_a_parameter():
+    values, errors = np.array([[0.5, -1.0], [0.7, -1.5], [0.9, -2.5]]), np.array([0.25, 0.125])
+    with settings():
+        _, (ax,) = canvas()
+        running_exponents(ax, np.arange(1.0, 4.0), values, errors)
+        ends = [np.asarray(band.get_paths()[0].vertices)[:, 1] for band in ax.collections]
+        for band, last, error in zip(ends, values[-1], errors, strict=True):
+            assert (band.min(), band.max()) == pytest.approx((last - error, last + error))
+        _, (ax,) = canvas()
+        sigma = np.array([0.1, 0.2, 0.4])[:, None] * np.array([1.0, 0.5])
+        exponents_against(ax, np.arange(3.0), values, sigma, xlabel="p", converged=[True] * 3)
+        for k, band in enumerate(ax.collections):
+            x, y = np.asarray(band.get_paths()[0].vertices).T
+            for place in range(3):
+                at = y[x == place]
+                found = (at.min(), at.max())
+                assert found == pytest.approx(tuple(values[place, k] + np.array([-2, 2]) * sigma[place, k]))
+
+
+@pytest.mark.parametrize(("sizes", "marked"), [([10, 20, 80], True), ([10, 100, 5000], False)])
+def test_few_sizes_have_a_tick_each(sizes, marked):
+    with settings():
+        _, (ax,) = canvas()
+        row = np.array(sizes, float) ** 1.5
+        law = PowerLaw(1.5, 0.1, 1.0)
+        power_laws(ax, sizes, [row], [law], names=["a"], roles=[("first", 0)], xlabel="n", ylabel="t")
+        assert (ax.get_xticks().tolist() == sizes) == marked
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), row)
+
+
+@pytest.mark.parametrize("window", [(-3.0, 3.0), (0.5, 7.5), (-10.0, -2.0), (0.2, 0.4)])
+def test_all_copies_of_a_mark_on_a_circle_that_lie_in_the_window_are_there(window):
+    """By the period 2: points one by one, and a curve once around the circle, closed up to a turn, as a whole."""
+    low, high = window
+    points = np.array([[0.3, 1.0], [1.7, 2.0], [5.1, 3.0]])
+    for mark in (Mark(points, "fixed point"), Mark(points[:1], "fixed point")):
+        copies = in_window(mark, [window, (0.0, 4.0)], {0: 2.0})
+        shown = {tuple(np.round(p, 9)) for copy in copies for p in copy.points if low <= p[0] <= high}
+        turns = range(-20, 20)
+        wanted = {(round(x + 2.0 * k, 9), y) for x, y in mark.points for k in turns if low <= x + 2.0 * k <= high}
+        assert shown == wanted
+    along = np.linspace(0.0, 2.0, 100, endpoint=False)
+    curve = Mark(np.stack([np.mod(along + 0.7, 2.0), 1 + 0.1 * np.sin(np.pi * along)], axis=1), "periodic orbit")
+    copies = in_window(curve, [window, (0.0, 4.0)], {0: 2.0})
+    for copy in copies:
+        x, y = copy.points.T
+        assert (x[-1] - x[0], y[-1] - y[0]) == pytest.approx((2.0, 0.0))
+        assert np.max(np.abs(np.diff(x))) < 0.03
+    ends = sorted((copy.points[:, 0].min(), copy.points[:, 0].max()) for copy in copies)
+    assert ends[0][0] <= low
+    assert ends[-1][1] >= high
+    assert all(one[1] == pytest.approx(other[0]) for one, other in itertools.pairwise(ends))
+    assert in_window(curve, [window, (2.0, 4.0)], {0: 2.0}) == []

@@ -10,7 +10,7 @@ from dynsim import Event, FunctionFlow, FunctionMap, Scipy, Transition, iterate,
 from dynsim.cli.simulate.flows import draw_one
 from dynsim.tokens import TokenFlow
 from figures import files
-from figures.refined import refined, refined_phases
+from figures.refined import _bend, refined, refined_phases
 from figures.trajectories import drawing
 
 TIMES = np.linspace(0.0, 10.0, 11)
@@ -94,3 +94,11 @@ def test_the_diameter_of_tokens_is_drawn_between_the_saved_times(monkeypatch, tm
     ts, values = np.asarray(line.get_data())
     assert len(ts) > 50
     assert np.allclose(values[np.isin(ts, run.ts)], run.along(diameter))
+
+
+@pytest.mark.parametrize("count", [6, 21])
+def test_a_curve_bends_by_its_distance_from_the_chords_of_its_intervals(count):
+    """Of t^2 on [0, 1] that is a quarter of the square of the interval; other components bend less."""
+    ts = np.linspace(0.0, 1.0, count)
+    values = np.stack([5.0 * ts, 7.0 * ts**2, 0.1 * ts**2 + ts], axis=1)
+    assert _bend(ts, values) == pytest.approx((ts[1] / 2) ** 2)

@@ -216,6 +216,15 @@ def test_increments_are_independent_from_step_to_step_and_of_the_variance_of_the
     assert _checked(EulerMaruyama(1.0, key=KEY), fast, jnp.zeros(1), ts)[1] == 4
 
 
+def test_parts_of_equal_shape_have_increments_of_their_own():
+    """And so have two steps."""
+    parts, ts = Parts(jnp.zeros(3), jnp.zeros(3), jnp.zeros(3)), jnp.asarray([0.0, 1.0])
+    flow = NoisyFlow(FunctionFlow(at_rest, Product(Parts(*[Euclidean()] * 3))), 1.0, calculus="ito")
+    drawn = _path(EulerMaruyama(0.5), flow, KEY, parts, ts)
+    values = [drawn(k, *ends) for k, ends in enumerate([(0.0, 0.5), (0.5, 1.0)])]
+    assert len(np.unique(np.concatenate(jax.tree.leaves(values)))) == 2 * 3 * 3
+
+
 @pytest.mark.slow
 def test_a_path_of_a_given_resolution_is_one_of_brownian_motion():
     flow, ts = NoisyFlow(FunctionFlow(at_rest), 1.0, calculus="ito"), jnp.asarray([1.0, 1.5, 3.0])

@@ -12,6 +12,7 @@ from analysis.hardmax import certificate
 from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import certify
 from analysis.hardmax.constant_follower_sets import (
+    Gap,
     Motion,
     closed_form_motion,
     exact_gap,
@@ -20,7 +21,7 @@ from analysis.hardmax.constant_follower_sets import (
     supremum_bound,
 )
 from analysis.hardmax.convergence import at_vertices, convergence_rate, distances, ratios
-from analysis.hardmax.float_score_gaps import FloatMotion
+from analysis.hardmax.float_score_gaps import FloatMotion, _least
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value, value_numbers
 from analysis.hardmax.polytopes import contains, distinct_limits, polytope
 from dynsim.exact import rationals
@@ -124,6 +125,13 @@ def test_a_polynomial_times_a_power_has_its_ratio_and_degree_from_any_layer():
     k = np.arange(5.0, 25.0)
     found = convergence_rate(3 * k**2 * 0.7**k, first_layer=4)
     assert found[:3] == pytest.approx((0.7, 2.0, 0.0), abs=1e-9)
+    for bump in (1.5, 1 / 1.5):  # the error is the largest one, of a value above or below the fit
+        values = 3 * k**2 * 0.7**k * np.where(k == 12, bump, 1.0)
+        off = convergence_rate(values, first_layer=4)
+        shape = k**off.degree * off.ratio**k
+        fit = np.exp(np.mean(np.log(values / shape))) * shape
+        assert off.error == pytest.approx(np.max(np.abs(fit / values - 1)))
+        assert off.num_layers == 20
 
 
 def test_a_token_that_would_follow_moving_tokens_overtakes_them_and_leads():
@@ -287,9 +295,25 @@ def test_the_bounds_behind_the_proof_hold():
         power = [float(ratio) ** m * float(binomial(m, t)) * float(binomial(m, u)) for m in range(1200)]
         assert max(power) <= float(supremum_bound(ratio, t, u)) * (1 + 1e-12)
         assert binomial(9, t) * binomial(9, u) == sum(c * binomial(9, k) for k, c in product_of_binomials(t, u))
-    for a, b, c in itertools.product([Fraction(k, 3) for k in range(-5, 6)], repeat=3):
+    abc = list(itertools.product([Fraction(k, 3) for k in range(-5, 6)], repeat=3))
+    in_floats = _least(*np.array(abc, float).T)
+    np.testing.assert_allclose(in_floats, [float(least_on_unit_interval(*one)) for one in abc], atol=1e-14)
+    for a, b, c in abc:
         grid = [a + b * v + c * v * v for v in (Fraction(k, 60) for k in range(61))]
         assert least_on_unit_interval(a, b, c) <= min(grid) <= least_on_unit_interval(a, b, c) + Fraction(1, 100)
+
+
+def test_a_gap_of_constants_stays_positive_if_its_least_value_is():
+    """Of a + b u + c u^2 for u from 0 to 1, without the leading terms that vanish; zeros behind change nothing."""
+    numbers = [Fraction(k, 2) for k in range(-3, 4)]
+    for a, b, c in itertools.product(numbers, repeat=3):
+        rest = itertools.dropwhile(lambda x: not x, (a, b, c))
+        leading = [*rest, *[Fraction(0)] * 3][:3]
+        wanted = leading[0] > 0 and least_on_unit_interval(*leading) > 0
+        for zeros in ([], [Fraction(0)] * 2):
+            gap = Gap(([a], [b, *zeros], [c, *zeros]), HALF)
+            assert gap.stays_positive == wanted
+            assert gap.vanishes == (not (a or b or c))
 
 
 def test_near_ties_below_rounding_are_decided_by_fractions():

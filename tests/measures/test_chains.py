@@ -215,6 +215,19 @@ def test_detailed_balance_of_rates_whose_quotient_is_no_float(rates):
     assert found.accumulated < 1e-12
 
 
+@pytest.mark.parametrize("coupling", [1e-6, 1e-9, 1e-12, 1e-14])
+def test_the_error_of_a_factorisation_bounds_that_of_weakly_coupled_parts(coupling):
+    """Against fractions: what rounding of the rates out of a state does grows as the parts are decoupled."""
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        R = rng.uniform(0.3, 2.0, (8, 8)) * np.where(np.kron(np.eye(2), np.ones((4, 4))), 1.0, coupling)
+        np.fill_diagonal(R, 0.0)
+        exact = stationary_distribution(generator_from_rates(np.vectorize(F, otypes=[object])(R))).probabilities
+        found = stationary_distribution(generator_from_rates(R), method="lu")
+        off = [abs(float(F(p) / q - 1)) for p, q in zip(found.probabilities.tolist(), exact, strict=True)]
+        assert max(off) <= found.error < 1e-4
+
+
 @pytest.mark.parametrize("n", [6, 40])
 def test_the_gap_of_the_urns_is_two(n):
     gap = spectral_gap(ehrenfest(n))
@@ -263,6 +276,18 @@ def test_the_methods_for_large_chains_find_the_gap_of_all_eigenvalues(reversible
     assert few.method.startswith("lanczos" if reversible else "arnoldi")
     assert few.value == pytest.approx(every.value, rel=1e-6)
     assert abs(few.eigenvalue.imag) == pytest.approx(abs(every.eigenvalue.imag), rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("fast", [1.0, 30.0, 1e3])
+def test_the_gap_of_several_closed_classes_is_that_of_the_slowest(fast):
+    """A cycle turns faster than it mixes: its eigenvalues have a small real part, but not the least modulus."""
+    cycle = fast * np.roll(np.eye(12), 1, axis=0)
+    pair = np.array([[0.0, 4.0], [6.0, 0.0]])
+    gaps = [spectral_gap(generator_from_rates(part)).value for part in (cycle, pair)]
+    assert gaps == pytest.approx([fast * (1 - np.cos(np.pi / 6)), 10.0])
+    both = spectral_gap(generator_from_rates(scipy.linalg.block_diag(cycle, pair)))
+    assert both.value == pytest.approx(min(gaps))
+    assert both.eigenvalue.real == pytest.approx(-min(gaps))
 
 
 def test_the_mixing_time_of_two_states_and_its_bounds():

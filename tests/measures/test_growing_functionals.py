@@ -1,5 +1,7 @@
 """The piecewise functional of growing systems, greedy growth and the coupling condition, against closed forms."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -101,6 +103,13 @@ def test_the_energy_of_a_run_has_its_jumps():
     np.testing.assert_allclose(found.jumps, [float(added)])
     np.testing.assert_allclose(found.rises, 0, atol=1e-12)
     assert len(found.times) == len(found.values) == 4
+    turned = lambda path: eqx.tree_at(lambda p: p.ys, path, jax.tree.map(lambda y: y[::-1], path.ys))
+    cooler = Trajectory(jnp.asarray([0.0, 1.0]), rows(x, 0.9), flow, map_stats(True, 1, jnp.zeros(())))
+    down_and_up = dataclasses.replace(run, phases=(cooler, turned(cooler)))
+    found = energy_along(down_and_up, potential="repaired")
+    step = found.values[1] - found.values[0]
+    assert step != 0
+    np.testing.assert_allclose(found.rises, [step, -step])  # one of them is a fall
 
 
 def test_the_third_coupling_does_not_depend_on_the_ratio_of_the_rates():

@@ -154,6 +154,10 @@ def test_a_cycle_needs_three_repeats_of_the_same_residual():
     other = eqx.tree_at(level, path, level(path) + 1e-4)
     assert not growth_cycle(other).found
     assert growth_cycle(other, tolerance=1e-3).drift == pytest.approx(1e-4)
+    slower = tuple(dataclasses.replace(jump, time=jump.time**2) for jump in path.jumps)
+    found = growth_cycle(dataclasses.replace(path, jumps=slower))
+    first = slower[len(slower) - found.repeats * len(found.word)].time
+    assert found.period == pytest.approx((slower[-len(found.word)].time - first) / (found.repeats - 1))
     history = growth_history(path)
     np.testing.assert_array_equal(history.times, 3.0 * np.arange(20))
     np.testing.assert_array_equal(history.heads[:4], [1, 2, 1, 2])

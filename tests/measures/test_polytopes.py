@@ -214,3 +214,14 @@ def test_what_is_no_cloud_is_refused():
         candidate_set(polytope(SQUARE), np.eye(3))
     with pytest.raises(ValueError, match="span 2 dimensions, but span 1"):
         facets(rationals("points", [[0, 0], [1, 1], [2, 2]]))
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e-3, 1e8])
+def test_the_candidates_do_not_depend_on_the_unit_of_the_attention(factor):
+    """Of random polytopes beside the origin and around it, with a metric that is not a multiple of the identity."""
+    rng, metric = np.random.default_rng(8), np.array([[2.0, 0.6], [0.6, 0.5]])
+    for _ in range(6):
+        body = polytope(rng.normal(size=(7, 2)) + rng.uniform(0, 2, 2))
+        found, scaled = candidate_set(body, metric), candidate_set(body, factor * metric)
+        assert found.faces == scaled.faces
+        np.testing.assert_allclose(found.points, scaled.points, atol=1e-12)

@@ -4,6 +4,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 
@@ -89,6 +90,33 @@ def test_the_split_prototypes_have_the_distance_of_the_normal_form(gradient):
         split, speed = newton(PrototypeFlow(Z, T, loss=loss), start)
         assert speed < 1e-12
         assert float(jnp.ptp(split)) / 2 == pytest.approx(s, rel=error)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 3.0])
+def test_the_coefficient_is_the_fourth_derivative_of_the_least_potential_at_a_given_distance(ridge):
+    """Of prototypes c + w - s and c + w + s with the w of the least free energy, in 40 digits.
+
+    With a ridge collapse is not at the mean embedding, so that w is of the order of the square of s.
+    """
+    z, loss = np.array([[-1.0], [0.2], [0.5], [2.4]]), PrototypeLoss("frozen", ridge=ridge)
+    found = pitchfork(z, loss)
+    with mpmath.workdps(40):
+        points, T, rho = [mpmath.mpf(float(x)) for x in z[:, 0]], mpmath.mpf(found.temperature), mpmath.mpf(ridge)
+        centre = sum(points) / (len(points) + rho)  # the factor of the squares is 2 N / K = N
+
+        def potential(w, s):
+            p = [centre + w - s, centre + w + s]
+            sums = (sum(mpmath.exp(-((x - q) ** 2) / T) for q in p) for x in points)
+            return -T * sum(map(mpmath.log, sums)) + rho / 2 * sum(q**2 for q in p)
+
+        def least(s):
+            w = mpmath.findroot(lambda w: mpmath.diff(lambda u: potential(u, s), w), mpmath.mpf(0))
+            return potential(w, s)
+
+        h = mpmath.mpf("0.01")
+        values = [least(k * h) for k in range(3)]
+        fourth = 2 * (values[2] - 4 * values[1] + 3 * values[0]) / h**4  # of an even function
+    assert found.coefficient == pytest.approx(float(fourth), rel=2e-3)
 
 
 BAD = [

@@ -11,7 +11,9 @@ from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.convergence import observed_order
 from analysis.prototypes.bank import bank_along, bank_measures
+from analysis.prototypes.hessian import hessian_blocks
 from analysis.prototypes.slow_manifold import (
+    _largest_distance,
     effective_loss,
     effective_loss_hessian,
     manifold_distances,
@@ -22,6 +24,7 @@ from analysis.prototypes.symmetries import permuted, symmetry_modes
 from dynsim.integrators import Scipy
 from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
+from dynsim.systems.fast_slow.flow import FastSlowFlow
 from dynsim.systems.prototypes.encoders import AffineEncoder, FreeEmbeddings, LinearEncoder, MLPEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -40,6 +43,21 @@ def coupled(gradient="full", reduction="mean"):
 
 
 START = jnp.asarray([[1.8, 0.6], [0.0, 0.0]])
+
+
+B = np.arange(12.0).reshape(4, 3) / 7
+LINEAR = FastSlowFlow(lambda x, y: 3 * ((jnp.asarray(B) @ y).reshape(2, 2) - x), lambda x, y: -y, 0.1)
+
+
+@pytest.mark.parametrize(("time", "entry", "sign"), [(1, (0, 0), 1), (2, (1, 1), -1), (3, (0, 1), -1)])
+def test_the_distance_from_a_slow_manifold_is_the_largest_after_the_start(time, entry, sign):
+    """Of x' = 3 (B y - x) it is |x - B y|; the start may be anywhere."""
+    rng = np.random.default_rng(1)
+    ys = rng.normal(size=(4, 1, 3))
+    away = 0.1 * rng.uniform(-1, 1, size=(4, 2, 2))
+    away[0], away[(time, *entry)] = 5.0, 0.7 * sign
+    found = _largest_distance(LINEAR, Coupled(jnp.asarray(ys), jnp.asarray((ys[:, 0] @ B.T).reshape(4, 2, 2) + away)))
+    assert float(found) == pytest.approx(0.7)
 
 
 @pytest.mark.slow
@@ -136,6 +154,10 @@ def test_symmetry_modes_are_zero_modes_of_an_equilibrium_and_not_of_other_states
     assert found.curvature < 1e-12
     away = symmetry_modes(flow, Coupled(jnp.concatenate([p, p]), 0.8 * p))
     assert away.curvature > 1e-2
+    H = hessian_blocks(flow, Coupled(jnp.concatenate([p, p]), 0.8 * p)).matrix
+    sizes = np.linalg.norm(H @ away.modes, axis=0) / np.linalg.norm(H, 2)
+    assert away.curvature == pytest.approx(np.max(sizes))
+    assert np.ptp(sizes) > 1e-3
 
 
 def test_the_order_of_prototypes_does_not_matter():
@@ -148,8 +170,8 @@ def test_the_order_of_prototypes_does_not_matter():
 
 
 def test_a_bank_has_the_measures_of_a_case_by_hand():
-    """Embeddings +-1 on prototypes +-1, and a third prototype out of their reach, at a low temperature."""
-    z, p = jnp.asarray([[-1.0, 0.0], [1.0, 0.0]]), jnp.asarray([[-1.0, 0.0], [1.0, 0.0], [9.0, 0.0]])
+    """Embeddings +-1, each twice, on prototypes +-1, and a third prototype out of their reach, at a low temperature."""
+    z, p = jnp.asarray([[-1.0, 0.0], [1.0, 0.0]] * 2), jnp.asarray([[-1.0, 0.0], [1.0, 0.0], [9.0, 0.0]])
     found = bank_measures(z, p, jnp.asarray(0.1))
     assert float(found.entropy) < 1e-10
     assert float(found.separation) == 4.0

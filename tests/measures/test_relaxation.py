@@ -13,7 +13,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.chains.dense_exponential import transition_matrix
+from analysis.chains.dense_exponential import column_stochastic, transition_matrix
 from analysis.chains.polynomial_exponential import chebyshev_terms, poisson_weights
 from analysis.chains.rational_exponential import (
     AT_INFINITY,
@@ -287,3 +287,12 @@ def test_far_from_uniform_the_error_is_four_times_the_difference_of_two_half_ste
     difference = float(np.max(abs(once - twice)))
     assert difference > 0
     assert error == pytest.approx(4 * difference + ROUNDING, rel=1e-12)
+
+
+def test_columns_keep_the_digits_of_the_smaller_of_what_stays_and_what_leaves():
+    for stays in (1e-20, 1e-3, 0.4, 0.6, 1 - 1e-9):
+        P = np.array([[stays, 0.2], [(1 - stays) / 4, 0.5], [3 * (1 - stays) / 4, 0.3]])
+        P = np.column_stack([P, [0.1, 0.1, 0.8]]) * (1 + 1e-13)
+        found = column_stochastic(P)
+        np.testing.assert_allclose(found, P, rtol=1e-12)
+        np.testing.assert_allclose(found.sum(axis=0), 1.0, rtol=1e-15)

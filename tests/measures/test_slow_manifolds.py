@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from analysis.fast_slow.critical_manifold import connected_branches, manifold_branch, sheet
 from analysis.fast_slow.folds import fold_near
 from analysis.fast_slow.quasi_steady_states import fast_limit, quasi_steady_state
-from analysis.fast_slow.reductions import ReductionErrors, first_order_correction, reduction_error
+from analysis.fast_slow.reductions import ReductionErrors, _attraction, first_order_correction, reduction_error
+from dynsim.errors import Outcome
+from dynsim.integrators import Stats
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Simplex
 from dynsim.systems.fast_slow.examples import EXAMPLES, generator, linear_flow, switching_flow, van_der_pol_flow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
@@ -285,6 +288,15 @@ def test_the_enzyme_and_the_chain_have_order_one(name):
     found = reduction_error(case.flow(1.0), case.start, case.compare, (1e-3, 3e-4, 1e-4))
     for errors in (found.fast_errors, found.slow_errors, found.distances):
         assert abs(found.order(errors).rate - 1) < 0.03
+
+
+@pytest.mark.parametrize("ys", [[2.0, 0.5, 1.0], [0.5, 2.0, 1.0], [1.0, -2.0, -0.5]])
+def test_the_gap_is_the_least_rate_of_attraction_on_the_way(ys):
+    """Of f = (1 + y^2) (y - x), whose rate is 1 + y^2."""
+    flow = FastSlowFlow(lambda x, y: (1 + y**2) * (y - x), lambda x, y: -y, 0.1)
+    stats = Stats(True, Outcome.FINISHED.value, 1, 0, 0.0, 1.0)
+    path = Trajectory(np.arange(3.0), FastSlow(np.array(ys), np.array(ys)), flow, stats)
+    assert _attraction(flow, path) == pytest.approx(1.25)
 
 
 def test_the_first_order_correction_is_that_of_the_closed_form():

@@ -57,6 +57,15 @@ def test_the_stationary_density_is_uniform_above_the_threshold_only():
         assert np.all((found >= low) & (found <= high))
 
 
+def test_every_pair_of_a_table_has_its_own_stationary_density():
+    """Of very different exponents, so that the logarithms of their densities have different sizes."""
+    betas, amplitudes = [0.1, 30.0], [0.05, 0.5]
+    table = stationary_polarisation(betas, amplitudes, iterations=50)
+    one = [[stationary_polarisation([b], [s], iterations=50)[0, 0] for s in amplitudes] for b in betas]
+    np.testing.assert_allclose(table, one, rtol=1e-12)
+    assert len(set(np.ravel(one).tolist())) == 4
+
+
 def test_the_mean_field_of_flat_scores_is_the_one_of_noisy_phase_oscillators():
     for amplitude in (0.5, 0.8):
         r = stationary_polarisation([1e-4], [amplitude])[0, 0]

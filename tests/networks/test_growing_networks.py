@@ -25,6 +25,7 @@ from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, 
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.assignments import competitive_loss
 from dynsim.systems.prototypes.losses import PrototypeLoss
+from tests.support.draws import check_normal
 
 KEY = random_key(0, "growing networks")
 D, LENGTH, WORDS, HEADS = 6, 5, 12, 3
@@ -48,6 +49,21 @@ def two_heads():
     model = classifier()
     model = with_random_head(model, RULES, sample(model, IDS), KEY)
     return grown(model, RULES, sample(model, IDS), 1)
+
+
+@pytest.mark.usefixtures("short_draws")
+def test_all_parts_of_a_classifier_begin_with_numbers_of_their_own_and_the_variances_that_are_said():
+    d = 16
+    layer = draw_layer(KEY, d, prototypes=8, capacity=3, temperature=0.7, dtype=float)
+    model = draw_classifier(random_key(1, "all"), layer, words=30, length=20, heads=4, scale=0.3, dtype=float)
+    attention, inputs = model.attention, d**-0.5
+    matrices = (attention.query, attention.key, attention.value, attention.output, layer.output)
+    check_normal([
+        (layer.prototypes, 1.0), (model.embedding, 0.3), (model.positions, 0.3), (model.weight, inputs),
+        *((matrix, inputs) for matrix in matrices),
+    ])  # fmt: skip
+    assert np.all(np.asarray(layer.temperatures) == 0.7)
+    assert not np.any(np.asarray(layer.growth.active))
 
 
 @pytest.mark.slow

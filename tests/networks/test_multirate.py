@@ -24,6 +24,7 @@ from dynsim.networks.multirate.layers import draw_layer
 from dynsim.networks.multirate.network import Round, draw_multirate, frozen, num_parameters, with_gates
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
 from dynsim.systems.tokens.interactions.masks import Causal
+from tests.support.draws import check_normal
 
 KEY = random_key(0, "multirate")
 IDS = np.array([9, 0, 7, 8, 0, 10, 6, 3, 6, 0])  # two blocks and a tail of two
@@ -89,6 +90,29 @@ def test_the_matrices_of_a_layer_begin_with_the_variances_that_are_said():
         (mlp.inner, 24), (mlp.outer, 48 * 2 * 8),
     ):  # fmt: skip
         assert np.std(np.asarray(matrix)) * math.sqrt(inputs) == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.usefixtures("short_draws")
+@pytest.mark.parametrize("projector", ["linear", "learned"])
+def test_all_parts_of_a_network_begin_with_numbers_of_their_own(projector):
+    """The layers before, slow and after of every round, the projectors, and both tables of symbols."""
+    config = replace(SMALL, layers_before=2, rounds=2, layers_after=2, slow_layers=2, projector=projector, tied=False)
+    model, d = draw_multirate(KEY, config, dtype=jnp.float64), config.width
+    parts = [(model.token_embedding, 0.02), (model.unembedding, 0.02)]
+    layers = list(model.before)
+    for one in model.rounds:
+        layers += [*one.slow, *one.after]
+        ways = [(one.projector.matrix, d)] if projector == "linear" else [
+            (one.projector.inner, d), (one.projector.outer, config.projector_hidden)
+        ]  # fmt: skip
+        parts += [(matrix, inputs**-0.5) for matrix, inputs in ways]
+    additions = 2 * config.depth
+    for layer in layers:
+        a, mlp = layer.attention, layer.feedforward
+        parts += [(matrix, d**-0.5) for matrix in (a.query, a.key, a.value, mlp.inner)]
+        parts += [(a.output, (d * additions) ** -0.5), (mlp.outer, (config.hidden * additions) ** -0.5)]
+    assert len(layers) == 2 + 2 * (2 + 2)
+    check_normal(parts)
 
 
 def test_the_depth_counts_the_layers_of_every_round():

@@ -25,9 +25,11 @@ from analysis.experiments.multirate.training_study import (
 )
 from dynsim.keys import random_key
 from dynsim.networks import training
+from dynsim.networks.decoder.transformer import RMSNorm
 from dynsim.networks.multirate.byte_text import greedy, random_windows, read_bytes, sampled, windows
 from dynsim.networks.multirate.config import MultirateConfig, dense
-from dynsim.networks.multirate.network import draw_multirate, frozen, with_gates
+from dynsim.networks.multirate.layers import LinearProjector
+from dynsim.networks.multirate.network import MultirateNetwork, Round, draw_multirate, frozen, with_gates
 from dynsim.networks.multirate.training import adamw, byte_loss, loss_with_residual, text_loss, train_multirate
 from tests.cli.test_command_line import refused, run
 
@@ -71,6 +73,49 @@ def test_the_loss_is_minus_the_mean_logarithm_of_the_next_bytes_probability():
     assert residual > 0
     last = eqx.filter_jit(lambda model, ids: model.logits_and_residual(ids).residual)
     assert float(last(draw_multirate(KEY, dense(SMALL)), jnp.asarray(found[0]))) == 0
+
+
+def bare(gates, num_rounds):
+    """Return a network of rounds without layers, x <- x + gate * projection of the context, with gates of their own."""
+    d, one = 4, RMSNorm(jnp.ones(4))
+    matrices = [jnp.asarray(np.random.default_rng(k).normal(size=(d, d))) for k in range(len(gates))]
+    rounds = tuple(
+        Round((), one, LinearProjector(matrix), jnp.asarray(gate), jnp.asarray(False), (), 2)
+        for matrix, gate in zip(matrices, gates, strict=True)
+    )
+    return MultirateNetwork(
+        jnp.asarray(np.random.default_rng(9).normal(size=(5, d))), (), rounds, one, None, num_rounds
+    )
+
+
+@pytest.mark.parametrize(("gates", "num_rounds"), [((0.5, 2.0, 0.1), 3), ((0.7,), 3)])
+def test_the_residual_is_the_mean_over_rounds_and_windows(gates, num_rounds):
+    """Without fast layers the residual of a round is the mean square of what it adds to its own result."""
+    model, ids = bare(gates, num_rounds), jnp.array([[0, 1, 2, 3, 4, 1], [3, 3, 1, 0, 2, 4]])
+
+    @eqx.filter_jit
+    def both(model, ids):
+        read = jax.vmap(model.logits_and_residual)(ids[:, :-1])
+        losses = (byte_loss(model, ids, KEY), loss_with_residual(2.0)(model, ids, KEY))
+
+        def by_hand(ids):
+            x, squares = model.embed(ids), []
+            for k in range(num_rounds):
+                added = model.rounds[k % len(gates)].forcing(x)
+                x = x + added
+                squares.append(jnp.mean(added**2))
+            return model.logits(x), sum(squares) / num_rounds
+
+        return read, losses, jax.vmap(by_hand)(ids[:, :-1])
+
+    (logits, residuals), (plain, weighted), (wanted, means) = both(model, ids)
+    np.testing.assert_allclose(logits, wanted, rtol=1e-12)
+    np.testing.assert_allclose(residuals, means, rtol=1e-12)
+    assert float(weighted - plain) == pytest.approx(2 * np.mean(means))
+    losses = jax.nn.logsumexp(logits, axis=-1) - jnp.take_along_axis(logits, ids[:, 1:, None], axis=-1)[..., 0]
+    for rows in ([0, 1], [0] * 9 + [1]):  # in parts of eight, of which the last is filled up
+        assert text_loss(model, np.asarray(ids)[rows]) == pytest.approx(np.mean(np.asarray(losses)[rows]))
+    assert np.ptp(means) > 0.1 * np.mean(means)
 
 
 @pytest.mark.slow

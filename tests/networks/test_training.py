@@ -30,6 +30,15 @@ def batches(step, key):
     return x, x @ TRUE
 
 
+class Broken(eqx.Module):
+    """Batches that are not finite from a step on; all share a compiled program."""
+
+    first: jax.Array
+
+    def __call__(self, step, key):
+        return tuple(jnp.where(step < self.first, part, jnp.nan) for part in batches(step, key))
+
+
 def loss(model, batch, key):
     x, y = batch
     return jnp.mean((x @ model.weight - y) ** 2)
@@ -44,6 +53,19 @@ def test_a_linear_model_is_found_and_the_loss_falls():
     np.testing.assert_allclose(found.model.weight, TRUE, atol=1e-2)
     assert found.losses.shape == (400,)
     assert found.losses[-1] < 1e-3 * found.losses[0]
+
+
+def test_a_revision_changes_the_model_and_leaves_the_moments_of_the_optimiser():
+    """One that changes nothing gives the same run; one that begins anew has the loss of the start after it."""
+    seen = []
+    plain, same = run(), run(revise=lambda done, model: seen.append(done) or model)
+    assert np.array_equal(same.losses, plain.losses)
+    assert np.array_equal(same.model.weight, plain.model.weight)
+    assert seen == [20, 40, 50]
+    anew = run(revise=lambda done, model: eqx.tree_at(lambda m: m.weight, model, jnp.zeros(3)))
+    assert np.array_equal(anew.losses[:20], plain.losses[:20])
+    y = batches(20, jax.random.split(jax.random.fold_in(KEY, 20))[0])[1]
+    assert anew.losses[20] == pytest.approx(np.mean(y**2))
 
 
 def test_the_first_step_is_plain_gradient_descent():
@@ -122,6 +144,13 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     (tmp_path / "checkpoint.npz").write_bytes(b"half")
     with pytest.raises(ValueError, match="be a complete npz file"):
         run(folder=tmp_path)
+
+
+@pytest.mark.parametrize("bad", [0, 19, 20, 33])
+def test_the_step_at_which_a_loss_is_not_finite_is_said(bad):
+    broken = Broken(jnp.asarray(bad))
+    with pytest.raises(TrainingError, match=f"The loss at step {bad} is not finite"):
+        train(Linear(jnp.zeros(3)), loss, broken, KEY, num_steps=40, every=20)
 
 
 def test_bad_numbers_and_a_diverging_loss_are_one_sentence(tmp_path, monkeypatch):

@@ -65,6 +65,8 @@ def test_the_estimate_is_kept_in_the_run_file_and_left_out_unless_asked_for(run,
     assert plain.stats.error is None
     assert np.isnan(plain.stats.max_error)
     assert np.array_equal(plain.values, run.values, equal_nan=True)
+    for name in ("outcome", "num_steps", "num_rejected", "last_time"):  # of the run, not of the finer one
+        assert np.array_equal(getattr(plain.stats, name), getattr(run.stats, name))
 
 
 def test_both_solutions_are_resumed_from_their_folders(run, tmp_path, monkeypatch):

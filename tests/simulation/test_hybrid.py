@@ -7,12 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.errors import Outcome
+from dynsim.integrators import Diffrax, Event, Scipy, Stats
 from dynsim.simulation.hybrid import (
     Transition,
     _estimated,
     _filled,
     _holds,
+    _joined,
     _remaining,
     accumulate,
     crossings,
@@ -20,6 +22,7 @@ from dynsim.simulation.hybrid import (
     unchanged,
 )
 from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory, Jump
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import FunctionFlow
 
 BALL = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.ones_like(x[1])]))
@@ -237,6 +240,7 @@ def test_the_error_of_every_phase_is_estimated():
     assert late / 5 < run.jumps[0].time_error < 5 * late + 1e-12
     again = simulate_hybrid(WAVE, [0.5, 0.0], ts, [BOUNCE], integrator=rough)
     assert again.phases[0].stats.error is None
+    assert [int(p.stats.num_steps) for p in again.phases] == [int(p.stats.num_steps) for p in run.phases]
     other = simulate_hybrid(WAVE, [0.5, 0.0], ts[:10], [BOUNCE], integrator=rough)
     assert _estimated(again, other).phases[1].stats.max_error == np.inf
     assert again.jumps[0].time_error is None
@@ -383,3 +387,44 @@ def test_the_last_transitions_of_a_capped_run_are_described_by_the_times_between
     )
     assert "accumulate near t = 5 (Zeno" in str(capped(5 - 0.75 ** np.arange(9.0)))
     assert "hit, hit, hit, hit, 0.2 apart" in str(capped([1.0, 1.1, 1.4, 1.6]))
+
+
+def test_a_reset_gets_the_time_of_its_transition_and_the_state_there():
+    """A clock from 0: at 1 the state becomes minus the time, from where it needs as long again and one more."""
+    told = []
+    reset = lambda flow, t, x: told.append((t, float(x[0]))) or (flow, 0 * x - t)
+    run = simulate_hybrid(
+        CLOCK, [0.0], [0.0, 8.0], [Transition("back", Event(lambda t, x: x[0] - 1, 1), reset)], integrator=Scipy()
+    )
+    np.testing.assert_allclose(run.times("back"), [1.0, 3.0, 7.0], rtol=1e-12)
+    np.testing.assert_allclose(told, [(1.0, 1.0), (3.0, 1.0), (7.0, 1.0)], rtol=1e-12)
+    np.testing.assert_allclose(run.final, -6.0, rtol=1e-12)
+
+
+def test_a_phase_that_is_solved_in_two_parts_counts_the_steps_of_both():
+    """As one that begins with a dwell time: numbers of steps add, and of the defects the largest one counts."""
+    parts = []
+    for begin, steps, rejected, defect in ((0.0, 3, 1, 0.25), (1.0, 5, 2, 0.125), (2.0, 8, 4, 0.5)):
+        stats = Stats(jnp.asarray(True), Outcome.FINISHED.value, steps, rejected, defect, begin + 1.0)
+        parts.append(Trajectory(jnp.array([begin, begin + 1.0]), jnp.array([[begin], [begin + 1]]), CLOCK, stats))
+    joined = _joined(_joined(parts[0], parts[1]), parts[2])
+    assert joined.ts.tolist() == joined.ys[:, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    stats = joined.stats
+    assert (int(stats.num_steps), int(stats.num_rejected), float(stats.max_defect)) == (16, 7, 0.5)
+    assert (float(_joined(parts[0], parts[1]).stats.max_defect), float(stats.last_time)) == (0.25, 3.0)
+
+
+def test_one_action_is_told_which_of_two_events_has_occurred():
+    """Both have the same action, which moves the state at the second one only."""
+    told = []
+
+    def action(event, t, x):
+        told.append(event)
+        return x + jnp.array([0.0, 1.0]) if event == 1 else None
+
+    clock = FunctionFlow(lambda t, x: jnp.array([1.0, 0.0]) + 0 * x)
+    events = [Event(lambda t, x: x[0] - 1.0, 1), Event(lambda t, x: x[0] - 2.0, 1)]
+    run = crossings(clock, [0.5, 0.0], [0.0, 3.0], events, action=action, integrator=Scipy())
+    assert told == [jump.index for jump in run.jumps] == [0, 1]
+    np.testing.assert_allclose(run.final, [3.5, 1.0], rtol=1e-12)
+    np.testing.assert_allclose([jump.time for jump in run.jumps], [0.5, 1.5], rtol=1e-12)

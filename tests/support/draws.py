@@ -27,3 +27,15 @@ def first_of_one_draw(draw: Callable[..., Any], count: int = 4096) -> Callable[.
         return jnp.asarray(np.asarray(first)[:size].reshape(shape))
 
     return drawn
+
+
+def check_normal(parts: list[tuple[Any, float]]) -> None:
+    """Check that arrays have independent normal entries of given standard deviations, no number twice among them.
+
+    The mean, the variance and the fourth moment of the numbers of each array lie within six standard errors.
+    """
+    units = [np.asarray(part, float).ravel() / deviation for part, deviation in parts]
+    for z in units:
+        for power, moment, variance in ((1, 0.0, 1.0), (2, 1.0, 2.0), (4, 3.0, 96.0)):
+            assert abs(np.mean(z**power) - moment) < 6 * math.sqrt(variance / z.size)
+    assert len(np.unique(np.abs(np.concatenate(units)))) == sum(z.size for z in units)

@@ -18,7 +18,7 @@ from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.gate import GateFlow, gate_velocity
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules
-from dynsim.systems.growing.transitions import clip, gate_margin, grow, prune
+from dynsim.systems.growing.transitions import GrowthGuard, PruningGuard, bank_along, clip, gate_margin, grow, prune
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -201,6 +201,86 @@ def test_pruning_drops_the_head_of_the_least_separation_and_keeps_or_releases_it
     assert released.dominant == pytest.approx(LEVELS[1])
 
 
+@pytest.mark.parametrize("removal", ["direction", "plane"])
+@pytest.mark.parametrize("reading", ["features", "data", "tokens"])
+def test_what_a_flow_keeps_of_its_residual_belongs_to_the_heads_after_every_event(reading, removal):
+    """The matrix, its largest singular value, and a plane that the tracked matrix stretches by that value."""
+    f = flow(reading=reading, removal=removal, release="release", dwell=0.0, threshold=1e-3, spread=0.1)
+    x, values, grown = f.start(KEY), [float(f.dominant)], 0
+    for event in (grow, grow, lambda f, t, x: prune(f, t, x, head=0), grow):
+        last = float(f.dominant)
+        f, x = event(f, 0.0, x)
+        if event is grow:
+            assert float(f.last_level) == last
+            assert float(f.levels[int(np.argmax(f.order))]) == last
+            grown += 1
+            assert int(np.max(f.order)) == grown - 1  # also where a head has been removed
+        matrix = residual_matrix(interaction(), np.asarray(f.frames).reshape(-1, D), tokens=data(), reading=reading)
+        np.testing.assert_allclose(f.residual, matrix, atol=1e-12)
+        assert float(f.dominant) == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(f.plane @ f.tracked, axis=1), float(f.dominant), rtol=1e-9)
+        assert np.array_equal(~np.isnan(f.levels), f.active)
+        values.append(float(f.dominant))
+    assert values[0] > values[1] > values[2]  # each head takes the plane that was the largest
+
+
+def test_a_random_first_head_has_the_spread_of_the_data_in_each_coordinate():
+    """Also where coordinates have units of their own; the other slots hold what fills empty ones."""
+    z = data() * 2.0 ** np.arange(D) + np.arange(D)
+    bank = GrowingFlow(z, interaction(), rules=GrowthRules(first="random", prototypes=3, capacity=4)).start(KEY)[2]
+    noise = np.asarray(jax.random.normal(jax.random.split(KEY)[1], (3, D)))
+    np.testing.assert_allclose(bank[0], np.mean(z, axis=0) + np.std(z, axis=0) * noise, rtol=1e-12)
+    assert np.array_equal(bank[1:], flow().start(KEY).prototypes[1:])
+
+
+@eqx.filter_jit
+def guards(f: GrowingFlow, x):
+    """Return the values of the guards of growth and pruning."""
+    return GrowthGuard(f)(0.0, x), PruningGuard(f)(0.0, x)
+
+
+def test_the_guards_of_growth_and_pruning_are_positive_where_their_conditions_hold():
+    """Heads of different separations, in any slot, closer or farther apart than what fills empty slots."""
+    f = flow(spread=4.0, dwell=0.0, threshold=1e-3, pruning=1.0)
+    x, dropped = f.start(KEY), []
+    assert np.sign(guards(f, x)).tolist() == [1, -1]  # no head to remove
+    for _ in range(3):
+        f, x = grow(f, 0.0, x)
+    for head, scale in ((0, 0.3), (2, 0.2), (1, 0.1)):
+        banks = np.array(x.prototypes)
+        banks[head] *= scale
+        x = x._replace(prototypes=jnp.asarray(banks))
+        least = min(np.sum((p[1:] - p[:-1]) ** 2, axis=1).min() for p in banks[:3])
+        for threshold in (0.9 * least, 1.1 * least):
+            rules = eqx.tree_at(lambda r: r.pruning, f.rules, jnp.asarray(threshold))
+            _, guard = guards(eqx.tree_at(lambda g: g.rules, f, rules), x)
+            assert guard == pytest.approx(np.clip(threshold - least, -1, 1))
+        dropped.append(int(np.argmin(np.asarray(prune(f, 0.0, x)[0].active)[:3])))
+    assert dropped == [0, 2, 1]
+    banks[:3] *= 100
+    far = x._replace(prototypes=jnp.asarray(banks))  # farther apart than the points in the empty slot
+    assert np.sum(np.asarray(prune(f, 0.0, far)[0].active)) == 2
+
+
+@pytest.mark.parametrize("scaling", ["fixed", "tokens", "eigenvalue"])
+def test_prototypes_begin_on_a_line_of_the_length_that_the_rules_say(scaling):
+    u, level, z = np.eye(D)[2], 3.0, data() * np.arange(1.0, D + 1)
+    unit = {"fixed": 1.0, "tokens": np.std(z[:, 2]), "eigenvalue": level}[scaling]
+    for count in (1, 2, 5):
+        bank = bank_along(z, u, GrowthRules(prototypes=count, spread=0.7, scaling=scaling), level)
+        along = 0.7 * unit * (np.linspace(-1, 1, count) if count > 1 else np.zeros(1))
+        np.testing.assert_allclose(bank, np.mean(z, axis=0) + along[:, None] * u, rtol=1e-12)
+
+
+def test_prototypes_at_quantiles_have_equal_shares_of_the_tokens():
+    z = data()[:, :1] * np.eye(D)[1]
+    bank = bank_along(z, np.eye(D)[1], GrowthRules(prototypes=4, birth="quantiles"), 1.0)[:, 1]
+    assert bank == pytest.approx(np.quantile(z[:, 1], [0.125, 0.375, 0.625, 0.875]))
+    assert bank[::-1] == pytest.approx(
+        -bank_along(-z, np.eye(D)[1], GrowthRules(prototypes=4, birth="quantiles"), 1.0)[:, 1]
+    )
+
+
 def flow_with(f: GrowingFlow, **options) -> GrowingFlow:
     """Return a flow with some static rules exchanged."""
     rules = GrowthRules(threshold=0.5, capacity=4, prototypes=3, dwell=0.5, **options)
@@ -260,6 +340,8 @@ def test_clip_keeps_the_temperatures_at_the_least_one():
         (lambda: flow(prototype_rate=-1.0), "`prototype_rate` must not be negative"),
         (lambda: residual_matrix(interaction(), reading="data"), "`tokens` must be given for the reading `data`"),
         (lambda: residual_matrix(interaction(), np.ones((1, D))), "`frames` must be orthonormal rows"),
+        (lambda: residual_matrix(interaction(), 2 * np.eye(D)[:2]), "`frames` must be orthonormal rows"),
+        (lambda: residual_matrix(interaction(), np.eye(D)[[0, 0]]), "`frames` must be orthonormal rows"),
         (lambda: temperature_and_gate_power(), "`gate_power` must not be negative"),
     ],
 )

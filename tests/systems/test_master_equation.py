@@ -269,3 +269,19 @@ def test_a_stored_run_of_each_kind_is_made_again_to_the_bit(tmp_path):
         again = rerun(tmp_path / f"{name}.npz", trust=trust)
         assert np.array_equal(np.asarray(again.ys), np.asarray(path.ys))
     assert load(tmp_path / "exact.npz").final.tolist() == exact.final.tolist()
+
+
+@pytest.mark.parametrize("slow", [0, 1, 2])
+def test_a_missing_rate_is_judged_by_the_rates_out_of_its_own_state(slow):
+    """A state whose rates are a millionth of the others'."""
+    rates = np.array([[0.0, 2.0, 1.0], [1.0, 0.0, 3.0], [2.0, 1.0, 0.0]]) * np.where(np.arange(3) == slow, 1e-6, 1.0)
+    Q = rates - np.diag(np.sum(rates, axis=0))
+    for off, fine in ((1e-10, True), (1e-8, False)):
+        for column in range(3):
+            changed = Q.copy()
+            changed[column, column] *= 1 + off
+            if fine:
+                assert np.array_equal(check_generator(changed), changed)
+            else:
+                with pytest.raises(ValueError, match=f"but column {column} sums to"):
+                    check_generator(changed)

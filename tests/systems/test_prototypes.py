@@ -101,6 +101,9 @@ def test_quantities_have_the_values_of_a_case_by_hand():
     np.testing.assert_allclose(measures.free_energy(z, p, temperature), 1 - 2 * np.log(2), rtol=1e-15)
     np.testing.assert_allclose(measures.assignment_covariance(q), [[0.25, -0.25], [-0.25, 0.25]], rtol=1e-15)
     assert float(measures.separation(p[:1])) == np.inf
+    q = np.array([[1.0, 0.0, 0.0], [0.75, 0.25, 0.0], [0.5, 0.25, 0.25], [0.75, 0.25, 0.0]])
+    for threshold, share in ((0.01, 1.0), (0.1, 2 / 3), (0.1875, 1 / 3), (0.5, 1 / 3), (0.9, 0.0)):  # of means
+        assert float(measures.utilisation(jnp.asarray(q), threshold)) == pytest.approx(share)
 
 
 def test_the_derivative_by_temperature_is_the_variance_of_distances():
@@ -211,7 +214,10 @@ def test_annealing_reaches_its_floor_when_it_says_and_has_a_kink_there():
     assert float(cooling(20.0)) == pytest.approx(2 / np.e)
     flow = PrototypeFlow(Z, cooling)
     assert flow.breakpoints(0.0, 100.0).tolist() == [cooling.arrival()]
-    assert flow.breakpoints(50.0, 100.0).size == 0
+    kink = cooling.arrival()
+    for ends in ((50.0, 100.0), (kink, 100.0), (0.0, kink)):  # strictly between the ends
+        assert flow.breakpoints(*ends).size == 0
+    assert Annealing(0.3, 0.3, 20.0).breakpoints(0.0, 1.0).size == 0
 
 
 def test_descent_is_the_euler_map_where_nothing_is_clipped_or_drawn():
@@ -242,6 +248,12 @@ def test_descent_uses_the_rows_of_its_batch_and_clips_entries_and_norm():
     moved = jax.tree.map(lambda a, b: b - a, x, DescentMap(flow, batches=rows, clip_norm=0.1).step(0, x))
     clipped = Coupled(moved.encoder / -0.2, moved.prototypes / -2.0)
     assert float(jnp.linalg.norm(ravel_pytree(clipped)[0])) == pytest.approx(0.1)
+    whole = np.asarray(ravel_pytree(g)[0])
+    for entry, norm in ((0.1, 0.2), (0.1, 1e3)):  # entries first, then the norm of what is left
+        left = np.clip(whole, -entry, entry)
+        both = DescentMap(flow, batches=rows, clip_value=entry, clip_norm=norm)._clipped(g)
+        wanted = left * min(1.0, norm / np.linalg.norm(left))
+        np.testing.assert_allclose(ravel_pytree(both)[0], wanted, rtol=1e-12)
 
 
 def test_random_batches_are_orders_of_all_rows():

@@ -1,12 +1,14 @@
 """The token flow and its schedules against the formulas of the paper, written out by hand."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from dynsim.keys import random_key
-from dynsim.spaces import Ellipsoid, Sphere
+from dynsim.spaces import Ellipsoid, Euclidean, Sphere
 from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import (
     LayerMap,
@@ -15,6 +17,7 @@ from dynsim.systems.tokens.flow import (
     causal_symmetric_flow,
     gradient_token_flow,
 )
+from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.interactions.masks import Causal, Window
 from dynsim.systems.tokens.published import published_hemisphere_flow, published_symmetric_flow
 from dynsim.systems.tokens.scalar_driven import OjaFlow
@@ -214,3 +217,27 @@ def test_the_layer_map_is_equation_6():
 def test_bad_parameters_are_refused(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+def test_the_jumps_of_schedules_are_those_strictly_between_two_times():
+    """The ends of layers, between any two of many times, among them the ends themselves."""
+    values = np.ones((3, 1, 2, 2))
+    once = PiecewiseConstant(values, [0.5, 1.0, 0.25], periodic=False)
+    again = PiecewiseConstant(values, [0.5, 1.0, 0.25])
+    drawn = Resampled(random_key(0, "jumps"), (1, 2, 2), duration=0.75)
+    ends = np.array([0.0, 0.5, 1.5])
+    for schedule, jumps in (
+        (once, [0.0, 0.5, 1.5, 1.75]),
+        (again, np.add.outer(1.75 * np.arange(-3, 4), ends).ravel()),
+        (drawn, 0.75 * np.arange(-8, 9)),
+    ):
+        for t0, t1 in itertools.combinations([-1.75, -0.3, 0.0, 0.5, 0.75, 1.0, 1.5, 1.75, 2.25, 3.5, 3.6], 2):
+            wanted = [t for t in jumps if t0 < t < t1]
+            np.testing.assert_allclose(schedule.breakpoints(t0, t1), wanted, atol=1e-12)
+
+
+@pytest.mark.usefixtures("short_draws")
+@pytest.mark.parametrize("dimension", [2, 60])
+def test_a_cluster_of_initial_tokens_has_the_same_radius_in_every_dimension(dimension):
+    x = np.asarray(initial_tokens("cluster", random_key(0, "cluster"), (60, dimension), Euclidean()))
+    assert np.sqrt(np.mean(np.sum((x - np.mean(x, axis=0)) ** 2, axis=1))) == pytest.approx(0.1, rel=0.2)

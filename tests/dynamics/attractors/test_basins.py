@@ -1,17 +1,27 @@
 """Basins of attraction: closed forms, symmetry, Wilson intervals, matched labels along a parameter, bad input."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 
 from analysis.dynamics.attractors.basins import Basins, _GridRun, basins, labels_of, touching
 from analysis.dynamics.attractors.distances import Followed
 from analysis.dynamics.attractors.edge_tracking import bisect_outcome, divide_outcomes, edge_state
-from analysis.dynamics.attractors.fractions import basin_fractions, continued_fractions
+from analysis.dynamics.attractors.fractions import _fractions, basin_fractions, continued_fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import Search, set_up
-from analysis.dynamics.attractors.search import ESCAPED, NOT_ATTRACTING, NOT_SETTLED, Attractors, find_attractors
+from analysis.dynamics.attractors.search import (
+    ESCAPED,
+    FAILED,
+    NOT_ATTRACTING,
+    NOT_SETTLED,
+    Attractors,
+    find_attractors,
+)
 from dynsim.cli.portrait import as_before
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
@@ -20,6 +30,8 @@ from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, Pendulum
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.parameter import Parameter
 from tests.support.searches import accurate
+
+REST = LimitSet("fixed point", "stable", np.zeros((1, 1)), np.zeros((1, 1)), 1.0, np.zeros(1))
 
 
 def newton(k, x):
@@ -176,6 +188,38 @@ def test_shares_of_random_starts_have_wilson_intervals():
         assert (low, high) == pytest.approx((middle - half, middle + half))
         assert low < 0.5 < high
     assert "400 starts, 0.999 intervals: 0." in str(found)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_counts_of_labels_have_the_wilson_interval_of_their_shares(confidence):
+    """The ends are the p at which the share is as many standard deviations off as the confidence says."""
+    labels, rest = np.repeat([0, 1, ESCAPED, FAILED], [30, 0, 9, 1]), {0: REST, 1: REST}
+    found = _fractions(labels, rest, confidence, False)
+    assert found.labels.tolist() == [0, 1, ESCAPED, FAILED]
+    assert found.counts.tolist() == [30, 0, 9, 1]
+    assert (found.total, found.confidence) == (40, confidence)
+    z = scipy.stats.norm.ppf((1 + confidence) / 2)
+    for p, sign in ((found.low, -1), (found.high, 1)):
+        np.testing.assert_allclose(p - found.shares, sign * z * np.sqrt(p * (1 - p) / 40), atol=1e-12)
+
+
+def test_a_grid_has_both_ends_of_the_box_on_every_axis(monkeypatch):
+    """And its points, in the order of the labels, are the starts, with the other components as given."""
+    seen = []
+
+    def label(time_map, flat, search, shown):
+        seen.append(np.asarray(flat))
+        return SimpleNamespace(
+            labels=np.arange(len(flat)), attractors=(), others=(), interval=1.0, longest=1, extent=np.ones(3),
+            is_stiff=False,
+        )  # fmt: skip
+
+    monkeypatch.setattr("analysis.dynamics.attractors.basins.set_up", lambda system, starts, search: (None, starts))
+    monkeypatch.setattr("analysis.dynamics.attractors.basins.labelled", label)
+    found = basins(FunctionFlow(lambda t, x: -x), [[-2, 1], [0, 5]], [4, 6], start=[7.0, 8.0, 9.0], varied=[2, 0])
+    assert [axis.tolist() for axis in found.axes] == [[-2, -1, 0, 1], [0, 1, 2, 3, 4, 5]]
+    for place, label in np.ndenumerate(found.labels):
+        assert seen[0][label].tolist() == [found.axes[1][place[1]], 8.0, found.axes[0][place[0]]]
 
 
 def test_basins_that_touch_are_paired_once():

@@ -7,9 +7,11 @@ import pytest
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.normal_forms.charts import series
 from analysis.dynamics.normal_forms.flows import lyapunov_coefficient, second_lyapunov_coefficient
 from dynsim.spaces import Ellipsoid, Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo, VanDerPol
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.catalogue.populations import Brusselator
@@ -147,3 +149,29 @@ def test_a_fold_has_its_curvature():
     places = np.array([float(b.state[0]) for b in found.bifurcations])
     assert np.allclose([b.coefficient for b in found.bifurcations], 3 * places, atol=1e-7)
     assert [b.criticality for b in found.bifurcations] == ["", ""]
+
+
+def test_a_series_on_a_curved_space_is_exact_to_the_order_of_its_curves():
+    """Against the velocity at nearby points: what a series of order 3 leaves is of order 4.
+
+    On an ellipsoid, where the retraction has terms of every order in the coordinates.
+    """
+    W, A = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, -0.4], [0.1, -0.4, 0.6]]), np.arange(9.0).reshape(3, 3) / 5 - 1
+    space = Ellipsoid(W)
+    x = np.asarray(space.project(jnp.array([0.7, -0.5, 1.0])))
+    basis, rng = tangent_basis(space, jnp.asarray(x)), np.random.default_rng(2)
+    terms = np.concatenate([np.zeros((1, 2, 2)), rng.normal(size=(3, 2, 2))])
+    found = series(FunctionFlow(lambda t, y: jnp.asarray(A) @ y, space), jnp.asarray(x), basis, terms)
+
+    def velocity(u):
+        w = u
+        for _ in range(60):
+            y = x + basis @ w
+            y = y / np.sqrt(y @ W @ y)
+            w = w + u - basis.T @ (y - x)
+        return basis.T @ (A @ y - (y @ W @ A @ y) * y)
+
+    at = lambda parts, s: np.polynomial.polynomial.polyval(s, parts)
+    for curve in range(2):
+        left = [np.linalg.norm(velocity(at(terms[:, curve], s)) - at(found[:, curve], s)) for s in (0.02, 0.01)]
+        assert 13 < left[0] / left[1] < 20
