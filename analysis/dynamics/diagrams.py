@@ -28,6 +28,7 @@ from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
 from dynsim.simulation.checks import as_state
 from dynsim.systems.base import AbstractMap
+from dynsim.systems.named import Components, components
 from dynsim.systems.parameter import Parameter
 
 FORMAT = "dynsim diagram"
@@ -44,7 +45,8 @@ class Diagram(NamedTuple):
 
     `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow). A
     branch of an iterate is one of cycles, of which its states are one phase; `phases` returns all.
-    `curves` are those of bifurcations in the plane of this and a `second` parameter.
+    `curves` are those of bifurcations in the plane of this and a `second` parameter. `names` and `units` are those of
+    the components of a flat state.
     """
 
     parameter: str
@@ -53,6 +55,8 @@ class Diagram(NamedTuple):
     orbits: tuple[Branch, ...] = ()
     second: str = ""
     curves: tuple[CriticalCurve, ...] = ()
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
     __repr__ = one_line
 
@@ -148,7 +152,10 @@ def bifurcation_diagram(
                         found.append((other, times))
                         leaving.append((other, times))
         new = leaving
-    return Diagram(parameter.name, tuple(b for b, _ in found), tuple(k for _, k in found))
+    known = components(parameter.system, states[0]) if states else Components((), ())
+    return Diagram(
+        parameter.name, tuple(b for b, _ in found), tuple(k for _, k in found), names=known.names, units=known.units
+    )
 
 
 def _middle(branch: Branch) -> tuple[State, np.ndarray]:

@@ -87,6 +87,15 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("basins mine.py:field --names x --box -1 1 -1 1", f"{NAMES}, but has 1."),
         ("lyapunov mine.py:field --names x --start 1 0", f"{NAMES}, but has 1."),
         (f"{CONTINUE} --names a b c", f"{NAMES}, but has 3."),
+        ("continue lorenz --parameter rho", "`rho=0:56` around its value 28, but is `rho`, without a range."),
+        ("continue lorenz --parameter roh", "but is `roh`, did you mean `rho`?"),
+        ("continue double-well --parameter h", "such as `h=-1:1` around its value 0, but is `h`, without"),
+        ("continue token-flow --tokens 2 --beta 4 --parameter beta", "such as `beta=0:8` around its value 4, but"),
+        (
+            "portrait token-flow --tokens 1 --through 0 1",
+            "`through` must be left out on the sphere, but is (0.0, 1.0).",
+        ),
+        ("portrait mine.py:decay --box -1 1 --trajectories 3", "`trajectories` must be left out on the line, but is 3"),
         (f"{CONTINUE} --component q", "`component` must name a component of the state, x_1, x_2, but is `q`."),
         (f"{CONTINUE} --step -1", "`step` must be a positive number, but is -1.0."),
         (f"{CONTINUE} --max-step nan", "`max_step` must be a positive number, but is nan."),
@@ -172,26 +181,39 @@ def test_an_option_that_does_not_fit_is_refused_before_the_computation(nothing_r
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("simulate mine.py:field --foo", "a parameter of `mine.py:field` (mu), but is neither, did you mean `force`?"),
-        ("simulate mine.py:field --mo 1", "but is neither, did you mean `mu`?"),
-        ("simulate mine.py:field --mo", "but is neither, did you mean `mu`?"),
-        ("simulate mine.py:field --fig x.pdf", "but is neither, did you mean `figure`?"),
+        (
+            "simulate mine.py:field --foo",
+            "a parameter of `mine.py:field` (mu), but is neither, did you mean `--force`?",
+        ),
+        ("simulate lorenz -rho 28", "`-rho` must be an option of `dynsim simulate` or a parameter of `lorenz` (sigma"),
+        ("simulate lorenz -rho=28", "but is neither, did you mean `--rho`?"),
+        ("lyapunov lorenz -duraton 28", "but is neither, did you mean `--duration`?"),
+        ("sweep lorenz -rho 1 2", "but is neither, did you mean `--rho`?"),
+        ("sweep mine.py:level -beta 1 2", "but is not, did you mean `--beta`?"),
+        ("simulate token-flow -beta 2", "but is not, did you mean `--beta`?"),
+        (
+            "simulate hardmax -layers=2",
+            "must be an option of `dynsim simulate hardmax`, but is not, did you mean `--la",
+        ),
+        ("simulate mine.py:field --mo 1", "but is neither, did you mean `--mu`?"),
+        ("simulate mine.py:field --mo", "but is neither, did you mean `--mu`?"),
+        ("simulate mine.py:field --fig x.pdf", "but is neither, did you mean `--figure`?"),
         ("simulate mine.py:field --mu", "`mu` must be given with a value, but is given without."),
-        ("portrait lorenz --rh", "but is neither, did you mean `rho`?"),
+        ("portrait lorenz --rh", "but is neither, did you mean `--rho`?"),
         (
             "portrait lorenz --start 1 2 3 --axes x y --box -1 1 -1 1",
             "`axes` must be an option of `dynsim portrait` or",
         ),
-        ("portrait token-flow --tokns", "but is neither, did you mean `tokens`?"),
+        ("portrait token-flow --tokns", "but is neither, did you mean `--tokens`?"),
         ("portrait token-flow --tokens", "`tokens` must be given with a value, but is given without."),
         ("simulate token-flow --query-key", "`query_key` must be given with a value, but is given without."),
-        ("sweep lorenz --rho 1 --sigm", "but is neither, did you mean `sigma`?"),
+        ("sweep lorenz --rho 1 --sigm", "but is neither, did you mean `--sigma`?"),
         ("sweep lorenz --rho", "`rho` must be given with a value, but is given without."),
-        ("sweep mine.py:flow --rte", "but is neither, did you mean `rate`?"),
+        ("sweep mine.py:flow --rte", "but is neither, did you mean `--rate`?"),
         ("sweep mine.py:flow --rate", "`rate` must be given with a value, but is given without."),
         (
             "sweep mine.py:level --bta",
-            "must be an argument of `mine.py:level` (beta), but is not, did you mean `beta`?",
+            "must be an argument of `mine.py:level` (beta), but is not, did you mean `--beta`?",
         ),
     ],
 )
@@ -257,9 +279,9 @@ def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):
     [
         (
             'system = "lorenz"\nroh = 14.0',
-            "a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?",
+            "a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `--rho`?",
         ),
-        ('system = "lorenz"\ninteg = "scipy"', "but is neither, did you mean `integrator`?"),
+        ('system = "lorenz"\ninteg = "scipy"', "but is neither, did you mean `--integrator`?"),
         ('system = "lorenz"\n[rho]\na = 1', "give `rho` as a number, a text, true or false, or a list of these, but"),
         ('system = "lorenz"\nrho = []', "give `rho` as a number, a text, true or false, or a list of these, but"),
         (
@@ -309,6 +331,22 @@ def test_advice_names_options_that_the_command_has():
     with advising_options("portrait", ["lorenz"]):
         assert (Outcome.MAX_STEPS.advice, Outcome.IMPLICIT_SOLVER.advice) == ("take a shorter run", own)
     assert "`max_steps`" in Outcome.MAX_STEPS.advice
+
+
+def test_trajectories_through_given_points_are_drawn_beside_those_that_are_spread(monkeypatch, capsys):
+    kept = []
+
+    def planned(*args, trajectories, **options):
+        kept.append(trajectories)
+        raise ArgumentError("figure", "be drawn", "is not")
+
+    monkeypatch.setattr("analysis.dynamics.portraits.plane.phase_plane", planned)
+    for words in ("--through 1 2", "--trajectories 4", "--through 1 2 0 1 --trajectories 4"):
+        refused(capsys, *f"portrait van-der-pol {words}".split())
+    given, spread, both = kept
+    assert np.array_equal(given, [[1.0, 2.0]])
+    assert spread.shape == (4, 2)
+    assert np.array_equal(both, [[1.0, 2.0], [0.0, 1.0], *spread])
 
 
 def test_the_portrait_of_one_token_is_that_of_a_vector(monkeypatch, capsys, tmp_path):

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.tokens.consensus import diameter
 from dynsim import (
     Event,
     FunctionFlow,
@@ -23,9 +25,9 @@ from dynsim import (
     simulate_hybrid,
     to_xarray,
 )
+from dynsim.spaces import Sphere
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Pendulum
-from dynsim.systems.tokens.flow import TokenFlow
 from figures.notebook import png
 from figures.trajectories import drawing
 
@@ -107,14 +109,24 @@ def test_results_that_hold_nothing_are_shown_as_text():
     assert (png(Section(np.arange(4.0), states, np.ones(4), 0.01, True)) or b"").startswith(PNG)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(("d", "panels"), [(2, 1), (3, 2)])
+def test_tokens_are_drawn_by_their_diameter_and_on_the_sphere_by_their_paths(d, panels):
+    turn = FunctionMap(lambda k, x: x @ jnp.asarray([[0.8, 0.6, 0], [-0.6, 0.8, 0], [0, 0, 1]])[:d, :d], Sphere())
+    path = iterate(turn, jnp.eye(d)[: d - 1].at[0].set(-jnp.eye(d)[1]), 4)
+    values = path.along(diameter)
+    drawn = drawing(path)
+    assert len(drawn.axes) == panels
+    assert np.allclose(drawn.axes[-1].lines[0].get_data(), [np.arange(5), values])
+    assert np.allclose(drawing(path, until=0.6).axes[-1].lines[0].get_data(), [np.arange(3), values[:3]])
+    assert (path._repr_png_() or b"").startswith(PNG)
+
+
 def test_what_cannot_be_drawn_is_shown_as_text():
-    flow = TokenFlow(jnp.eye(2), jnp.eye(2))
-    path = simulate(flow, flow.space.sample(jax.random.key(0), (3, 2)), [0.0, 1.0], integrator=Scipy())
+    path = iterate(FunctionMap(lambda k, x: x), np.ones((3, 2, 2)), 1)
     assert path._repr_png_() is None
-    assert "states (3, 2)" in str(path)
+    assert "states (3, 2, 2)" in str(path)
     assert png("no result") is None
-    assert str(jax.eval_shape(lambda y: y, path)) == "Trajectory of TokenFlow"
+    assert str(eqx.filter_eval_shape(lambda y: y, path)) == "Trajectory of FunctionMap"
 
 
 def test_sliders_draw_anew_and_refuse_unknown_names():

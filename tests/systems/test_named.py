@@ -205,7 +205,7 @@ def test_arguments_that_are_true_or_false_are_turned_on_and_off(tmp_path):
         ("lorenz --start 1 2", "Argument `start` must have 3 numbers, one for each component, but has 2"),
         ("gradient --heads 2", "Argument `heads` must be left out for `gradient`"),
         ("growing", "is not a single flow"),
-        ("MINE:field --nu 3", r"a parameter of .*mine.py:field` \(mu, rates\), but is neither, did you mean `mu`?"),
+        ("MINE:field --nu 3", r"a parameter of .*mine.py:field` \(mu, rates\), but is neither, did you mean `--mu`?"),
         ("MINE:number", "must be a function, a flow or a map"),
     ],
 )

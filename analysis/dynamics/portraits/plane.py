@@ -195,7 +195,7 @@ def phase_plane(
     whole = len(state) == 2
     cycles = [] if forced or not whole else cycles_with_paths(flow, _spread(low, high, STARTS), horizon)
     shown = [(o, path) for o, path in cycles if bool(np.any(np.all((path >= low) & (path <= high), axis=1)))]
-    given = _starts(trajectories, low, high)
+    given = trajectory_starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
     return PhasePlane(
         xs, ys, field, found, places, curves_of,
@@ -267,7 +267,7 @@ def _spread(low: np.ndarray, high: np.ndarray, side: int) -> np.ndarray:
     return low + (high - low) * np.stack(np.meshgrid(parts, parts), axis=-1).reshape(-1, 2)
 
 
-def _starts(given: Array | np.ndarray | int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def trajectory_starts(given: Array | np.ndarray | int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Check the given starts, or spread that many over the window, (starts, 2)."""
     if isinstance(given, int):
         return _spread(low, high, int(np.ceil(np.sqrt(given))))[:given] if given else np.empty((0, 2))

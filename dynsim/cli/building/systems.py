@@ -14,7 +14,7 @@ from dynsim._core.types import State
 from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
 from dynsim.cli.building.papers import MODEL, SYSTEMS, space, unused
 from dynsim.cli.building.papers import build as built
-from dynsim.cli.parsing.options import parse, refuse_unused, typed_as, warn
+from dynsim.cli.parsing.options import nearest_option, parse, refuse_unused, typed_as, warn
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.cli.parsing.tables import number
 from dynsim.cli.simulate import WITH_OWN_OPTIONS
@@ -116,7 +116,7 @@ def _given(words: tuple[str, ...]) -> dict[str, str]:
         name, _, value = word.partition("=")
         if not name:
             raise ArgumentError("parameters", "be given as NAME=VALUE", f"has `{word}`")
-        pairs[name.replace("-", "_")] = value
+        pairs[name[0] + name[1:].replace("-", "_")] = value
     return pairs
 
 
@@ -128,7 +128,7 @@ def _only(given: Mapping[str, str], known: Any, o: SystemOptions, command: str) 
             these = listed(tuple(known)) or "it has none"
             must = f"be an option of `dynsim {command}` or a parameter of `{o.system}` ({these})"
             elsewhere = ELSEWHERE.get((command, name))
-            near = f" ({elsewhere})" if elsewhere else nearest(name, {*known, *options} - {name})
+            near = f" ({elsewhere})" if elsewhere else nearest_option(name, {*known, *options} - {name})
             raise ArgumentError(name, must, f"is neither{near}")
 
 

@@ -27,6 +27,8 @@ SAME = 1e-6  # distance, in units of the map, below which two fixed points are t
 def main(words: Sequence[str]) -> int:
     """Continue the branches, print them with their bifurcations, and write the requested diagram file and figure."""
     o = parse_system(Continue, words, "continue")
+    if "=" not in o.parameter:
+        raise _without_range(o)
     varied = o.varied  # raises for a bad range before anything is computed
     check_numbers(o)
     if o.resume is not None and not o.resume.is_file():
@@ -35,10 +37,11 @@ def main(words: Sequence[str]) -> int:
     check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
     from dynsim.programs import without_compiling
+    from dynsim.systems.named import components
 
     made, parameter, symmetries = _studied(o)
     if o.resume is None:
-        _drawn_component(o, made, made.begun(len(o.box) // 2 or None))
+        _drawn_component(o, components(made.system, made.begun(len(o.box) // 2 or None)))
     second = second_parameter(o, made.system) if o.second else None
     with without_compiling():
         diagram = _diagram(o, made, parameter, symmetries)
@@ -62,12 +65,45 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
+def _without_range(o: Continue) -> ArgumentError:
+    """Build the error for a parameter without a range; it proposes one around the value in use."""
+    import numpy as np
+
+    from dynsim.cli.building.systems import found
+    from dynsim.systems.named import listed, parameters, where
+
+    system = found(o, "continue").system
+    known = _beta(system) | {name: leaf for name, leaf in parameters(system).items() if np.size(leaf) == 1}
+    if o.parameter and o.parameter not in known:
+        where(system, o.parameter, "parameter")  # raises for a name that does not exist, with the closest one
+    name = o.parameter if o.parameter in known else next(iter(known), "NAME")
+    value = float(np.ravel(known.get(name, 0.0))[0])
+    low, high = sorted([0.0, 2 * value]) if value else (-1.0, 1.0)
+    must = f"be NAME=LOW:HIGH, such as `{name}={low:g}:{high:g}` around its value {value:g}"
+    has = f"is `{o.parameter}`, without a range" if o.parameter else f"is not given (one of {listed(tuple(known))})"
+    return ArgumentError("parameter", must, has)
+
+
+def _beta(flow: Any) -> dict[str, Any]:
+    """Get the inverse temperature of tokens with P = beta I, {"beta": beta}; an empty dictionary for another system."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    from dynsim.systems.schedules import Constant
+    from dynsim.systems.tokens.flow import TokenFlow
+
+    if not (isinstance(flow, TokenFlow) and isinstance(flow.query_key, Constant)):
+        return {}
+    P = np.asarray(flow.query_key(jnp.zeros(())))
+    is_multiple = len(P) == 1 and np.array_equal(P[0], P[0, 0, 0] * np.eye(P.shape[1]))
+    return {"beta": P[:, 0, 0]} if is_multiple else {}
+
+
 def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
     """Build the system, its parameter with its range, and generators of its symmetries.
 
     For tokens with P = beta I the parameter is beta, and rotations are symmetries.
     """
-    import jax.numpy as jnp
     import numpy as np
 
     from analysis.dynamics.linearisation import rotations
@@ -75,22 +111,19 @@ def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
     from dynsim.spaces import Sphere
     from dynsim.systems.named import where
     from dynsim.systems.parameter import Parameter
-    from dynsim.systems.schedules import Constant, ScaledIdentity
+    from dynsim.systems.schedules import ScaledIdentity
     from dynsim.systems.tokens.flow import TokenFlow
 
     made = found(o, "continue")
     flow = made.system
-    if o.varied.name == "beta" and isinstance(flow, TokenFlow) and isinstance(flow.query_key, Constant):
-        P = np.asarray(flow.query_key(jnp.zeros(())))
-        if len(P) == 1 and np.array_equal(P[0], P[0, 0, 0] * np.eye(P.shape[1])):
-            scaled = TokenFlow(
-                ScaledIdentity(P[:, 0, 0], P.shape[1]), flow.value, space=flow.space, mask=flow.mask,
-                scale=float(flow.scale),
-            )  # fmt: skip
-            free = isinstance(flow.space, Sphere) and isinstance(flow.value, ScaledIdentity)
-            moves = tuple(rotations(P.shape[1])) if free else ()
-            beta = Parameter(scaled, "query_key.factor", *o.varied.bounds, name="beta")
-            return made._replace(system=scaled), beta, moves
+    if o.varied.name == "beta" and (beta := _beta(flow)):
+        d = flow.query_key.shape[-1]
+        scaled = TokenFlow(
+            ScaledIdentity(beta["beta"], d), flow.value, space=flow.space, mask=flow.mask, scale=float(flow.scale)
+        )
+        free = isinstance(flow.space, Sphere) and isinstance(flow.value, ScaledIdentity)
+        moves = tuple(rotations(d)) if free else ()
+        return made._replace(system=scaled), Parameter(scaled, "query_key.factor", *o.varied.bounds, name="beta"), moves
     shape = np.shape(where(flow, o.varied.name, "parameter")(flow))
     if np.prod(shape) != 1:
         raise ArgumentError("parameter", "name one real number", f"`{o.varied.name}` has shape {shape}")
@@ -112,7 +145,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
             raise ArgumentError(
                 "resume", f"be a diagram in `{o.varied.name}`", f"is a diagram in `{diagram.parameter}`"
             )
-        _drawn_component(o, made, _first(diagram))
+        _drawn_component(o, _named(made, diagram))
         return extend(diagram, parameter, steps=steps, symmetries=symmetries)
     if not o.varied.low <= parameter.value <= o.varied.high:
         parameter = parameter.of(parameter.at(o.varied.low))
@@ -198,12 +231,19 @@ def _first(diagram: "Diagram") -> Any:
     return jax.tree.map(lambda a: a[0], diagram.branches[0].states)
 
 
-def _drawn_component(o: Continue, made: "Found", state: Any) -> tuple["Components", int]:
-    """Get the components of a state and the index of the drawn one; raise `ValueError` if it does not exist."""
+def _named(made: "Found", diagram: "Diagram") -> "Components":
+    """Get the components of the states of a diagram: as the system declares them, or as the diagram's file does."""
     from dynsim.systems.named import components
 
-    parts = components(made.system, state)
-    return parts, parts.index(o.component) if o.component else 0
+    own = components(made.system, _first(diagram))
+    stored = own._replace(names=diagram.names or own.names, units=diagram.units or own.units)
+    declares = bool(made.system.names), bool(made.system.units)
+    return own._replace(names=(own if declares[0] else stored).names, units=(own if declares[1] else stored).units)
+
+
+def _drawn_component(o: Continue, parts: "Components") -> int:
+    """Get the index of the component that is drawn; raise `ValueError` if it does not exist."""
+    return parts.index(o.component) if o.component else 0
 
 
 def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram") -> None:
@@ -219,7 +259,8 @@ def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram"
     from figures.panels.shown import leaving_marks
     from figures.style import canvas, settings
 
-    parts, which = _drawn_component(o, made, _first(diagram))
+    parts = _named(made, diagram)
+    which = _drawn_component(o, parts)
     every = [(one, False) for one in diagram.branches] + [(one, True) for one in diagram.orbits]
     cycles = zip(diagram.branches, diagram.iterates, strict=True)
     values = [_phase_values(parameter, one, which, k) for one, k in cycles]

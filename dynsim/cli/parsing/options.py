@@ -119,7 +119,7 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
     said = " ".join(rows[2 : rules[1]] if titled else rows[: rules[0]]).split(" Got errors")[0].strip(" .")
     names = [field.name for field in dataclasses.fields(options)]  # pyright: ignore[reportArgumentType]
     if (unknown := re.match(r"Unrecognized options: ([^ ,]+)", said)) is not None:
-        near = nearest(unknown[1].lstrip("-").replace("-", "_"), names)
+        near = nearest_option(unknown[1].partition("=")[0], names)
         raise ArgumentError(unknown[1], f"be an option of `{program}`", f"is not{near}")
     if (without := re.match(r"Missing value for argument '--([a-z-]+)", said)) is not None:
         raise ArgumentError(without[1].replace("-", "_"), "be given with a value", "is given without")
@@ -131,6 +131,12 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
     name = names[0] if found is None else found[1].removeprefix("no-").replace("-", "_")
     after = " and follow SYSTEM" if required == ["system"] and words[0].startswith("-") else ""
     raise ArgumentError(name, f"be as `{program} --help` describes it{after}", f"is not ({said})")
+
+
+def nearest_option(word: str, names: Iterable[str]) -> str:
+    """Build a hint with the option or parameter whose name is closest to `word`, spelled with two dashes."""
+    dashed = {name.replace("_", "-") for name in names}
+    return nearest(word.lstrip("-").replace("_", "-"), dashed, prefix="--")
 
 
 def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:

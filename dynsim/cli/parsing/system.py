@@ -15,6 +15,7 @@ import tyro
 from dynsim.cli.parsing.options import other_words, parse
 
 NUMBER = r"-?\.?\d[^:]*"  # begins like a number; without a colon, because `2d.py:name` is a system
+SINGLE = r"-(?!h$|inf|nan)[A-Za-z].*"  # an option with one dash, which is refused with the closest name
 
 
 @dataclass(frozen=True)
@@ -62,21 +63,25 @@ def parse_system(options: type[Options], words: Sequence[str], command: str) -> 
 
 
 def separated(words: Sequence[str], fields: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Separate the words of known options from the others, which are returned as NAME=VALUE."""
+    """Separate the words of known options from the others, which are returned as NAME=VALUE.
+
+    An option with a single dash keeps it in its name, by which it is refused later, when the system's parameters are
+    known.
+    """
     known = {*fields, *(f"no_{name}" for name in fields), "config", "help"}
     rest: list[str] = []
     extra: list[tuple[str, list[str]]] = []
     taken: list[str] = rest
     is_named = bool(words) and not words[0].startswith("-")
     for word in words:
-        if re.match(r"--[A-Za-z]", word):
-            name, equals, value = word[2:].partition("=")
+        if re.match(r"--[A-Za-z]", word) or re.fullmatch(SINGLE, word, re.IGNORECASE):
+            name, equals, value = word.removeprefix("--").partition("=")
             if name.replace("-", "_") in known:
                 taken = rest
                 rest.append(word)
             else:
                 taken = [value] if equals else []
-                extra.append((name.replace("-", "_"), taken))
+                extra.append((name[0] + name[1:].replace("-", "_"), taken))
         elif word == "-h" or not (is_named or taken is rest or re.fullmatch(NUMBER, word) or not taken):
             rest.append(word)  # the system may be named after its parameters
         else:

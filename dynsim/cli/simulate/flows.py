@@ -198,7 +198,11 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
         )
         part = Trajectory(path.ts[:shown], path.ys[:shown], path.system, path.stats)
     if o.figure is not None:
-        draw_one(o.figure, part)
+        from figures.files import write_figure
+        from figures.trajectories import drawing
+
+        what = "diameter" if np.ndim(part.ys) == 3 else "state"
+        write_figure(drawing(part), o.figure, f"{type(part.system).__name__}: {what} over time")
         say(f"figure {o.figure}")
     if o.movie is not None:
         from figures.trajectories import movie
@@ -237,21 +241,3 @@ def states(run: Trajectory | HybridTrajectory) -> list[np.ndarray]:
     else:
         parts = run.ys
     return [np.asarray(leaf) for leaf in jax.tree.leaves(parts)]
-
-
-def draw_one(path: Path, run: Trajectory) -> None:
-    """Draw one trajectory: the diameter of tokens over time, or the path and the components of a vector."""
-    from figures.files import write_figure
-    from figures.panels.curves import over_time
-    from figures.refined import refined
-    from figures.style import canvas, settings
-    from figures.trajectories import drawing
-
-    if np.ndim(run.ys) == 3:
-        run = refined(run, of=measurements)
-        with settings():
-            drawn, (ax,) = canvas()
-            over_time(ax, run.ts, np.asarray(run.along(measurements))[:, 0], role="token", ylabel="diameter")
-            write_figure(drawn, path, "diameter over time")
-    else:
-        write_figure(drawing(run), path, f"{type(run.system).__name__}: state over time")

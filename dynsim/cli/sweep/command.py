@@ -9,11 +9,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynsim.cli.parsing.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say, typed_as
+from dynsim.cli.parsing.options import (
+    check_outputs,
+    nearest_option,
+    other_words,
+    parse,
+    parts_beside,
+    refuse_unused,
+    say,
+    typed_as,
+)
 from dynsim.cli.parsing.system import SystemOptions, separated
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
 from dynsim.cli.sweep.options import Sweep
-from dynsim.errors import ArgumentError, check_at_least, check_positive, counted, nearest
+from dynsim.errors import ArgumentError, check_at_least, check_positive, counted
 from dynsim.io.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -195,7 +204,7 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
     unknown = [name for name in given if name not in arguments and not free]
     if unknown:
         must = f"be an argument of `{where}` ({', '.join(arguments)})"
-        raise ArgumentError(unknown[0], must, f"is not{nearest(unknown[0], arguments)}")
+        raise ArgumentError(unknown[0], must, f"is not{nearest_option(unknown[0], arguments)}")
     for name in (name for name, value in first.items() if value is None):
         raise ArgumentError(name, "be given with values", "is given without")
     needed = [name for name, one in arguments.items() if one.default is one.empty and one.kind not in VARIADIC]
