@@ -189,7 +189,7 @@ def test_an_option_that_does_not_fit_is_refused_before_the_computation(nothing_r
         ("simulate lorenz -rho=28", "but is neither, did you mean `--rho`?"),
         ("lyapunov lorenz -duraton 28", "but is neither, did you mean `--duration`?"),
         ("sweep lorenz -rho 1 2", "but is neither, did you mean `--rho`?"),
-        ("sweep mine.py:level -beta 1 2", "but is not, did you mean `--beta`?"),
+        ("sweep --function mine.py:level -beta 1 2", "but is not, did you mean `--beta`?"),
         ("simulate token-flow -beta 2", "but is not, did you mean `--beta`?"),
         (
             "simulate hardmax -layers=2",
@@ -212,7 +212,7 @@ def test_an_option_that_does_not_fit_is_refused_before_the_computation(nothing_r
         ("sweep mine.py:flow --rte", "but is neither, did you mean `--rate`?"),
         ("sweep mine.py:flow --rate", "`rate` must be given with a value, but is given without."),
         (
-            "sweep mine.py:level --bta",
+            "sweep --function mine.py:level --bta",
             "must be an argument of `mine.py:level` (beta), but is not, did you mean `--beta`?",
         ),
     ],
@@ -247,9 +247,9 @@ def test_an_option_that_takes_the_system_for_a_number_is_said_to_follow_it(nothi
 
 
 def test_a_system_may_come_after_the_numbers_of_its_parameters():
-    line = "--rho 10 20 -1/3 2d.py:field --end 1"
+    line = "--rho 10 20 -1/3 --mu -1:.5:3 0:1 2d.py:field --end 1"
     rest, given = separated(line.split(), ("system", "end"))
-    assert (rest, given) == (["2d.py:field", "--end", "1"], ("rho=10,20,-1/3",))
+    assert (rest, given) == (["2d.py:field", "--end", "1"], ("rho=10,20,-1/3", "mu=-1:.5:3,0:1"))
 
 
 @pytest.mark.parametrize("system", ["growing", "fast-slow/van-der-pol", "prototypes"])
@@ -261,8 +261,8 @@ def test_a_system_with_options_of_its_own_is_said_to_come_first(nothing_runs, ca
 
 
 def test_a_function_that_a_sweep_cannot_keep_is_refused(nothing_runs, capsys):
-    said = "Argument `system` must return numbers, arrays of numbers, or a mapping of these, but returns 'hello'"
-    assert said in refused(capsys, "sweep", "mine.py:said", "--beta", "1", "2")
+    said = "Argument `function` must return numbers, arrays of numbers, or a mapping of these, but returns 'hello'"
+    assert said in refused(capsys, "sweep", "--function", "mine.py:said", "--beta", "1", "2")
 
 
 def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):

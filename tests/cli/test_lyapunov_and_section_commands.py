@@ -76,11 +76,7 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
             "section logistic --against r=1",
             "Argument `against` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `r=1`",
         ),
-        ("sweep lorenz --rho 5:30", "`rho` must be numbers separated by spaces, such as `--rho 1 2 4`, or a range"),
-        (
-            "sweep lorenz --start 1",
-            "must be an option of `dynsim sweep` or a parameter of `lorenz` (sigma, rho, beta), but is neither.",
-        ),
+        ("sweep lorenz --rho high", "`rho` must be numbers separated by spaces, such as `--rho 1 2 4`, or a range"),
         ("basins henon --movie a.gif", "but is neither (`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie"),
         (
             "simulate pendulum --friction 0.1 --integrator symplectic",

@@ -261,7 +261,7 @@ def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
         return made
     host = isinstance(made.system, AbstractMap) and made.system.on_host
     if isinstance(x, jax.Array) and not host and (command != "simulate" or isinstance(made.system, AbstractMap)):
-        options = "" if command == "sweep" else "`--start`, `--box`" if hasattr(o, "box") else "`--start`"
+        options = "`--start`, `--box`" if hasattr(o, "box") else "`--start`"
         check_function(made.system, x, options=options, by_names=bool(o.names) and not o.start and size is None)
     components(made.system, x)
     return made

@@ -14,7 +14,7 @@ import tyro
 
 from dynsim.cli.parsing.options import other_words, parse
 
-NUMBER = r"-?\.?\d[^:]*"  # begins like a number; without a colon, because `2d.py:name` is a system
+NUMBER = r"(-?\.?\d[^:]*)(:-?\.?\d[^:]*)*"  # begins like a number, or a range; `2d.py:name` is a system
 SINGLE = r"-(?!h$|inf|nan)[A-Za-z].*"  # an option with one dash, which is refused with the closest name
 
 
