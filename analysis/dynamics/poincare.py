@@ -105,7 +105,7 @@ def poincare_section(
     *,
     direction: int = 1,
     spacing: float = 0.01,
-    warm_up: float = 0.0,
+    transient: float = 0.0,
     longest: float = 10_000.0,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> Section:
@@ -120,7 +120,7 @@ def poincare_section(
         count: number of crossings.
         direction: 1 for upward crossings, -1 for downward ones, 0 for both.
         spacing: time between the samples among which sign changes are searched.
-        warm_up: transient to discard, in time units.
+        transient: length of the transient to discard, in time units.
         longest: time at which the search ends; the section is then not `complete`.
         integrator: integrates the flow, in pieces of 2,000 samples.
 
@@ -137,10 +137,10 @@ def poincare_section(
         raise ArgumentError("direction", "be -1, 0 or 1", f"is {direction}")
     x, t = check_start("start", flow, start), 0.0
     _check_number("surface", surface, jnp.asarray(t), x)
-    if warm_up:
-        t = number("warm_up", warm_up)
+    if transient:
+        t = number("transient", transient)
         if not t < end:
-            raise ArgumentError("longest", f"be longer than the warm-up, {t:g}", f"is {end:g}")
+            raise ArgumentError("longest", f"be longer than the transient, {t:g}", f"is {end:g}")
         x = _begun(flow, x, t, end, integrator)
     quick = _is_quick(flow, x, end, integrator)
     samples = LONGER * SAMPLES if quick else SAMPLES
@@ -253,7 +253,7 @@ def orbit_diagram(
     start: State,
     *,
     coordinate: Callable[[State], Scalar] = lambda x: jnp.ravel(x)[0],
-    warm_up: int = 1000,
+    transient: int = 1000,
     kept: int = 200,
 ) -> OrbitDiagram:
     """Compute a coordinate along orbits of a map after a transient, for each value of a parameter.
@@ -264,7 +264,7 @@ def orbit_diagram(
         parameters: parameter values.
         start: initial state, the same for each value.
         coordinate: a function of the state; the default is the first entry.
-        warm_up: transient to discard, in steps.
+        transient: length of the transient to discard, in steps.
         kept: number of steps to keep.
 
     Raises:
@@ -279,7 +279,7 @@ def orbit_diagram(
     function("coordinate", coordinate, "the state")
     x = as_state("start", start)
     _check_number("coordinate", coordinate, x)
-    before, after = integer("warm_up", warm_up, least=0), integer("kept", kept, least=1)
+    before, after = integer("transient", transient, least=0), integer("kept", kept, least=1)
     found = _orbits(system, take, jnp.asarray(values), x, coordinate, jnp.asarray(before), after)
     return OrbitDiagram(values, np.asarray(found))
 
