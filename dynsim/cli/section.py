@@ -15,7 +15,8 @@ from dynsim.errors import ArgumentError, check_at_least, check_positive, counted
 if TYPE_CHECKING:
     from dynsim.cli.building.systems import Found
 
-OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "integrator", "max_steps")
+OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "atol", "integrator",
+            "max_steps")  # fmt: skip
 OF_MAPS = ("against", "orbits")
 VALUES = 600  # default number of parameter values of an orbit diagram, about one per pixel of the figure
 
@@ -58,6 +59,8 @@ class Section(SystemOptions):
     """time after which the search for crossings ends"""
     rtol: float = 1e-9
     """relative tolerance of the solver"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one"""
     integrator: Literal["diffrax", "stiff"] = "diffrax"
     """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     max_steps: int | None = None
@@ -146,7 +149,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
     found = poincare_section(
         made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction, spacing=o.spacing,
-        transient=o.transient, longest=o.longest, integrator=integrator(o.integrator, o.rtol, o.max_steps),
+        transient=o.transient, longest=o.longest, integrator=integrator(o.integrator, o.rtol, o.max_steps, o.atol),
     )  # fmt: skip
     states = np.asarray(found.states)
     size = float(np.max(np.abs(states), initial=0.0))

@@ -166,6 +166,9 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("lyapunov lorenz --rtol nan", "`rtol` must be a finite number, but is nan."),
         ("simulate none.npz", "`system` must be a file, but `none.npz` is not one."),
         ("simulate token-flow --tokens 9 --density 3", "`density` must be at least 8, but is 3."),
+        ("simulate token-flow --scale inf", "`scale` must be a finite number, but is inf."),
+        ("simulate oja --scale 2", "`scale` must be left out for `oja` with these options, on which it has no effect"),
+        ("portrait attracted --tokens 1 --scale 2", "`scale` must be left out for `attracted`, on which it has no"),
         ("simulate token-flow --beta nan", "`beta` must be a finite number, but is nan."),
         ("simulate gradient --beta -1", "`beta` must be positive definite, but has the eigenvalue -1."),
         ("sweep lorenz --rho 1 --max-steps 0", "`max_steps` must be at least 1, but is 0."),
@@ -315,6 +318,16 @@ def test_the_advice_on_a_lack_of_steps_names_options(capsys):
     assert "`max_steps`" not in said
     stiff: list[Any] = [integrator("stiff", 1e-6, steps) for steps in (None, 7)]
     assert [(one.method, one.max_steps) for one in stiff] == [("Radau", 1_000_000), ("Radau", 7)]
+
+
+def test_commands_that_integrate_in_the_units_of_the_state_take_its_absolute_tolerance(nothing_runs, capsys):
+    for name in ("diffrax", "scipy", "rkc2", "stiff"):
+        made: Any = integrator(name, 1e-6, atol=1e-30), integrator(name, 1e-6)
+        assert [(float(one.rtol), float(one.atol)) for one in made] == [(1e-6, 1e-30), (1e-6, 1e-8)]
+    for table in (Simulate, Section, Sweep, FastSlowOptions, Growing, Prototypes):
+        assert "atol" in table.__dataclass_fields__
+    assert "`atol` must be a positive number, but is -1.0." in refused(capsys, *["section", "henon", "--atol", "-1"])
+    assert "`atol` must be left out for a map" in refused(capsys, *["sweep", "logistic", "--r", "1", "--atol", "1e-9"])
 
 
 def test_advice_names_options_that_the_command_has():

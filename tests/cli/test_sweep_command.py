@@ -132,6 +132,7 @@ def test_systems_with_the_same_parameters_are_told_apart(here):
         Sweep("lorenz", frames=9),
         Sweep("lorenz", rtol=1e-6),
         Sweep("lorenz", max_steps=9),
+        Sweep("lorenz", atol=1e-14),
     ]
     found = [digest(Built(one, (("beta", 1.0),)), points, 1, False) for one in told]
     assert len({*found}) == len(found)

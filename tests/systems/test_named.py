@@ -1,5 +1,7 @@
 """Names and units of components, and parameters by name, are declared once and used everywhere."""
 
+import dataclasses
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +21,8 @@ from dynsim import (
     simulate,
     to_xarray,
 )
+from dynsim.cli.building.flow_options import Simulate
+from dynsim.cli.building.papers import factor
 from dynsim.cli.building.systems import flow, found
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -219,3 +223,23 @@ def test_what_does_not_exist_is_refused_with_the_nearest_name(tmp_path, words, s
 def test_a_command_for_flows_refuses_maps():
     with pytest.raises(ValueError, match="Argument `system` must be a flow for `dynsim portrait`, but `logistic` is a"):
         flow(parse_system(SystemOptions, ["logistic"], "portrait"), "portrait")
+
+
+def test_the_jumps_and_the_longest_step_of_a_function_are_options(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    flow = named(f"{tmp_path}/mine.py:field --breaks 51 50 --longest-step 0.5").system
+    assert flow.breakpoints(0.0, 100.0).tolist() == [50.0, 51.0]
+    assert flow.step_limit() == 0.5
+    assert named(f"{tmp_path}/mine.py:field").system.step_limit() == np.inf
+    with pytest.raises(ValueError, match="`breaks` must be left out for a map, but is"):
+        named(f"{tmp_path}/mine.py:grow --map --breaks 3")
+    with pytest.raises(ValueError, match="`longest_step` must be a positive number, but is -1"):
+        named(f"{tmp_path}/mine.py:field --longest-step -1")
+
+
+def test_the_factor_of_attention_is_an_option_and_its_default_is_said():
+    flow, own = (named(f"causal --tokens 2 --dimension 4 {words}").system for words in ("", "--scale 2.5"))
+    assert (float(flow.scale), float(own.scale)) == (0.5, 2.5)
+    o = Simulate("causal")
+    assert factor(o, flow) == "attention is multiplied by 1/sqrt(4) = 0.5 (`--scale 1` leaves this factor out)"
+    assert factor(dataclasses.replace(o, scale=2.5), own) == factor(Simulate("published-gradient"), flow) == ""

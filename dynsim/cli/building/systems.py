@@ -18,17 +18,17 @@ from dynsim.cli.parsing.options import nearest_option, parse, refuse_unused, typ
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.cli.parsing.tables import number
 from dynsim.cli.simulate import WITH_OWN_OPTIONS
-from dynsim.errors import ArgumentError, counted, nearest
+from dynsim.errors import ArgumentError, check_positive, counted, nearest
 from dynsim.keys import random_key
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import changed, components, declared, listed, parameters
 
 System = AbstractFlow | AbstractMap
-NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "members", "seed",
-                 "epsilon", "compare", "max_steps", "window", "guess", "euler", "method", "discrete",
+NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "atol", "members",
+                 "seed", "epsilon", "compare", "max_steps", "window", "guess", "euler", "method", "discrete",
                  "precision")  # fmt: skip
-OF_FUNCTIONS = ("names", "units", "space", "map")  # options that describe a user's function
+OF_FUNCTIONS = ("names", "units", "space", "map", "breaks", "longest_step")  # options that describe a user's function
 ELSEWHERE = {("basins", "movie"): "`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie FILE` makes one"}
 TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
 STARTED = ("prototypes", "fast-slow", "master-equation")  # the papers' flows that have options of their own
@@ -235,11 +235,17 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     _only(given, defaults | switches, o, command)
     turned = tuple((name, _truth(name, given[name])) for name in switches if name in given)
     chosen = defaults | _values({name: word for name, word in given.items() if name in defaults})
-    kind, function = FunctionMap if o.map else FunctionFlow, Switched(made, turned) if turned else made
-    names, units = declared("names", o.names), declared("units", o.units)
+    function = Switched(made, turned) if turned else made
+    described: Any = {"names": declared("names", o.names), "units": declared("units", o.units), "parameters": chosen}
     on = space(o.space or "euclidean")
-    with typed_as(**{"step_function" if o.map else "rhs": "system"}):
-        return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
+    if o.map:
+        refuse_unused(o, ("breaks", "longest_step"), "for a map")
+        with typed_as(step_function="system"):
+            return Found(o.system, FunctionMap(function, on, **described), None)
+    check_positive(longest_step=o.longest_step)
+    period = math.inf if o.longest_step is None else 2 * o.longest_step  # steps are limited to half of it
+    with typed_as(rhs="system"):
+        return Found(o.system, FunctionFlow(function, on, breaks=o.breaks, fastest_period=period, **described), None)
 
 
 def _truth(name: str, word: str) -> bool:

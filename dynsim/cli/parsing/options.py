@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import tyro
 
-from dynsim.errors import ArgumentError, OtherRunError, nearest, reason, shown
+from dynsim.errors import ArgumentError, OtherRunError, check_positive, nearest, reason, shown
 
 Options = TypeVar("Options")
 
@@ -39,6 +39,7 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
     seed = getattr(parsed, "seed", 0)
     if not 0 <= seed < SEEDS:
         raise ArgumentError("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
+    check_positive(atol=getattr(parsed, "atol", None))
     rtol = getattr(parsed, "rtol", None)
     if rtol is not None and not math.isfinite(rtol):
         raise ArgumentError("rtol", "be a finite number", f"is {rtol}")

@@ -42,6 +42,10 @@ class SystemOptions:
     """state space of a function of yours: euclidean (default), sphere, simplex or ellipsoid:FILE"""
     map: bool = False
     """iterate a function of yours as a map, x <- f(k, x)"""
+    breaks: tuple[float, ...] = ()
+    """times at which a function of yours jumps, such as the ends of a pulse; steps end there"""
+    longest_step: float | None = None
+    """longest step in time of a function of yours, so that a short pulse is not stepped over"""
     seed: int = 0
     """seed of all random numbers"""
 

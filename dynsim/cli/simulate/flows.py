@@ -11,7 +11,7 @@ import numpy as np
 
 from dynsim.cli.building.flow_options import Simulate, with_dimension
 from dynsim.cli.building.own_code import check_function
-from dynsim.cli.building.papers import SYSTEMS, build, unused
+from dynsim.cli.building.papers import SYSTEMS, build, factor, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
 from dynsim.cli.building.systems import found, warn_below_zero
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as
@@ -61,6 +61,8 @@ def main(words: Sequence[str]) -> int:
     if isinstance(flow, AbstractMap):
         assert given is not None  # a map has a start, or is refused
         return steps(o, flow, given)
+    if told := factor(o, flow):
+        say(told)
     x = start(o, flow, 0) if given is None else given
     ts = np.linspace(0.0, o.end, o.frames)
     if densities.wanted(o):
@@ -86,9 +88,8 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
         ValueError: if neither the options as given, `asked`, nor the system's declaration fix its dimension.
     """
     if o.system in SYSTEMS:
-        refuse_unused(
-            o, ("parameters", "start", "names", "units", "map"), f"for `{o.system}`, which has its own options"
-        )
+        of_others = ("parameters", "start", "names", "units", "map", "breaks", "longest_step")
+        refuse_unused(o, of_others, f"for `{o.system}`, which has its own options")
         return build(o), None
     made = found(o, "simulate")
     if asked.dimension is None and not has_dimension(o, made.system):
@@ -104,7 +105,7 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
 
 def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     """Iterate a map `end` times, print its first and last states, and write the requested files."""
-    only = ("members", "integrator", "max_steps", "rtol", "error_estimate", "tokens", "frames")
+    only = ("members", "integrator", "max_steps", "rtol", "atol", "error_estimate", "tokens", "frames")
     refuse_unused(o, only, "for a map")
     check_at_least(1, end=o.end)
     if not o.end.is_integer():

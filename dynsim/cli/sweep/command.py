@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from dynsim.systems.named import Components
 
-OF_FLOWS = ("frames", "rtol", "max_steps")
-OF_RUNS = ("end", "start", "names", "space", "map", "seed", *OF_FLOWS)
+OF_FLOWS = ("frames", "rtol", "atol", "max_steps")
+OF_RUNS = ("end", "start", "names", "space", "map", "breaks", "longest_step", "seed", *OF_FLOWS)
 VALUES = 11  # default number of values of a parameter given by its range
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 KINDS = ("final", "mean", "least", "largest")  # numbers that are kept of each component of a run
@@ -228,7 +228,11 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import changed
 
-    solver = (o.rtol, o.max_steps)  # plain numbers in the closure, by which saved parts of sweeps are told apart
+    solver = (
+        o.rtol,
+        o.max_steps,
+        o.atol,
+    )  # plain numbers in the closure, by which saved parts of sweeps are told apart
     given = {field.name: getattr(o, field.name) for field in dataclasses.fields(SystemOptions)}
     given["units"] = tuple(word for word in o.units if "=" not in word)
     options, run = SystemOptions(**given), (o.end, o.frames, *solver)
@@ -294,7 +298,7 @@ def _of_tokens(leaves: Sequence[Any]) -> bool:
 
 
 def run_measures(
-    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None = None
+    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None = None, atol: float | None = None
 ) -> dict[str, Any]:
     """Simulate a system, and measure each component's final value and its mean and range over the second half."""
     import jax
@@ -312,7 +316,7 @@ def run_measures(
     if isinstance(made.system, AbstractMap):
         path = iterate(made.system, start, round(end))
     else:
-        solver = integrator("diffrax", rtol, max_steps)
+        solver = integrator("diffrax", rtol, max_steps, atol)
         path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=solver)
     tokens = _of_tokens(jax.tree.leaves(start))
     values = np.asarray(path.along(measurements)) if tokens else flat_states(path.ys)

@@ -40,7 +40,9 @@ class Sweep(SystemOptions):
     frames: int = 401
     """number of output times, evenly spaced"""
     rtol: float = 1e-9
-    """relative tolerance of a run; the absolute tolerance is a hundredth of it"""
+    """relative tolerance of a run"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one"""
     max_steps: int | None = None
     """largest number of integrator steps in a run, by default 100,000"""
     figure: Path | None = None
