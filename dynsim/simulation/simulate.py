@@ -13,7 +13,7 @@ from dynsim._core.host import on_host
 from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, TimesLike
 from dynsim._core.validation import integer
-from dynsim._runtime.progress import waiting
+from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
@@ -185,7 +185,7 @@ def _looped(map: AbstractMap, x0: State, ts: np.ndarray, every: int) -> Trajecto
     if isinstance(x0, list) or isinstance(x0, tuple) and not hasattr(x0, "_fields"):
         x0 = np.array(x0, dtype=object)  # fractions in writing, or floats, which the map checks
     x, kept = x0, [x0]
-    for k in range(int(ts[-1])):
+    for k in tracked(range(int(ts[-1])), int(ts[-1]), "iterate", unit="steps"):
         x = map.step(k, x)
         if (k + 1) % every == 0:
             kept.append(x)

@@ -116,7 +116,7 @@ def test_bad_input_is_one_sentence(capsys, mine):
     assert "`gama` must be an option of `dynsim basins` or a parameter of `duffing`" in refused(
         capsys, "basins", "duffing", "--gama", "1"
     )
-    assert "did you mean `gamma`?" in refused(capsys, "basins", "duffing", "--gama", "1")
+    assert "did you mean `--gamma`?" in refused(capsys, "basins", "duffing", "--gama", "1")
     assert "Argument `period` must be given for a flow that depends on time" in refused(
         capsys, "basins", "duffing", "--shape", "4"
     )
