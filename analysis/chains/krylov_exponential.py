@@ -61,13 +61,7 @@ class _KrylovSpace:
     """Orthonormal basis V of the Krylov space of (1 - shift S)^-1, and the projection H of that matrix."""
 
     def __init__(
-        self,
-        S: scipy.sparse.csc_array,
-        left: np.ndarray,
-        start: np.ndarray,
-        shift: float,
-        *,
-        symmetric: bool,
+        self, S: scipy.sparse.csc_array, left: np.ndarray, start: np.ndarray, shift: float, *, symmetric: bool
     ):
         """Factorise 1 - shift S; `left` is the left null vector of S, `start` is orthogonal to it."""
         self.solve = lu_factors(scipy.sparse.csc_array(scipy.sparse.eye_array(len(start)) - shift * S)).solve

@@ -19,13 +19,7 @@ from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
 from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError, IntegrationError, Outcome
-from dynsim.systems.master_equation.checks import (
-    Matrix,
-    check_distribution,
-    check_generator,
-    exit_rates,
-    num_states,
-)
+from dynsim.systems.master_equation.checks import Matrix, check_distribution, check_generator, exit_rates, num_states
 
 # Largest number of states for which e^{Qt} is formed.
 DENSE = 200

@@ -18,12 +18,7 @@ from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import directional_energies, prune
-from dynsim.systems.prototypes.assignments import (
-    assignment_covariance,
-    assignments,
-    separation,
-    squared_distances,
-)
+from dynsim.systems.prototypes.assignments import assignment_covariance, assignments, separation, squared_distances
 
 PerHead = Float[Array, " heads"]
 

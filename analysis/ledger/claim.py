@@ -107,13 +107,16 @@ def claim(
     """Make a claim of a trial: a decorator of a function whose docstring is the statement, or with `trial`, the claim.
 
     The second form is for claims that share a function and differ in an instance: `statement` is their text, `trial`
-    and `control` are partials or lambdas. A trial takes a key and an integrator, or a key only.
+    and `control` are partials or lambdas. A trial takes a key and an integrator, or a key only. The variant is
+    "corrected" for an id that ends in `/corrected`, unless it is given.
 
     Raises:
         ValueError: for an id that does not begin with the paper's key, a trial without statement, or a trial that takes
             other arguments.
     """
     _check_id(id, source)
+    if id.endswith("/corrected"):
+        options.setdefault("variant", "corrected")
     against = None if control is None else _of_key_and_integrator(control)
 
     def made(trial: AnyTrial, text: str) -> Claim:
@@ -123,6 +126,10 @@ def claim(
         return Claim(id, source, inspect.cleandoc(text), _of_key_and_integrator(trial), against, **options)
 
     return (lambda trial: made(trial, trial.__doc__ or "")) if trial is None else made(trial, statement)
+
+
+certified = functools.partial(claim, evidence="certified")
+"""Make a claim as `claim` does, of a trial in exact arithmetic or with proven error bounds."""
 
 
 def rule(id: str, source: Source, verdict: Verdict, reason: str) -> Claim:

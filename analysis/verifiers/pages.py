@@ -1,8 +1,9 @@
 """Standalone pages of verifiers: one Python file for a verifier, which needs nothing but the standard library.
 
-A verifier imports what it shares with others from `analysis.verifiers.frames`. Instead of these imports its page has
-the definitions that it uses, directly or not, as they are written there. Nothing is renamed, so that a name that would
-have two meanings on one page is refused.
+A verifier has a `STATEMENT`, a `WITNESS` that refutes it, and `checks` of a witness; it imports what it shares with
+others from `analysis.verifiers.frames`. Instead of these imports its page has the definitions that it uses, directly or
+not, as they are written there, and at its end the lines that run it. Nothing is renamed, so that a name that would have
+two meanings on one page is refused.
 """
 
 import ast
@@ -15,6 +16,12 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 FRAMES = "analysis.verifiers.frames"
+SCRIPT = f"""
+from {FRAMES}.script import main
+
+if __name__ == "__main__":
+    raise SystemExit(main(STATEMENT, WITNESS, checks))
+"""
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ def page(path: Path, frames: Path = FOLDER / "frames") -> str:
     Raises:
         ValueError: A name would have two meanings, or a module has what a page cannot take.
     """
-    verifier = parsed(path, path.stem)
+    verifier = parsed(path, path.stem, SCRIPT)
     modules = frame_modules(verifier, frames)
     ends = [i for i, one in enumerate(verifier.statements, 1) if one.is_function]
     first, last = (ends[0] - 1, ends[-1]) if ends else (len(verifier.statements),) * 2
@@ -93,9 +100,9 @@ def page(path: Path, frames: Path = FOLDER / "frames") -> str:
     return "\n\n\n".join([head, *blocks]) + "\n"
 
 
-def parsed(path: Path, name: str) -> Module:
-    """The parts of the module in a file; raise `ValueError` for an import that a page cannot have."""
-    text = path.read_text()
+def parsed(path: Path, name: str, ending: str = "") -> Module:
+    """The parts of the module in a file and its ending; raise `ValueError` for an import that a page cannot have."""
+    text = path.read_text() + ending
     lines, found, statements = text.splitlines(), {}, []
     docstring, *body = ast.parse(text).body
     end = docstring.end_lineno or 0

@@ -161,10 +161,7 @@ def test_a_file_that_is_no_text_is_no_toml(capsys, folder):
         ("return [x, x]", "line 3 of `mine.py`, `def f(t, x):`, returns one of shape (2, 3)"),
         ("return []", "line 3 of `mine.py`, `def f(t, x):`, returns list"),
         ("pass", "line 3 of `mine.py`, `def f(t, x):`, returns NoneType"),
-        (
-            "return x.astype(complex)",
-            "return real numbers, but line 3 of `mine.py`, `def f(t, x):`, returns complex",
-        ),
+        ("return x.astype(complex)", "return real numbers, but line 3 of `mine.py`, `def f(t, x):`, returns complex"),
     ],
 )
 def test_a_function_that_fails_is_refused_with_the_users_own_line(capsys, folder, body, sentence):

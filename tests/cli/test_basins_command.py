@@ -13,7 +13,7 @@ from figures.panels.labels import slice_label
 from figures.panels.limit_marks import Mark
 from figures.panels.shares import share_curves
 from figures.style import canvas, settings
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused
 from tests.support.figure_layout import check_layout
 
 MINE = """
@@ -34,8 +34,7 @@ def mine(tmp_path, monkeypatch):
 
 def test_basins_are_printed_drawn_and_written(capsys, mine):
     words = ("double-well", "--h", "0.1", "--shape", "40", "--out", "wells.npz")
-    status, out, _ = run(capsys, "basins", *words)
-    assert status == 0
+    out = answer(capsys, "basins", *words)
     assert "40 points, each integrated for at most 4096 intervals" in out
     kept = read_arrays("wells.npz")
     assert f"{np.mean(kept['labels'] == 0):8.4f}  stable equilibrium at" in out
@@ -46,8 +45,7 @@ def test_basins_are_printed_drawn_and_written(capsys, mine):
 @pytest.mark.slow  # edge tracking is compiled
 def test_the_edge_between_basins_is_the_unstable_equilibrium(capsys, mine):
     words = ("double-well", "--h", "0.1", "--shape", "40", "--edge", "--out", "wells.npz")
-    status, out, _ = run(capsys, "basins", *words)
-    assert status == 0
+    out = answer(capsys, "basins", *words)
     assert "edge of basins 1 and 2: unstable equilibrium at [-0.10103], 1 unstable direction" in out
     kept = read_arrays("wells.npz")
     assert kept["edge_basins"].tolist() == [[0, 1]]
@@ -60,8 +58,7 @@ def test_the_edge_between_basins_is_the_unstable_equilibrium(capsys, mine):
 def test_shares_of_basins_are_followed_along_a_parameter(capsys, mine):
     """At |h| > .3849 there is one well, and the remnant of the other slows trajectories down."""
     words = ("double-well", "--sample", "40", "--against", "h=-0.4:0.4:3", "--out", "shares.npz")
-    status, out, _ = run(capsys, "basins", *words)
-    assert status == 0
+    out = answer(capsys, "basins", *words)
     kept = read_arrays("shares.npz")
     assert kept["parameters"].tolist() == [-0.4, 0.0, 0.4]
     assert kept["labels"].tolist() == [0, 1]
@@ -94,8 +91,7 @@ def test_edges_and_ranges_that_do_not_fit_are_refused(capsys, mine, words, sente
 @pytest.mark.slow
 def test_a_map_of_ones_own_has_random_starts(capsys, mine):
     words = ("mine.py:toward", "--map", "--box", "-1", "1", "-1", "1", "--rate", "0.4", "--sample", "100")
-    status, out, _ = run(capsys, "basins", *words, "--out", "shares.npz")
-    assert status == 0
+    out = answer(capsys, "basins", *words, "--out", "shares.npz")
     kept = read_arrays("shares.npz")
     assert (kept["labels"].tolist(), kept["shares"].tolist(), kept["high"].tolist()) == ([0], [1.0], [1.0])
     assert kept["low"] == pytest.approx(0.963, abs=1e-4)
@@ -106,8 +102,7 @@ def test_a_map_of_ones_own_has_random_starts(capsys, mine):
 @pytest.mark.slow
 def test_a_window_from_which_all_escapes_says_so(capsys, mine):
     words = ("mine.py:away", "--box", "0.1", "1", "--shape", "8")
-    status, out, _ = run(capsys, "basins", *words)
-    assert status == 0
+    out = answer(capsys, "basins", *words)
     assert "no attractor was found" in out
     assert "1.0000  escaped" in out
 

@@ -10,7 +10,7 @@ import pytest
 
 from dynsim import load
 from dynsim.cli.simulate.flows import drawn_steps, escape
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused, run
 
 SCIPY = ("--integrator", "scipy")  # compiles less
 
@@ -34,14 +34,10 @@ def test_every_exported_name_is_there():
 
 def test_a_run_is_written_and_made_again_to_the_bit(capsys, tmp_path):
     out, drawn = tmp_path / "run.npz", tmp_path / "run.pdf"
-    status, said, _ = run(
-        capsys, "simulate", "published-gradient", "--end", 5, "--frames", 11, "--out", out, "--figure", drawn
-    )
-    assert status == 0
+    said = answer(capsys, "simulate", "published-gradient", "--end", 5, "--frames", 11, "--out", out, "--figure", drawn)
     assert "The integration finished" in said
     assert drawn.read_bytes().startswith(b"%PDF")
-    status, said, _ = run(capsys, "simulate", out)
-    assert status == 0
+    said = answer(capsys, "simulate", out)
     assert "identical bit for bit" in said
     out.write_bytes(out.read_bytes()[:-200])
     assert "run.npz" in refused(capsys, "simulate", out)
@@ -53,11 +49,9 @@ def test_an_ensemble_and_a_toml_file(capsys, tmp_path):
         'system = "token-flow"\nbeta = 2\nmembers = 3\nend = 4.0\nframes = 5\ninitial = "hemisphere"\n'
         'integrator = "scipy"\n'
     )
-    status, said, _ = run(capsys, "simulate", "--config", config)
-    assert status == 0
+    said = answer(capsys, "simulate", "--config", config)
     assert "3 of 3 members finished" in said
-    status, again, _ = run(capsys, "simulate", "--config", config, "--members", 2)
-    assert status == 0
+    again = answer(capsys, "simulate", "--config", config, "--members", 2)
     assert "2 of 2 members finished" in again
 
 
@@ -69,8 +63,7 @@ def test_a_function_of_your_own(capsys, tmp_path):
     np.savetxt(tmp_path / "start.csv", [[1.0, 0.0]], delimiter=",")
     np.save(tmp_path / "start.npy", np.array([1.0, 0.0]))
     words = ("--space", "euclidean", "--initial", tmp_path / "start.npy", "--end", 1, "--frames", 3, *SCIPY)
-    status, said, _ = run(capsys, "simulate", f"{source}:spiral", *words, "--figure", tmp_path / "spiral.svg")
-    assert status == 0
+    said = answer(capsys, "simulate", f"{source}:spiral", *words, "--figure", tmp_path / "spiral.svg")
     assert "states (3, 2)" in said
     assert "from (1, 0) at t = 0 to (" in said
     assert "did you mean `spiral`" in refused(capsys, "simulate", f"{source}:spirl", *words)
@@ -87,8 +80,7 @@ def test_an_ensemble_of_vectors_keeps_and_draws_its_named_components(capsys, tmp
     own = (f"{source}:decay", "--space", "euclidean")
     words = ("--members", 3, "--end", 1, "--frames", 3, *SCIPY)
     named = ("--names", "rate", "level", "--units", "1/s", "m", "--dimension", 2, "--out", out, "--figure", drawn)
-    status, said, _ = run(capsys, "simulate", *own, *words, *named)
-    assert status == 0
+    said = answer(capsys, "simulate", *own, *words, *named)
     values = np.asarray(load(out, trust=(str(source),)).values)
     assert values.shape == (3, 3, 2)
     low, middle, high = np.quantile(values[:, -1], [0.05, 0.5, 0.95], axis=0)
@@ -212,8 +204,7 @@ def test_an_orbit_that_escapes_late_is_drawn_until_it_runs_away():
 
 def test_checks_are_written_as_json_lines(capsys, tmp_path):
     path = tmp_path / "lines.jsonl"
-    status, said, _ = run(capsys, "check", "theorem-6.1-equilibria", "--trials", 2, "--json", path)
-    assert status == 0
+    said = answer(capsys, "check", "theorem-6.1-equilibria", "--trials", 2, "--json", path)
     assert "REFUTED" in said
     (row,) = [json.loads(line) for line in path.read_text().splitlines()]
     assert row["statement"] == "consensus/theorem-6.1-equilibria"
@@ -224,8 +215,7 @@ def test_checks_are_written_as_json_lines(capsys, tmp_path):
 def test_the_lists_are_complete(capsys):
     from analysis.claims import claims
 
-    status, said, _ = run(capsys, "list")
-    assert status == 0
+    said = answer(capsys, "list")
     assert all(claim.id in said for claim in claims())
     assert "published-ensemble" in said
     assert "consensus/figure-1" in said
@@ -233,8 +223,7 @@ def test_the_lists_are_complete(capsys):
 
 
 def test_the_demonstration_leaves_a_run_and_a_figure(capsys, tmp_path):
-    status, said, _ = run(capsys, "demo", "--out", tmp_path)
-    assert status == 0
+    said = answer(capsys, "demo", "--out", tmp_path)
     assert "supported on 4 instances" in said
     assert "refuted, certified" in said
     assert (tmp_path / "demo.npz").exists()

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from figures.panels.exponents import exponents_against, running_exponents
 from figures.panels.labels import axis_label, symbol
 from figures.panels.maps import cobweb, orbit_diagram, section
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused, run
 
 MINE = """
 def doubled(k, x, r=2.0):
@@ -23,8 +23,7 @@ def ax():
 @pytest.mark.slow
 def test_exponents_of_a_map_with_errors_and_their_figure(capsys, tmp_path):
     file = tmp_path / "exponents.png"
-    status, said, _ = run(capsys, "lyapunov", "henon", "--duration", 800, "--figure", file)
-    assert status == 0
+    said = answer(capsys, "lyapunov", "henon", "--duration", 800, "--figure", file)
     values = [float(line.split(":")[1].split("+-")[0]) for line in said.splitlines()[:2]]
     assert sum(values) == pytest.approx(np.log(0.3), abs=1e-5)
     assert values[0] == pytest.approx(0.419, abs=0.05)
@@ -34,8 +33,7 @@ def test_exponents_of_a_map_with_errors_and_their_figure(capsys, tmp_path):
 
 def test_exponents_against_a_parameter(capsys, tmp_path):
     words = ("--against", "r=2.5:3.9:3", "--duration", 100, "--figure", tmp_path / "against.png")
-    status, said, _ = run(capsys, "lyapunov", "logistic", *words)
-    assert status == 0
+    said = answer(capsys, "lyapunov", "logistic", *words)
     first = float(said.split("r = 2.5: ")[1].split(" +- ")[0])
     assert first == pytest.approx(np.log(0.5), abs=1e-3)
     assert "0 of 3 orbits escape" in said

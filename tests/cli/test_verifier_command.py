@@ -3,7 +3,7 @@
 import re
 
 from analysis.verifiers.pages import constant
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused, run
 from tests.support.verifiers import FILES, written
 
 
@@ -12,8 +12,7 @@ def test_the_command_prints_a_page_and_writes_it(capsys, tmp_path):
     for statement in ("growing/theorem-1-convexity", "growing/theorem-1/convexity"):
         assert run(capsys, "verifier", statement) == (0, text, "")
     out = tmp_path / "scripts" / "convexity.py"
-    status, said, _ = run(capsys, "verifier", "growing/theorem-1/convexity", "--out", out)
-    assert status == 0
+    said = answer(capsys, "verifier", "growing/theorem-1/convexity", "--out", out)
     assert str(out) in said
     assert out.read_text() == text
     assert run(capsys, "verifier", "growing/lemma-4", "--out", out)[0] == 0  # replaces a page
@@ -41,6 +40,5 @@ def test_an_unknown_statement_is_refused_with_the_nearest_ones(capsys):
 
 
 def test_the_list_of_verifiers_has_every_statement_once(capsys):
-    status, said, _ = run(capsys, "list", "verifiers")
-    assert status == 0
+    said = answer(capsys, "list", "verifiers")
     assert said.split()[1:] == sorted(str(constant(path, "STATEMENT")) for path in FILES.values())

@@ -90,8 +90,7 @@ def test_numbers_compile_nothing(integrator):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["function", "master equation, driven", *(pytest.param(name, marks=pytest.mark.slow) for name in zoo.FLOWS)],
+    "name", ["function", "master equation, driven", *(pytest.param(name, marks=pytest.mark.slow) for name in zoo.FLOWS)]
 )
 def test_a_second_call_with_scipy_compiles_nothing(name):
     """Also of flows that hold dictionaries, which have no hash: those of one's own."""

@@ -58,11 +58,7 @@ def test_the_citation_is_that_of_the_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     said = dict(re.findall(r"^(?:  - )?(\w+): (.+)$", text, flags=re.MULTILINE))
     (author,) = project["authors"]
-    assert (said["version"], said["license"], said["name"]) == (
-        project["version"],
-        project["license"],
-        author["name"],
-    )
+    assert (said["version"], said["license"], said["name"]) == (project["version"], project["license"], author["name"])
 
 
 def test_the_source_distribution_has_the_documents(tmp_path):

@@ -26,7 +26,7 @@ from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.parameter import Parameter
 from figures.movie import FRAMES
 from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused, run
 
 WHERE = lambda flow: flow.a
 
@@ -127,13 +127,11 @@ def test_a_cascade_has_one_branch_of_each_period_and_is_drawn_with_all_points(ca
     monkeypatch.setattr("figures.files.write_figure", lambda figure, *_: drawn.append(figure.axes[0]))
     file, figure = tmp_path / "cascade.npz", tmp_path / "cascade.png"
     base = ["continue", "logistic", "--start", "0.6", "--figure", figure]
-    status, said, _ = run(capsys, *base, "--parameter", "r=2.9:3.56", "--levels", "3", "--out", file)
-    assert status == 0
+    said = answer(capsys, *base, "--parameter", "r=2.9:3.56", "--levels", "3", "--out", file)
     assert [line.split(":")[0].strip() for line in said.splitlines()[2:5]] == [
         f"cycles of period {k}" for k in (2, 4, 8)
     ]
-    status, again, _ = run(capsys, *base, "--parameter", "r=2.9:3.57", "--resume", file)
-    assert status == 0
+    again = answer(capsys, *base, "--parameter", "r=2.9:3.57", "--resume", file)
     assert again.splitlines()[0] == "4 branches in r: 4 period doublings"
     for ax, count in zip(drawn, (7, 15), strict=True):  # 1 + 2 + 4 marks, and 8 more
         marks = [tuple(line.get_xydata()[0]) for line in ax.lines if line.get_marker() == "^" and len(line.get_xdata())]
@@ -208,8 +206,7 @@ def test_orbits_are_said_not_to_be_continued_from_a_file(pitchfork, tmp_path, ca
     file = tmp_path / "well.npz"
     save_diagram(file, pitchfork)
     words = ["continue", "double-well", "--parameter", "a=-0.5:1.2", "--resume", file]
-    status, said, _ = run(capsys, *words, "--cycles")
-    assert status == 0
+    said = answer(capsys, *words, "--cycles")
     assert "`--resume` neither continues periodic orbits nor searches for them at new Hopf points" in said
     assert "not continued" not in run(capsys, *words)[1]
     (tmp_path / "none.npz").write_text("none")
@@ -236,8 +233,7 @@ def test_orbits_of_the_brusselator_are_added_with_their_extremes():
 def test_the_command_draws_and_saves_a_diagram_and_goes_on_from_its_file(tmp_path, capsys):
     file, figure = tmp_path / "well.npz", tmp_path / "well.png"
     base = ["continue", "double-well", "--num-starts", "8"]
-    status, said, _ = run(capsys, *base, "--parameter", "a=-0.5:1.2", "--out", file, "--figure", figure)
-    assert status == 0
+    said = answer(capsys, *base, "--parameter", "a=-0.5:1.2", "--out", file, "--figure", figure)
     assert "branch point at" in said
     assert figure.stat().st_size > 5_000
     assert len(load_diagram(file).branches) == 2
@@ -283,8 +279,7 @@ def test_all_fixed_points_of_a_map_of_ones_own_are_looked_for(capsys, tmp_path, 
         'delayed = FunctionMap(step, names=("x", "y"), parameters={"r": 1.5})\n'
     )
     words = ["continue", f"{file}:delayed", "--parameter", "r=1.4:1.6", "--step", "0.1"]
-    status, said, _ = run(capsys, *words, "--box", *["-1e-9", "2e-9"] * 2, "--num-starts", "6", "--movie", "r.gif")
-    assert status == 0
+    said = answer(capsys, *words, "--box", *["-1e-9", "2e-9"] * 2, "--num-starts", "6", "--movie", "r.gif")
     assert "2 branches in r" in said  # from (0, 0), and from (1, 1) (1 - 1 / r) in units of 1e-9
     assert said.splitlines()[-1] == "movie r.gif"
     assert [line.get_visible() for line in frames[0].lines] == [True] * len(frames[0].lines)

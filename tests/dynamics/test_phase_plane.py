@@ -21,7 +21,7 @@ from figures.panels.phase import planar_portrait
 from figures.portraits import plane
 from figures.style import canvas, settings
 from tests.core.test_compilations import count
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused, run
 from tests.support.figure_layout import check_layout
 
 
@@ -171,8 +171,7 @@ def test_a_field_that_depends_on_time_away_from_the_corner_is_forced():
 def test_the_command_draws_a_line(capsys, tmp_path):
     file = tmp_path / "line.png"
     words = ("--figure", file, "--basins", "--movie", tmp_path / "line.gif", "--vary", "h=0.1:0.3:2")
-    status, said, _ = run(capsys, "portrait", "double-well", "--h", 0.1, *words)
-    assert status == 0
+    said = answer(capsys, "portrait", "double-well", "--h", 0.1, *words)
     assert said.startswith("stable -0.945649; stable 1.04668; unstable -0.101031\nbasins on 101 points")
     above = np.sum(np.linspace(-2, 2, 101) > -0.101031) / 101
     assert f"{above:.4g} stable equilibrium at [1.04668]" in said

@@ -156,8 +156,7 @@ def test_passes_of_another_configuration_are_refused(letters, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "after"),
-    [("7.4", 13), *(pytest.param("7.5-sorting", after, marks=pytest.mark.slow) for after in (5, 25))],
+    ("name", "after"), [("7.4", 13), *(pytest.param("7.5-sorting", after, marks=pytest.mark.slow) for after in (5, 25))]
 )
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on(letters, name, after, tmp_path, monkeypatch, capsys):
     small = {"7.4": replace(ENSEMBLE, quick=SMALL), "7.5-sorting": letters}[name]  # in a part, a part, the record

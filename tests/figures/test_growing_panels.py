@@ -82,8 +82,7 @@ def test_an_exponent_is_written_to_the_first_digit_of_its_error(value, error, sa
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("section", "logistic", "--count", "20"), ("lyapunov", "logistic", "--duration", "60")],
+    "words", [("section", "logistic", "--count", "20"), ("lyapunov", "logistic", "--duration", "60")]
 )
 def test_a_movie_ends_with_the_whole(words, tmp_path, capsys, monkeypatch):
     frames = []

@@ -3,7 +3,7 @@
 import pytest
 
 from dynsim.cli.ledger.own_figures import known_figures
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused, run
 from tests.support.own_paper import CLAIMS, FIGURES, HEAD, write
 
 
@@ -16,8 +16,7 @@ def folder(tmp_path, monkeypatch):
 def test_the_figures_of_a_file_are_drawn_with_an_index(capsys, folder):
     write("size_beside.py", "SIZE = 5\n")
     write("mine.py", HEAD, "from size_beside import SIZE\n", FIGURES)
-    status, out, _ = run(capsys, "figure", "mine.py", "--formats", "svg")
-    assert status == 0
+    out = answer(capsys, "figure", "mine.py", "--formats", "svg")
     assert out.split() == ["out/mine/square.svg", "out/mine/index.html", "out/mine/index.md"]
     header = lambda: known_figures(["mine.py"])[0][0].header(0)
     before = header()

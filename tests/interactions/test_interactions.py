@@ -120,9 +120,7 @@ def test_a_mask_that_no_one_knows_is_read_in_blocks():
     flow = _flow(3, _Ahead(), Euclidean(), size=1e4)
     means = np.roll(np.asarray(x), -1, axis=0)  # one token is seen
     np.testing.assert_allclose(
-        velocity(flow.computed_by(Blocked(3, 2)), x),
-        flow.scale * means @ np.sum(flow.value(0.0), axis=0).T,
-        atol=1e-13,
+        velocity(flow.computed_by(Blocked(3, 2)), x), flow.scale * means @ np.sum(flow.value(0.0), axis=0).T, atol=1e-13
     )
 
 

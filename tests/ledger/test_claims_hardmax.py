@@ -221,12 +221,7 @@ def test_the_random_cases_follow_one_token_each():
 def test_rows_of_the_similarity_matrix_by_hand():
     z = matrix([[2, 1], [2, -1], [1, 0], [0, 0]])
     quarter = Fraction(1, 4)
-    assert model.similarity(z, identity(2)).tolist() == [
-        [1, 0, 0, 0],
-        [0, 1, 0, 0],
-        [HALF, HALF, 0, 0],
-        [quarter] * 4,
-    ]
+    assert model.similarity(z, identity(2)).tolist() == [[1, 0, 0, 0], [0, 1, 0, 0], [HALF, HALF, 0, 0], [quarter] * 4]
     assert ExactHardmaxMap(1).follower_sets(z).lists() == [[0], [1], [0, 1], [0, 1, 2, 3]]
 
 

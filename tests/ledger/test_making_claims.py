@@ -11,7 +11,7 @@ from analysis import provenance
 from analysis.claims import claims
 from analysis.claims.rational_instances import integers
 from analysis.ledger.check import check
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Trial, holds
 from analysis.ledger.verdict import Verdict
 from dynsim.integrators import Diffrax
@@ -64,6 +64,21 @@ def test_a_claim_made_by_a_call_is_that_of_a_decorated_function():
         found = check(one)
         assert (found.verdict, found.control, len(found.trials)) == (Verdict.EXACT, Verdict.REFUTED, 3)
         assert (one.num_trials, one.note, one.evidence, one.variant) == tuple(options.values())
+
+
+@pytest.mark.parametrize(
+    ("id", "options", "variant"),
+    [
+        (ID, {}, "printed"),
+        (f"{ID}/corrected", {}, "corrected"),
+        (f"{ID}/corrected", {"variant": "reading"}, "reading"),
+        (f"{ID}/circle-corrected", {}, "printed"),
+    ],
+)
+def test_an_id_that_ends_in_corrected_is_that_of_a_corrected_claim(id, options, variant):
+    for make, evidence in ((claim, "sampled"), (certified, "certified")):
+        made = make(id, SOURCE, statement="The largest is 1.", trial=without_integrator, **options)
+        assert (made.variant, made.evidence) == (variant, evidence)
 
 
 def test_a_control_may_stand_beside_a_decorated_trial():

@@ -12,7 +12,7 @@ from analysis.provenance import source_digest
 from dynsim.cli.ledger.own_claims import A_TRIAL, library
 from dynsim.papers import Paper
 from tests.support.annotations import unchecked
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused, run
 from tests.support.own_paper import CLAIMS, GOOD, HEAD, ONE, STATEMENTS, write
 
 
@@ -24,8 +24,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_the_claims_of_a_file_are_checked_alone(capsys, folder):
     write("mine.py", HEAD, CLAIMS)
-    status, out, _ = run(capsys, "check", "mine.py", "--json", "found.json", "--trials-out", "trials.jsonl")
-    assert status == 0  # a verdict is a result
+    out = answer(capsys, "check", "mine.py", "--json", "found.json", "--trials-out", "trials.jsonl")
     rows = [json.loads(row) for row in Path("found.json").read_text().splitlines()]
     assert [(row["statement"], row["finding"]) for row in rows] == [
         ("mine/theorem-1", "HOLDS"),
@@ -54,8 +53,7 @@ def test_patterns_choose_among_the_claims_of_files(capsys, folder):
         "yours": ["yours/theorem-1", "yours/theorem-2"],
         "mine/*-1": ["mine/theorem-1"],
     }.items():
-        status, out, _ = run(capsys, "check", "mine.py", "yours.py", pattern, "--trials", 1)
-        assert status == 0
+        out = answer(capsys, "check", "mine.py", "yours.py", pattern, "--trials", 1)
         assert [line.split()[0] for line in out.splitlines() if " printed " in line] == ids
     assert "`theorem-3` names none, did you mean `theorem-" in refused(capsys, "check", "mine.py", "theorem-3")
     assert "`lemma-3.1` names none" in refused(capsys, "check", "mine.py", "lemma-3.1")
@@ -117,8 +115,7 @@ def test_a_report_is_that_of_the_file_alone(capsys, folder):
     )
     Path("README.md").write_text("top\n<!-- ledger -->\n<!-- /ledger -->\n")
     words = ("--markdown", "found.md", "--json", "found.json", "--readme", "README.md", "--lines", "kept", "--jobs", 1)
-    status, out, _ = run(capsys, "report", "mine.py", *words, "--trials", 1)
-    assert status == 0
+    out = answer(capsys, "report", "mine.py", *words, "--trials", 1)
     assert "| `mine` | 1 | 0 | 1 | 0 | 1 |" in out
     assert "| `mine` | 1 | 0 | 1 | 0 | 1 |" in Path("README.md").read_text()
     assert "consensus" not in Path("found.md").read_text()
@@ -294,8 +291,7 @@ def test_a_trial_that_raises_is_named_with_its_line_and_the_others_are_checked(c
 )
 def test_a_failed_integration_or_missing_data_leaves_a_trial_undecided(capsys, folder, needs, body, why):
     write("mine.py", HEAD, needs, ONE.format("a", "f", body))
-    status, out, _ = run(capsys, "check", "mine.py")
-    assert status == 0
+    out = answer(capsys, "check", "mine.py")
     assert f"mine/a: {why}" in out
     assert "INCONCLUSIVE" in out
 

@@ -14,18 +14,24 @@ VERIFIER = '''"""Verify that sums of squares are positive."""
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.sizes import length, report
+from analysis.verifiers.frames.sizes import length
 
 STATEMENT = "key/lemma-1"
+WITNESS = [1, 1]
 
 
-def half(u):
+def checks(u):
     """Return half of the squared length."""
     return Fraction(length(u), 2)
+'''
+SCRIPT = '''"""The script of a verifier."""
+
+from analysis.verifiers.frames.sizes import report
 
 
-if __name__ == "__main__":
-    report(half([1, 1]))
+def main(statement, own, checks):
+    """Print what is found."""
+    report(checks(own))
 '''
 SIZES = '''"""Sizes of vectors."""
 
@@ -71,6 +77,7 @@ import sys
 from fractions import Fraction
 
 STATEMENT = "key/lemma-1"
+WITNESS = [1, 1]
 
 
 def dot(u, v):
@@ -83,7 +90,7 @@ def length(u):
     return dot(u, u)
 
 
-def half(u):
+def checks(u):
     """Return half of the squared length."""
     return Fraction(length(u), 2)
 
@@ -94,14 +101,19 @@ def report(x):
     sys.stdout.write(f"{x}\\n")
 
 
+def main(statement, own, checks):
+    """Print what is found."""
+    report(checks(own))
+
+
 if __name__ == "__main__":
-    report(half([1, 1]))
+    raise SystemExit(main(STATEMENT, WITNESS, checks))
 '''
 
 
 def page_of(folder, verifier=VERIFIER, sizes=SIZES, products=PRODUCTS):
-    """Return the page of a verifier with two frames, all of which are written to a folder."""
-    for name, text in (("lemma_1", verifier), ("sizes", sizes), ("products", products)):
+    """Return the page of a verifier with three frames, all of which are written to a folder."""
+    for name, text in (("lemma_1", verifier), ("sizes", sizes), ("products", products), ("script", SCRIPT)):
         (folder / f"{name}.py").write_text(text)
     return page(folder / "lemma_1.py", folder)
 
@@ -111,8 +123,8 @@ def test_a_page_has_what_it_uses_in_the_order_of_its_use_and_nothing_else(tmp_pa
 
 
 def test_what_only_the_last_lines_use_stands_before_them(tmp_path):
-    both = VERIFIER.replace("return Fraction", "report(u)\n    return Fraction")
-    assert page_of(tmp_path, both).index("def report") < page_of(tmp_path, both).index("def half")
+    both = VERIFIER.replace("return Fraction", "report(u)\n    return Fraction").replace("length\n", "length, report\n")
+    assert page_of(tmp_path, both).index("def report") < page_of(tmp_path, both).index("def checks")
 
 
 def test_a_page_has_the_constants_of_frames(tmp_path):
@@ -122,7 +134,7 @@ def test_a_page_has_the_constants_of_frames(tmp_path):
     text = page_of(tmp_path, sizes=sizes)
     assert "\n\n\nTWO = 2  # the exponent\n\n\ndef length(u):" in text
     exec(compile(text, "page", "exec"), scope := {"__name__": "page"})
-    assert scope["half"]([1, 1]) == 2
+    assert scope["checks"]([1, 1]) == 2
 
 
 @pytest.mark.parametrize(
@@ -130,8 +142,8 @@ def test_a_page_has_the_constants_of_frames(tmp_path):
     [
         (
             "verifier",
-            "def half",
-            "def dot(u):\n    return u\n\n\ndef half",
+            "def checks",
+            "def dot(u):\n    return u\n\n\ndef checks",
             "`dot` is defined in `lemma_1` and in `.*products`",
         ),
         ("verifier", '"key/lemma-1"', '"key/lemma-1"\ndot = 0', "`dot` is defined in `lemma_1` and in `.*products`"),
@@ -144,14 +156,14 @@ def test_a_page_has_the_constants_of_frames(tmp_path):
         ),
         (
             "verifier",
-            "def half",
-            "def sys(u):\n    return u\n\n\ndef half",
+            "def checks",
+            "def sys(u):\n    return u\n\n\ndef checks",
             "`sys` is defined in `lemma_1` and in `sys`",
         ),
         (
             "verifier",
-            "def half",
-            "def sum(u):\n    return u\n\n\ndef half",
+            "def checks",
+            "def sum(u):\n    return u\n\n\ndef checks",
             "`dot` of `.*products` means another `sum`",
         ),
         ("products", "def dot", "def Fraction(a, b):\n    return b\n\n\ndef dot", None),
@@ -208,7 +220,7 @@ def test_pages_do_not_depend_on_the_order_of_sets():
 
 
 def test_a_verifier_runs_in_the_repository_as_its_page_does():
-    command = [sys.executable, "-m", "analysis.verifiers.growing.lemma_4"]
+    command = [sys.executable, "-m", "analysis.verifiers", "growing/lemma-4"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == run("growing/lemma_4").stdout
 

@@ -10,13 +10,7 @@ from scipy.integrate import quad
 from scipy.special import ive
 
 from analysis.experiments.tokens.noise import NOISE, noisy_tokens, starts
-from analysis.tokens.noise import (
-    critical_amplitude,
-    growth_rate,
-    harmonic_ratio,
-    polarisation,
-    stationary_polarisation,
-)
+from analysis.tokens.noise import critical_amplitude, growth_rate, harmonic_ratio, polarisation, stationary_polarisation
 from dynsim.integrators import EulerHeun
 from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate

@@ -314,10 +314,7 @@ def test_bad_sequences_are_refused_in_one_sentence():
         (lambda: layer_equivalents(gated(), 0), "`n` must be at least 1, but is 0"),
         (lambda: affected_positions(gated(), IDS, 10, 0), "`position` must lie between 0 and 9, but is 10"),
         (lambda: affected_positions(gated(), IDS, 0, 11), "`symbol` must lie between 0 and 10"),
-        (
-            lambda: affected_positions(gated(), IDS, 0, int(IDS[0])),
-            "`symbol` must differ from the one at position 0",
-        ),
+        (lambda: affected_positions(gated(), IDS, 0, int(IDS[0])), "`symbol` must differ from the one at position 0"),
     ):
         with pytest.raises(ValueError, match=sentence):
             call()

@@ -28,13 +28,7 @@ from dynsim.networks import training
 from dynsim.networks.multirate.byte_text import greedy, random_windows, read_bytes, sampled, windows
 from dynsim.networks.multirate.config import MultirateConfig, dense
 from dynsim.networks.multirate.network import draw_multirate, frozen, with_gates
-from dynsim.networks.multirate.training import (
-    adamw,
-    byte_loss,
-    loss_with_residual,
-    text_loss,
-    train_multirate,
-)
+from dynsim.networks.multirate.training import adamw, byte_loss, loss_with_residual, text_loss, train_multirate
 from tests.cli.test_command_line import refused, run
 
 KEY = random_key(0, "multirate training")

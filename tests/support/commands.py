@@ -10,6 +10,13 @@ def run(capsys, *words):
     return status, written.out, written.err
 
 
+def answer(capsys, *words) -> str:
+    """Return what a command writes that succeeds."""
+    status, out, err = run(capsys, *words)
+    assert status == 0, out + err
+    return out
+
+
 def refused(capsys, *words) -> str:
     """Return the one sentence with which a command refuses bad input."""
     status, _, err = run(capsys, *words)

@@ -142,10 +142,7 @@ FLOWS = {
     "master equation, driven": (lambda: MasterEquationFlow(DrivenRates(_driven, fastest_period=2.0)), (D,)),
     "prototypes": (_prototypes, (2, D)),
     "prototypes and free embeddings": (lambda: _coupled(FreeEmbeddings(N, 2), "frozen"), ((N, 2), (3, 2))),
-    "prototypes and an MLP": (
-        lambda: _coupled(MLPEncoder(D, 4, 2)),
-        ((((4, D), (4,)), ((2, 4), (2,))), (3, 2)),
-    ),
+    "prototypes and an MLP": (lambda: _coupled(MLPEncoder(D, 4, 2)), ((((4, D), (4,)), ((2, 4), (2,))), (3, 2))),
     "two levels": (_two_level, ((2, D), (3, 2), (2, 2))),
     "gate": (lambda: GateFlow(_matrices("P", D, D) - _matrices("P", D, D).T), (D,)),
     "growing": (_growing, ((D, D), (D,), (2, 2, D), (2,), ())),

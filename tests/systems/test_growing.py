@@ -16,12 +16,7 @@ from dynsim.simulation.simulate import simulate
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.gate import GateFlow, gate_velocity
-from dynsim.systems.growing.residual import (
-    antisymmetric_part,
-    dominant_plane,
-    dominant_value,
-    residual_matrix,
-)
+from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import clip, gate_margin, grow, prune
 from dynsim.systems.prototypes.encoders import LinearEncoder

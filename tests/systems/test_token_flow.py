@@ -42,11 +42,7 @@ def _by_hand(x, P, U, W, see):
 
 @pytest.mark.parametrize(
     ("mask", "see"),
-    [
-        (None, lambda i, j: True),
-        (Causal(), lambda i, j: j <= i),
-        (Window(2), lambda i, j: i - 1 <= j <= i),
-    ],
+    [(None, lambda i, j: True), (Causal(), lambda i, j: j <= i), (Window(2), lambda i, j: i - 1 <= j <= i)],
 )
 def test_the_field_is_equation_7(mask, see):
     P, U = _random("P", 2, 3, 3), _random("U", 2, 3, 3)

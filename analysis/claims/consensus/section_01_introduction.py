@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.rational_instances import integers, rational_unit
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Trial, agrees, holds
 from analysis.tokens.consensus import diameter, min_inner_product, misalignment
 from dynsim._core.types import Key
@@ -55,24 +55,21 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
     )
 
 
-misalignment_vanishes_at_consensus_only = claim(
+misalignment_vanishes_at_consensus_only = certified(
     "consensus/equation-25",
     CONSENSUS.at("Section 7.4", "(25)"),
     statement="E of (25) becomes zero only when all tokens are located at the same configuration.",
     trial=partial(_misalignment_trial, signs=False, opposite=True),
-    evidence="certified",
     num_trials=4,
     note="E does not depend on the signs of tokens and vanishes for tokens y and -y; its sum is read from i = 1, since "
     "there is no y_0; no control: the corrected claim is measured by the same function",
 )
 
 
-@claim(
+@certified(
     "consensus/equation-25/corrected",
     CONSENSUS.at("Section 7.4", "(25)"),
     control=partial(_misalignment_trial, signs=False, opposite=True),  # With the absolute value, for tokens y and -y.
-    variant="corrected",
-    evidence="certified",
 )
 def signed_misalignment_vanishes_at_consensus_only(key: Key) -> Trial:
     """E without the absolute value is zero only when all tokens coincide. Changed: the absolute value is dropped."""

@@ -27,7 +27,7 @@ from analysis.claims.rational_instances import (
     tangent_part,
 )
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.exact import Exact
@@ -97,13 +97,12 @@ def _shipped_projection(W: Exact, y: Exact, norm: Fraction, X: Exact) -> tuple[M
     )
 
 
-tangent_map_of_the_projection = claim(
+tangent_map_of_the_projection = certified(
     "consensus/equation-3",
     CONSENSUS.at("Section 2.1", "(3)"),
     statement="T_x pi_W X = |x|_W^{-1} (I - x x^T W |x|_W^{-2}) X for x != 0, and T_y E_W = {Y : y^T W Y = 0}.",
     trial=partial(_tangent_map_trial, metric_of="W"),
     control=partial(_tangent_map_trial, metric_of="I"),  # I in place of W inside the bracket.
-    evidence="certified",
     num_trials=8,
 )
 
@@ -157,10 +156,9 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
     )
 
 
-@claim(
+@certified(
     "consensus/equation-5",
     CONSENSUS.at("Section 2.2", "(4), (5), (6)"),
-    evidence="certified",
     num_trials=8,
     note="(4) and (5) normalise by D_jj, j being the index of the key, but (6) by D_ii, i being that of the query; all "
     "that follows uses (6); no control: the corrected claim is measured by the same function",
@@ -173,15 +171,13 @@ def matrix_form_is_the_layer(key: Key) -> Trial:
     return _matrix_form_trial(key, "left")
 
 
-matrix_form_with_the_diagonal_on_the_right = claim(
+matrix_form_with_the_diagonal_on_the_right = certified(
     "consensus/equation-5/corrected",
     CONSENSUS.at("Section 2.2", "(5), (6)"),
     statement="y(k+1) = pi_W(y + sum_h W_h V_h y exp(y^T K_h^T Q_h y) D_h) is (6). Changed: "
     "D_h multiplies from the right.",
     trial=partial(_matrix_form_trial, side="right"),
     control=partial(_matrix_form_trial, side="left"),  # D multiplying from the left, as printed.
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
 )
 
@@ -223,7 +219,7 @@ def _size(key: Key) -> int:
     return SIZES[int(jax.random.randint(key, (), 0, len(SIZES)))]
 
 
-flow_is_tangent = claim(
+flow_is_tangent = certified(
     "consensus/equation-7-tangency",
     CONSENSUS.at("Section 2.3", "(7)"),
     statement="""The right-hand side of (7) is tangent to (E_W)^l at each of its points: y_i^T W Y_i = 0.
@@ -232,6 +228,5 @@ flow_is_tangent = claim(
     """,
     trial=lambda key: _tangency_trial(key, _size(key), "W"),
     control=partial(_tangency_trial, n=N, metric_of="I"),  # The tangent projection of the sphere.
-    evidence="certified",
     num_trials=8,
 )

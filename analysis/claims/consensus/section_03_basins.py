@@ -11,7 +11,7 @@ from analysis.claims.consensus.instances.printed_attention import printed_field
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.consensus.section_03_equilibria import HALVED, growth_rate
 from analysis.claims.rational_instances import identity, rational_unit, tangent_part
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, holds
 from analysis.tokens.consensus import diameter
 from dynsim._core.types import Key
@@ -25,10 +25,9 @@ MEMBERS = 59
 """If none of 59 independent starts is an exception, exceptions have measure below 1/20 with confidence 95%."""
 
 
-@claim(
+@certified(
     "consensus/claim-identity-every-initial-position",
     CONSENSUS.at("Section 1"),
-    evidence="certified",
     num_trials=8,
     note="no control: the statement has no hypothesis to drop; almost every initial position is its positive case",
 )
@@ -105,6 +104,5 @@ almost_every_start_reaches_consensus = claim(
     trial=partial(_basin_trial, value=1.0),
     # The value matrix diag(1, 1/2, 1/2), for which antipodal splits attract too.
     control=partial(_basin_trial, value=HALVED),
-    variant="corrected",
     num_trials=4,
 )

@@ -12,7 +12,7 @@ from analysis.claims.consensus.instances.sizes import SIZES, number_of_tokens, s
 from analysis.claims.consensus.section_03_gradient_flow import definite
 from analysis.claims.rational_instances import identity, rational_unit, tangent_part
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.energies import consensus_potential, metric_factors, rate_along
 from dynsim._core.types import Key, Scalar, Tokens
@@ -153,10 +153,9 @@ trajectories_converge_to_an_equilibrium = claim(
 )
 
 
-@claim(
+@certified(
     "consensus/theorem-3.2-lojasiewicz",
     CONSENSUS.at("Theorem 3.2, proof"),
-    evidence="certified",
     num_trials=4,
     note="no control: at an equilibrium the right-hand side is zero for every constant; the corrected inequality, "
     "measured at tokens that approach such a point, is its positive case",
@@ -228,7 +227,6 @@ def _lojasiewicz_trial(key: Key, n: int, ahead: int, printed: bool) -> Trial:
     "consensus/theorem-3.2-lojasiewicz/corrected",
     CONSENSUS.at("Theorem 3.2, proof"),
     control=partial(_lojasiewicz_trial, n=N, ahead=N, printed=True),  # V in place of V - V*, as printed.
-    variant="corrected",
     num_trials=12,
 )
 def lojasiewicz_inequality(key: Key) -> Trial:

@@ -14,7 +14,7 @@ from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import identity, matrix, rational_unit, tangent_part
 from analysis.dynamics.equilibria.newton import Equilibrium, equilibria, newton, random_starts
 from analysis.dynamics.linearisation import eigenvalues, rotations, tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import consensus_potential
@@ -184,7 +184,7 @@ def _hessian_trial(key: Key, exponent: int) -> Trial:
     )
 
 
-other_equilibria_are_unstable_on_spheres = claim(
+other_equilibria_are_unstable_on_spheres = certified(
     "consensus/claim-identity-stable-equilibria/two-or-more-dimensions",
     CONSENSUS.at("Section 3.3"),
     statement="""
@@ -197,15 +197,13 @@ other_equilibria_are_unstable_on_spheres = claim(
     trial=partial(_hessian_trial, exponent=1),
     control=partial(_hessian_trial, exponent=2),  # The formula with the square of 2 + c.
     variant="special case",
-    evidence="certified",
     num_trials=6,
 )
 
 
-@claim(
+@certified(
     "consensus/claim-identity-consensus-point",
     CONSENSUS.at("Section 3.3"),
-    evidence="certified",
     num_trials=8,
     note="no control: there are other equilibria in every neighbourhood, whatever the data; the claim on the set is "
     "its positive case",
@@ -282,6 +280,5 @@ consensus_set_is_asymptotically_stable = claim(
     trial=lambda key, integrator: _attraction_trial(key, integrator, TokenFlow(np.eye(D))),
     # A token attends to itself only: the set is stable but does not attract.
     control=lambda key, integrator: _attraction_trial(key, integrator, TokenFlow(np.eye(D), mask=Window(1))),
-    variant="corrected",
     num_trials=8,
 )

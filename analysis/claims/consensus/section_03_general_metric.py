@@ -8,7 +8,7 @@ from analysis.claims.consensus.instances.equilibria import configurations
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import factor_and_points, identity, rational_weights, tangent_part
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from analysis.ledger.claim import claim, rule
+from analysis.ledger.claim import certified, rule
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
@@ -67,11 +67,10 @@ def conjugacy_gaps(key: Key, integrator: AbstractIntegrator, lower: Exact, y: Ex
     }
 
 
-@claim(
+@certified(
     "consensus/claim-general-p-not-ascertainable/conjugacy",
     CONSENSUS.at("Section 3.3"),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="no control: the reading asserts that two fields differ which a change of coordinates takes into each other; "
     "in the coordinates z_i = y_i the same measurement passes (tested)",

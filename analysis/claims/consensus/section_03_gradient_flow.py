@@ -20,7 +20,7 @@ from analysis.claims.rational_instances import (
     tangent_part,
 )
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, equal, holds
 from analysis.tokens.energies import consensus_potential, consensus_potential_gradient, metric_factors
 from dynsim._core.types import Key
@@ -63,7 +63,7 @@ def _projection_trial(key: Key, n: int, metric_of: str) -> Trial:
     )
 
 
-@claim("consensus/lemma-3.1", CONSENSUS.at("Lemma 3.1", "(9)"), evidence="certified", num_trials=8)
+@certified("consensus/lemma-3.1", CONSENSUS.at("Lemma 3.1", "(9)"), num_trials=8)
 def projection_is_orthogonal(key: Key) -> Trial:
     """For every P symmetric positive definite, the orthogonal projection for the metric (9) is the tangent map of pi_P.
 
@@ -124,7 +124,7 @@ def _shipped_gradient(P: Exact, values: Exact, energy: float, slopes: np.ndarray
     )
 
 
-@claim("consensus/lemma-3.2", CONSENSUS.at("Lemma 3.2", "(10)"), evidence="certified", num_trials=4)
+@certified("consensus/lemma-3.2", CONSENSUS.at("Lemma 3.2", "(10)"), num_trials=4)
 def attention_is_a_gradient(key: Key) -> Trial:
     """grad_g V = -X_P on the ambient space for V = -1/2 sum_ij exp(x_i^T P x_j), P symmetric positive definite.
 

@@ -12,7 +12,7 @@ import numpy as np
 from analysis.claims.consensus.instances.printed_attention import everything, printed_field
 from analysis.claims.consensus.instances.ties import through_the_tie, tie_of_two_tokens
 from analysis.claims.rational_instances import rational_matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate, upper_dini
 from dynsim._core.types import Key
@@ -47,7 +47,7 @@ def _definition_trial(key: Key, towards_t: bool) -> Trial:
     )
 
 
-printed_dini_derivative = claim(
+printed_dini_derivative = certified(
     "consensus/definition-4.1",
     CONSENSUS.at("Definition 4.1"),
     statement="""The upper Dini derivative is limsup_{tau -> t^+} (f(t + tau) - f(t)) / tau.
@@ -55,21 +55,18 @@ printed_dini_derivative = claim(
     Where f is differentiable it is the right derivative.
     """,
     trial=partial(_definition_trial, towards_t=True),
-    evidence="certified",
     num_trials=8,
     note="depends on `tau -> t^+`, printed where `tau -> 0^+` is meant; no control: the corrected definition is "
     "measured by the same function",
 )
 
 
-dini_derivative = claim(
+dini_derivative = certified(
     "consensus/definition-4.1/corrected",
     CONSENSUS.at("Definition 4.1"),
     statement="The upper Dini derivative is limsup_{tau -> 0^+} (f(t + tau) - f(t)) / tau. Changed: the limit of tau.",
     trial=partial(_definition_trial, towards_t=False),
     control=partial(_definition_trial, towards_t=True),  # The limit tau -> t^+.
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
 )
 
@@ -130,16 +127,13 @@ def _danskin_trial(key: Key, active_only: bool) -> Trial:
     )
 
 
-danskin = claim(
+danskin = certified(
     "consensus/equation-12",
     CONSENSUS.at("Section 4", "(12)"),
-    statement="""
-    For a family of C^1 functions f_i the upper Dini derivative of max_i f_i is the largest derivative of an active
-    f_i.
-    """,
+    statement="For a family of C^1 functions f_i the upper Dini derivative of max_i f_i is the largest derivative of "
+    "an active f_i.",
     trial=partial(_danskin_trial, active_only=True),
     control=partial(_danskin_trial, active_only=False),  # The largest derivative over all f_i, active or not.
-    evidence="certified",
     num_trials=16,
     note="printed as what Danskin's theorem yields, and read with its hypotheses: I is compact, f_i(t) and its "
     "derivative are continuous in (i, t); the finite family of the tokens, for which the paper uses it, meets them. "
@@ -147,11 +141,10 @@ danskin = claim(
 )
 
 
-@claim(
+@certified(
     "consensus/equation-12/infinite-family",
     CONSENSUS.at("Section 4", "(12)"),
     variant="reading",
-    evidence="certified",
     num_trials=1,
     note="the family is printed without a word on I: read for any I for which the maximum exists at all times; no "
     "control: the compact family is its positive case",
@@ -206,7 +199,7 @@ def _barbalat_trial(key: Key) -> Trial:
     )
 
 
-dini_derivative_is_uniformly_continuous = claim(
+dini_derivative_is_uniformly_continuous = certified(
     "consensus/theorem-4.1-barbalat",
     CONSENSUS.at("Theorem 4.1, proof"),
     statement="""The upper Dini derivative of V of (13) along solutions of (11) is uniformly continuous on [0, oo[.
@@ -214,7 +207,6 @@ dini_derivative_is_uniformly_continuous = claim(
     The solution passes through a state in which two tokens attain the least v^T y with different derivatives.
     """,
     trial=_barbalat_trial,
-    evidence="certified",
     num_trials=8,
     note="P = 0; the Dini derivative jumps when the active index changes; no control: the corrected "
     "claim is its positive case",
@@ -283,6 +275,5 @@ dini_derivative_tends_to_zero = claim(
     trial=partial(_one_sided_trial, forwards=False),
     # The estimate on the other side, V(t) - V(t + s) >= s (-D(t) - w(s)).
     control=partial(_one_sided_trial, forwards=True),
-    variant="corrected",
     num_trials=8,
 )

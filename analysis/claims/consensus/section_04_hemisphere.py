@@ -25,7 +25,7 @@ from analysis.claims.consensus.instances.modulated_heads import (
 )
 from analysis.claims.consensus.instances.printed_attention import everything
 from analysis.claims.rational_instances import integers, rational_unit
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter
 from analysis.tokens.hemispheres import margin_along
@@ -112,7 +112,6 @@ domain_contains_the_hemisphere = claim(
     "contains.",
     trial=_attraction_trial,
     control=partial(_attraction_trial, closed=True),  # The closed hemisphere, with antipodal tokens on its boundary.
-    variant="corrected",
     num_trials=16,
     same_trial_as="consensus/theorem-4.1",
 )
@@ -166,7 +165,7 @@ def _angle(p: int, q: int) -> Exact:
     return np.array([(q * q - p * p), 2 * p * q], object) * Fraction(1, t)
 
 
-domain_is_exactly_the_hemisphere = claim(
+domain_is_exactly_the_hemisphere = certified(
     "consensus/theorem-4.1-domain",
     CONSENSUS.at("Theorem 4.1"),
     statement="""The domain of attraction of the consensus set of the hemisphere of v is exactly the open hemisphere.
@@ -175,7 +174,6 @@ domain_is_exactly_the_hemisphere = claim(
     from m: they converge to m, in the hemisphere of v.
     """,
     trial=_mirror_trial,
-    evidence="certified",
     num_trials=4,
     note="two tokens on the circle, P a multiple of I: their bisector is invariant by symmetry; no control: that the "
     "domain contains the hemisphere is its positive case",

@@ -11,7 +11,7 @@ from analysis.claims.consensus.instances.hemispheres import IDENTITIES, D, at_he
 from analysis.claims.consensus.instances.modulated_heads import is_bounded, printed_heads
 from analysis.claims.consensus.instances.printed_attention import everything, printed_field, printed_weights
 from analysis.claims.rational_instances import rational_unit
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate
@@ -118,10 +118,9 @@ def _values_at_consensus(key: Key) -> Trial:
     )
 
 
-@claim(
+@certified(
     "consensus/theorem-4.1-lyapunov",
     CONSENSUS.at("Theorem 4.1, proof", "(13)"),
-    evidence="certified",
     num_trials=8,
     note="a strict Lyapunov function for a set is constant and minimal on the set; no control: the weaker reading is "
     "its positive case",

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.rational_instances import integers, rational_unit
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, holds
 from analysis.tokens.hemispheres import (
     hemisphere_axis,
@@ -99,10 +99,9 @@ def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction], *, crow
     )
 
 
-@claim(
+@certified(
     "consensus/remark-4.2-formula",
     CONSENSUS.at("Remark 4.2"),
-    evidence="certified",
     num_trials=16,
     note="tokens on S^n lie in R^{n+1}, so that the sum ends at n, not n - 1: two tokens on the circle almost surely "
     "share a half-circle, where the printed formula gives 1/2; for n >= l the missing terms are zero; no control: the "
@@ -113,15 +112,13 @@ def printed_wendel(key: Key) -> Trial:
     return _wendel_trial(key, printed_wendel_probability, crowded=True)
 
 
-wendel = claim(
+wendel = certified(
     "consensus/remark-4.2-formula/corrected",
     CONSENSUS.at("Remark 4.2"),
     statement="The probability is 2^{1-l} sum_{mu=0}^{n} binom(l-1, mu). Changed: the upper limit of the sum.",
     trial=lambda key: _wendel_trial(key, lambda l, n: wendel_probability(l, n + 1)),
     # The probability for one more token.
     control=lambda key: _wendel_trial(key, lambda l, n: wendel_probability(l + 1, n + 1), crowded=True),
-    variant="corrected",
-    evidence="certified",
     num_trials=16,
 )
 

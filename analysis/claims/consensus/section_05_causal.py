@@ -21,7 +21,7 @@ from analysis.claims.consensus.instances.modulated_heads import (
 from analysis.claims.consensus.instances.printed_attention import before, printed_field
 from analysis.claims.consensus.instances.sizes import SIZES, number_of_tokens
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter, distance_to_point
 from dynsim._core.types import Key
@@ -200,10 +200,9 @@ def _arc_trial(key: Key, num_tokens: int) -> Trial:
     )
 
 
-@claim(
+@certified(
     "consensus/theorem-5.1-domain",
     CONSENSUS.at("Theorem 5.1"),
-    evidence="certified",
     num_trials=4,
     note="refuted for l >= 3, P = 0, one head, on the circle, by the signs of rational sines and the connectedness of "
     "an arc; no control: for two tokens, and on the arc of y_2 alone, the same function finds no exception (tested)",
@@ -330,7 +329,7 @@ def _hard_trial(key: Key, integrator: AbstractIntegrator, starts: jax.Array, *, 
     )
 
 
-@claim("consensus/theorem-5.1-domain/corrected", CONSENSUS.at("Theorem 5.1"), variant="corrected", num_trials=8)
+@claim("consensus/theorem-5.1-domain/corrected", CONSENSUS.at("Theorem 5.1"), num_trials=8)
 def domain_contains_almost_every_start(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The domain of attraction contains almost every initial point with y_j != -y_1, j >= 2. Added: almost every.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.claims.consensus.instances.printed_attention import before, printed_weights
 from analysis.claims.rational_instances import integers, rational_matrix, rational_unit, rational_weights
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, equal, holds
 from analysis.tokens.energies import alignment_potential
 from dynsim._core.types import Key
@@ -84,10 +84,9 @@ def decrease_trial(key: Key, edge: Fraction, at_edge: Fraction | None = None) ->
     )
 
 
-@claim(
+@certified(
     "consensus/theorem-5.1-iss",
     CONSENSUS.at("Theorem 5.1, proof", "(17), (19)"),
-    evidence="certified",
     num_trials=4,
     note="an ISS-Lyapunov function on (-1, 1] must decrease at e = 0 by a class-K function of 1 - a; no control: "
     "the corrected claim measures the same decrease and passes",
@@ -129,16 +128,12 @@ def dissipation_trial(key: Key, factor: int) -> Trial:
     )
 
 
-potential_is_an_iss_function_on_compacts = claim(
+potential_is_an_iss_function_on_compacts = certified(
     "consensus/theorem-5.1-iss/corrected",
     CONSENSUS.at("Theorem 5.1, proof", "(17), (19)"),
-    statement="""
-    V is an ISS-Lyapunov function on [-1 + delta, 1] for every delta in (0, 2): it decreases at least at the rate
-    A delta^2 (1 - a)^2 - 2 sum_j alpha_j |e_j|, A being the sum of the weights. Changed: the interval.
-    """,
+    statement="V is an ISS-Lyapunov function on [-1 + delta, 1] for every delta in (0, 2): it decreases at least at "
+    "the rate A delta^2 (1 - a)^2 - 2 sum_j alpha_j |e_j|, A being the sum of the weights. Changed: the interval.",
     trial=partial(dissipation_trial, factor=1),
     control=partial(dissipation_trial, factor=2),  # The rate for an interval with twice the delta.
-    variant="corrected",
-    evidence="certified",
     num_trials=16,
 )

@@ -18,7 +18,7 @@ from analysis.claims.consensus.instances.printed_attention import before, printe
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import matrix, rational_unit
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.tokens.consensus import diameter, distance_to_point
 from dynsim._core.types import Key
@@ -84,7 +84,7 @@ def _opposite_trial(key: Key) -> Trial:
     )
 
 
-tokens_converge_whatever_the_value = claim(
+tokens_converge_whatever_the_value = certified(
     "consensus/claim-value-matrix-consensus",
     CONSENSUS.at("Abstract, Section 1"),
     statement="""All tokens converge to each other, also outside the hemispheres of Theorem 6.1 for its value matrices.
@@ -93,7 +93,6 @@ tokens_converge_whatever_the_value = claim(
     open set of two causal tokens on the circle, one near v and one near -v, at whose boundary the field points inwards.
     """,
     trial=_opposite_trial,
-    evidence="certified",
     num_trials=4,
     note="refuted on an open set of initial conditions, not only on a null set: tokens near v and -v stay there; no "
     "control: the special case U = I is its positive case, and its control the same refutation by simulation",
@@ -211,7 +210,7 @@ def _barrier_trial(key: Key) -> Trial:
     )
 
 
-theorem_for_the_sum_of_the_values = claim(
+theorem_for_the_sum_of_the_values = certified(
     "consensus/claim-multihead-value",
     CONSENSUS.at("Section 1"),
     statement="""Theorem 6.1 holds for several heads.
@@ -221,7 +220,6 @@ theorem_for_the_sum_of_the_values = claim(
     which is at rest, and y_2 with v^T y_2 = 4/5, at which the field turns y_2 away from v.
     """,
     trial=_barrier_trial,
-    evidence="certified",
     num_trials=4,
     note="the hypotheses on several value matrices are not stated; read for their sum, which takes the place of U at "
     "consensus; refuted where v is the top eigenvector of the sum, but not of every U_h; no control: the corrected "

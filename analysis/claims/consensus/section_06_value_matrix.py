@@ -19,7 +19,7 @@ from analysis.claims.consensus.instances.modulated_heads import (
 )
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import integers
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from analysis.tokens.consensus import distance_to_point
 from analysis.tokens.hemispheres import margin_along
@@ -234,25 +234,22 @@ def _equilibria_trial(key: Key, lowest: int) -> Trial:
     )
 
 
-ends_are_the_only_equilibria = claim(
+ends_are_the_only_equilibria = certified(
     "consensus/theorem-6.1-equilibria",
     CONSENSUS.at("Theorem 6.1, proof", "(23)"),
     statement="For e = 0 and lambda > 0 the only equilibria of (23) in [-1, 1] are b_i = 1 and b_i = -1.",
     trial=partial(_equilibria_trial, lowest=-1),
-    evidence="certified",
     num_trials=8,
     note="fails only for b < 0, which the theorem does not need; no control: the corrected claim is measured by the "
     "same function",
 )
 
 
-top_is_the_only_equilibrium_in_the_hemisphere = claim(
+top_is_the_only_equilibrium_in_the_hemisphere = certified(
     "consensus/theorem-6.1-equilibria/corrected",
     CONSENSUS.at("Theorem 6.1, proof", "(23)"),
     statement="For e = 0 and lambda > 0 the only equilibrium of (23) in [0, 1] is b_i = 1. Changed: the interval.",
     trial=partial(_equilibria_trial, lowest=0),
     control=partial(_equilibria_trial, lowest=-1),  # The interval extended below 0, down to -1.
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
 )

@@ -139,10 +139,8 @@ def _hemisphere_trial(key: Key, integrator: AbstractIntegrator, second: float) -
 published_hemisphere_run = claim(
     "consensus/experiment-7.2",
     CONSENSUS.at("Section 7.2, Figures 2 and 3"),
-    statement="""
-    With the printed P_1(t), P_2(t), ten tokens that start in the hemisphere of v remain there and reach consensus,
-    and V of (13) decreases.
-    """,
+    statement="With the printed P_1(t), P_2(t), ten tokens that start in the hemisphere of v remain there and reach "
+    "consensus, and V of (13) decreases.",
     trial=partial(_hemisphere_trial, second=1.0),
     control=partial(_hemisphere_trial, second=-1.0),  # The value matrix -I for the second head.
     num_trials=8,

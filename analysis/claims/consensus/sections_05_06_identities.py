@@ -18,7 +18,7 @@ from analysis.claims.rational_instances import (
     rational_weights,
 )
 from analysis.hardmax.exact_geometry import determinant
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.papers import CONSENSUS
@@ -77,7 +77,7 @@ def _cascade_trial(key: Key, first: int) -> Trial:
     )
 
 
-cascade_is_rewritten = claim(
+cascade_is_rewritten = certified(
     "consensus/equation-18-19",
     CONSENSUS.at("Theorem 5.1, proof", "(18), (19)"),
     statement="""With e_j = y_j - y_1 the equation of token i in (15) is (18), and a_i = y_1^T y_i satisfies (19).
@@ -86,7 +86,6 @@ cascade_is_rewritten = claim(
     """,
     trial=partial(_cascade_trial, first=2),
     control=partial(_cascade_trial, first=3),  # The second sums from j = 3.
-    evidence="certified",
     num_trials=16,
     note="in (19) the printed second sum lacks the sum over heads; the weight without head index is read as that sum",
 )
@@ -146,14 +145,13 @@ def _second_form(y: Exact, P: Exact, U: Exact) -> np.ndarray:
     return np.stack([sum(alpha[i, j] * (x[j] - (x[i] @ W @ x[j]) * x[i]) for j in range(i + 1)) for i in range(len(x))])
 
 
-coordinates_turn_20_into_15 = claim(
+coordinates_turn_20_into_15 = certified(
     "consensus/remark-5.1-coordinates",
     CONSENSUS.at("Remark 5.1", "(20)"),
     statement="For U invertible and W = U^T U, z = U y takes (20) to (15) with one head and beta(t, z) = alpha(t, "
     "U^{-1} z).",
     trial=partial(_coordinates_trial, transformed=True),
     control=partial(_coordinates_trial, transformed=False),  # The coordinates z = y.
-    evidence="certified",
     num_trials=16,
     note="the remark's conclusion from Theorem 5.1 is subject to `theorem-5.1-domain`",
 )
@@ -184,7 +182,7 @@ def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
     )
 
 
-new_projection_is_one = claim(
+new_projection_is_one = certified(
     "consensus/remark-5.1-projection",
     CONSENSUS.at("Remark 5.1"),
     statement="""For U invertible, W = U^T U and y in E_W, Pi_W = U^{-1} (I - U y y^T U^T) is a projection to T_y E_W.
@@ -192,33 +190,29 @@ new_projection_is_one = claim(
     Read: a linear map onto the tangent space that fixes tangent vectors.
     """,
     trial=partial(_projection_trial, kind="printed"),
-    evidence="certified",
     num_trials=8,
     note="it maps onto the tangent space, but does not fix tangent vectors unless U = I; the remark needs no more; no "
     "control: the corrected claim is measured by the same function",
 )
 
 
-new_projection_after_the_value = claim(
+new_projection_after_the_value = certified(
     "consensus/remark-5.1-projection/corrected",
     CONSENSUS.at("Remark 5.1"),
     statement="U^{-1} (I - U y y^T U^T) U is a projection to T_y E_W. Added: the factor U, with which (20) applies it.",
     trial=partial(_projection_trial, kind="after the value"),
     control=partial(_projection_trial, kind="printed"),  # Without the factor U.
-    variant="corrected",
-    evidence="certified",
     num_trials=16,
 )
 
 
-new_projection_has_tangent_images = claim(
+new_projection_has_tangent_images = certified(
     "consensus/remark-5.1-projection/onto",
     CONSENSUS.at("Remark 5.1"),
     statement="Read: Pi_W maps R^d onto the tangent space; it need not be idempotent.",
     trial=partial(_projection_trial, kind="printed", idempotent=False),
     control=partial(_projection_trial, kind="sphere", idempotent=False),  # The projection of the sphere, I - y y^T.
     variant="reading",
-    evidence="certified",
     num_trials=16,
 )
 
@@ -276,14 +270,13 @@ def _printed_slopes(x: np.ndarray, P: np.ndarray, U: np.ndarray, v: np.ndarray, 
     return np.array(slopes)
 
 
-top_coordinate_is_rewritten = claim(
+top_coordinate_is_rewritten = certified(
     "consensus/equation-23-24",
     CONSENSUS.at("Theorem 6.1, proof", "(23), (24)"),
     statement="b_i = v^T y_i satisfies (23) under (21), and |g(t, e)| <= C_2 sum_{j<i} |e_j| with C_2 = c_2 (lambda + "
     "|U|).",
     trial=partial(_symmetric_cascade_trial, sign=1),
     control=partial(_symmetric_cascade_trial, sign=-1),  # The second term of g with the opposite sign.
-    evidence="certified",
     num_trials=16,
     note="with c_2 = exp(2 K^2 b) >= 1 of Lemma 4.1; c_2 = 1 already bounds the causal weights",
 )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.rational_instances import integers
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from analysis.tokens.energies import alignment_potential, rate_along
 from dynsim._core.types import Key
@@ -106,11 +106,9 @@ def _attracted_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
 one_token_is_attracted = claim(
     "consensus/lemma-5.1",
     CONSENSUS.at("Lemma 5.1", "(16), (17)"),
-    statement="""
-    For a rate >= c > 0 the equilibria of (16) are y_0 and -y_0; y_0 is asymptotically stable with domain of
-    attraction S^n - {-y_0}, -y_0 is unstable, and V(a) of (17), a = y_0^T y, has the derivative
-    -a(t) V'(a)^2 <= -c V'(a)^2 along solutions.
-    """,
+    statement="For a rate >= c > 0 the equilibria of (16) are y_0 and -y_0; y_0 is asymptotically stable with domain "
+    "of attraction S^n - {-y_0}, -y_0 is unstable, and V(a) of (17), a = y_0^T y, has the derivative -a(t) V'(a)^2 <= "
+    "-c V'(a)^2 along solutions.",
     trial=_attracted_trial,
     control=partial(_attracted_trial, positive=False),  # A rate with mean zero, which has no positive lower bound.
     num_trials=16,
@@ -236,10 +234,9 @@ def _equator_trial(key: Key) -> Trial:
     )
 
 
-@claim(
+@certified(
     "consensus/lemma-6.1-lower",
     CONSENSUS.at("Lemma 6.1 (2)", "(22)"),
-    evidence="certified",
     num_trials=4,
     note="refuted on the invariant equator v^T y = 0; that an equilibrium attracts itself is not counted; no control: "
     "the corrected claim is its positive case, and its control the same refutation by simulation",
@@ -303,6 +300,5 @@ lower_eigenvectors_attract_a_null_set = claim(
     """,
     trial=partial(_lower_trial, in_plane=False),
     control=partial(_lower_trial, in_plane=True),  # An initial point on the equator.
-    variant="corrected",
     num_trials=8,
 )

@@ -19,7 +19,7 @@ from analysis.claims.hardmax.section_01_theorem import projection_measures
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_weights
 from analysis.hardmax.candidates import projection_of_origin, support_gap
 from analysis.hardmax.polytopes import Polytope, contains, faces
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
@@ -33,10 +33,9 @@ def _projections(body: Polytope, A: Exact) -> list[np.ndarray]:
     return [p for p in found if contains(body, p)]
 
 
-@claim(
+@certified(
     "hardmax/claim-s-all-projections",
     HARDMAX.at("Section 1.1"),
-    evidence="certified",
     num_trials=1,
     note="read: every projection of the origin onto a face belongs to S; the witness is a triangle of leaders "
     "that does not contain the origin, whose point nearest to the origin is the midpoint of an edge; "
@@ -82,12 +81,10 @@ def _supporting(key: Key, *, required: bool) -> Measures:
     return measures
 
 
-@claim(
+@certified(
     "hardmax/claim-s-all-projections/corrected",
     HARDMAX.at("Section 1.1"),
-    evidence="certified",
     num_trials=8,
-    variant="corrected",
     note="added: the hyperplane through the projection p with normal A p supports K, with K and the origin on the "
     "same side; a vertex is the projection onto itself as a face. One case of each trial has projections that the "
     "condition excludes",
@@ -117,10 +114,9 @@ def _others(run: CertifiedRun) -> Exact:
     return np.delete(run.case.tokens, run.leaders, axis=0)
 
 
-@claim(
+@certified(
     "hardmax/claim-figure-2-rows",
     HARDMAX.at("Section 1.1, Figure 2"),
-    evidence="certified",
     num_trials=1,
     note="the paper prints no coordinates, but S of (4.1) is a function of K alone, so that two rows with the same "
     "K have the same S: here both contain the midpoints of all edges and the origin; "
@@ -174,16 +170,13 @@ def _attained_trial(key: Key, *, on_axes: bool) -> Trial:
     )
 
 
-rows_differ_in_limits = claim(
+rows_differ_in_limits = certified(
     "hardmax/claim-figure-2-rows/attained",
     HARDMAX.at("Section 1.1, Figure 2"),
-    statement="""
-    With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and two further
-    points in the other, which are projections of the origin onto faces of K.
-    """,
+    statement="With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and "
+    "two further points in the other, which are projections of the origin onto faces of K.",
     trial=partial(_attained_trial, on_axes=True),
     control=partial(_attained_trial, on_axes=False),  # The two tokens at a distance of 1/50 from the axes.
-    evidence="certified",
     num_trials=8,
     variant="reading",
     note="read: the cluster set is the set of limits of the tokens, which is not determined by K alone",

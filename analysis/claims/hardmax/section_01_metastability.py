@@ -11,7 +11,7 @@ import numpy as np
 from analysis.claims.hardmax.instances.clouds import ClusteringCase, cloud, run
 from analysis.claims.hardmax.instances.zoo import tied_followers
 from analysis.claims.rational_instances import identity, integers, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, holds
 from dynsim._core.types import Key
 from dynsim.papers import HARDMAX
@@ -89,10 +89,9 @@ def _drawn(key: Key) -> tuple[Fraction, int]:
     return (Fraction(1, 2), Fraction(1), Fraction(2))[step], (16, 32, 64)[layers]
 
 
-@claim(
+@certified(
     "hardmax/claim-no-metastability",
     HARDMAX.at("Section 1.3"),
-    evidence="certified",
     num_trials=4,
     note="refuted by two clusters that merge after having been stationary for arbitrarily many layers, about "
     "log(1/e) / log(1 + alpha) if the score of the leader followed later is larger by e. Such states rest on exact "
@@ -196,13 +195,12 @@ def _leaders_trial(
     )
 
 
-@claim(
+@certified(
     "hardmax/claim-no-metastability/one-follower",
     HARDMAX.at("Section 1.3"),
     # The softmax map at temperature 0.3.
     control=lambda key: _leaders_trial(_two_pairs(key), single=True, soft=SoftmaxMap(1.0, 0.3)),
     variant="corrected",
-    evidence="certified",
     num_trials=12,
     note="almost every choice of initial tokens meets the hypothesis: ties are the zeros of finitely many polynomials "
     "in every layer, none of which vanishes; with a small alpha tokens that merely move slowly count as a cluster, see "
@@ -217,13 +215,12 @@ def clusters_without_ties_do_not_merge(key: Key) -> Trial:
     return _leaders_trial(given, single=True)
 
 
-@claim(
+@certified(
     "hardmax/claim-no-metastability/single-point",
     HARDMAX.at("Section 1.3"),
     # A small alpha, below 1/80: two pairs move slowly, and merge into the only leader.
     control=lambda key: _leaders_trial(_slow_pair(key), single=False, layers=400, any_step=True),
     variant="reading",
-    evidence="certified",
     num_trials=12,
     note="at least two of the clusters that have formed contain leaders, which never move; with a small alpha tokens "
     "may stand for N layers only because all motion is slow",

@@ -22,7 +22,7 @@ from analysis.claims.hardmax.score_gaps import score_gap_measures
 from analysis.claims.rational_instances import Exact, identity
 from analysis.hardmax.candidates import projection_of_origin
 from analysis.hardmax.polytopes import Polytope, contains
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.exact import rationals
@@ -44,12 +44,11 @@ def _on_boundary(body: Polytope, point: tuple) -> bool:
     return contains(body, s) and (body.dimension < len(s) or min(body.slacks(s)) == 0)
 
 
-@claim(
+@certified(
     "hardmax/theorem-1.1-i",
     HARDMAX.at("Theorem 1.1 (i)"),
     # Only the vertices of K in place of S, on tokens with ties.
     control=lambda key: certified_trial({"polygon": polygon(key)}, _all_limits_in(lambda run: run.vertices)),
-    evidence="certified",
     num_trials=16,
     note=f"{CERTIFIED}; S is (4.1) in the metric of A, enumerated face by face, hence finite, without the origin where "
     f"that is interior to K (see lemma-4.1-boundary); the gaps of scores that the proof uses are measured along "
@@ -96,7 +95,7 @@ def leader_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
     )
 
 
-leaders_reach_distinct_vertices = claim(
+leaders_reach_distinct_vertices = certified(
     "hardmax/theorem-1.1-ii",
     HARDMAX.at("Theorem 1.1 (ii)"),
     statement="""
@@ -107,7 +106,6 @@ leaders_reach_distinct_vertices = claim(
     trial=lambda key: certified_trial(with_late_leaders(key), leader_measures),
     # One token of largest norm given twice: neither of the two is a leader, although they attain a vertex.
     control=lambda key: trial_with_twins(key, leader_measures),
-    evidence="certified",
     num_trials=16,
     note=f"{CERTIFIED}; leaders are token indices, as in Definition 1.1",
 )
@@ -136,14 +134,13 @@ def _nearest_in_its_face(body: Polytope, point: tuple, A: Exact) -> tuple[bool, 
     return near, bool(np.all(projection_of_origin(face, A) == s))
 
 
-@claim(
+@certified(
     "hardmax/theorem-1.1-iii",
     HARDMAX.at("Theorem 1.1 (iii)"),
     # The projection in the Euclidean norm in place of the norm of A.
     control=lambda key: certified_trial(
         {"polygon": skewed(polygon, key)}, lambda run: projection_measures(run, identity(2))
     ),
-    evidence="certified",
     num_trials=12,
     note=f"{CERTIFIED}; measured on S of (4.1) and on the limits of the tokens; K counts as a face of itself, "
     f"which is needed for the origin, and for the limits where K is flat, as a segment in the plane",
@@ -167,7 +164,7 @@ def _remark_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
     )
 
 
-@claim("hardmax/remark-1.2", HARDMAX.at("Remark 1.2"), evidence="certified", num_trials=12, note=CERTIFIED)
+@certified("hardmax/remark-1.2", HARDMAX.at("Remark 1.2"), num_trials=12, note=CERTIFIED)
 def vertices_are_limits_of_leaders(key: Key) -> Trial:
     """S contains the vertices of K, which are exactly the limits of the leaders, attained in finitely many layers.
 

@@ -19,7 +19,7 @@ from analysis.claims.hardmax.instances.zoo import late_leaders, polygon
 from analysis.claims.hardmax.section_01_theorem import attained_limits
 from analysis.claims.rational_instances import Exact, identity
 from analysis.hardmax.certificate import certify
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
@@ -65,12 +65,11 @@ def _zero_trial(cases: Mapping[str, ClusteringCase], *, origin: bool) -> Trial:
     return Trial(tuple(measured), tuple(conclusions), witness, parameters=parameters)
 
 
-@claim(
+@certified(
     "hardmax/remark-1.3",
     HARDMAX.at("Remark 1.3"),
     # S without the origin, for symmetric sets of tokens in the plane, whose K has the origin in its interior.
     control=lambda key: _zero_trial({"symmetric": _centrally_symmetric(polygon(key))}, origin=False),
-    evidence="certified",
     num_trials=12,
     note="the added origin may be interior to K, as in the printed example, whereas S is on the boundary",
 )
@@ -89,11 +88,10 @@ def theorem_holds_with_the_origin(key: Key) -> Trial:
     return _zero_trial(cases, origin=True)
 
 
-@claim(
+@certified(
     "hardmax/remark-1.3/boundary",
     HARDMAX.at("Remark 1.3"),
     variant="reading",
-    evidence="certified",
     num_trials=1,
     note="the added origin is interior to K in the remark's own example, so that the union is not on the boundary; "
     "no control: `remark-1.3` is the positive case",
@@ -153,7 +151,7 @@ def _example_trial(tokens: Exact, alpha: Fraction) -> Trial:
     )
 
 
-@claim("hardmax/remark-1.3/example", HARDMAX.at("Remark 1.3"), evidence="certified", num_trials=6)
+@certified("hardmax/remark-1.3/example", HARDMAX.at("Remark 1.3"), num_trials=6)
 def five_tokens_cluster_at_three_points(key: Key) -> Trial:
     """For A = I and alpha > 0 the tokens -1, -1/2, 0, 1/2, 1 in R, in every order, converge to -1, 0 and 1.
 
@@ -202,7 +200,7 @@ def _moves_to_mean(given: ClusteringCase, x: Exact) -> bool:
     return bool(np.all(given.map.step(0, x)[-1] == given.alpha / (1 + given.alpha) * mean))
 
 
-@claim("hardmax/remark-1.3/moved", HARDMAX.at("Remark 1.3"), evidence="certified", num_trials=12)
+@certified("hardmax/remark-1.3/moved", HARDMAX.at("Remark 1.3"), num_trials=12)
 def theorem_applies_after_the_move(key: Key) -> Trial:
     """Once an initially zero token has moved, Theorem 1.1 applies as stated: the tokens are distinct and nonzero, and
     their limits are in S of (4.1), on the boundary of K.
@@ -262,13 +260,12 @@ def _remains_trial(given: ClusteringCase, twice: int) -> Trial:
     )
 
 
-@claim(
+@certified(
     "hardmax/remark-1.3/remains",
     HARDMAX.at("Remark 1.3"),
     # A token that is repeated in the map but counted once in the mean.
     control=lambda key: _remains_trial(_centrally_symmetric(case(key)), 1),
     variant="reading",
-    evidence="certified",
     num_trials=12,
     note="that highly symmetric situations are non-generic is only a belief in the paper; a zero mean is d equations "
     "for every layer",

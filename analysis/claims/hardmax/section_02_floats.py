@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.claims.hardmax.instances.clouds import case
 from analysis.claims.rational_instances import integers, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.papers import HARDMAX
@@ -157,7 +157,7 @@ def _floats_trial(key: Key, names: tuple[str, ...], *, certain: bool) -> Trial:
     )
 
 
-certain_layers_are_those_of_exact_arithmetic = claim(
+certain_layers_are_those_of_exact_arithmetic = certified(
     "hardmax/equation-2.5/floats",
     HARDMAX.at("Section 2.2", "(1.1)"),
     statement="""
@@ -170,7 +170,6 @@ certain_layers_are_those_of_exact_arithmetic = claim(
     # In all layers, certain or not, of a run in which tokens become equal in floats.
     control=partial(_floats_trial, names=("collapse",), certain=False),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="what is simulated in floats rests on this; in runs that collapse, in which errors grow in each layer, and in "
     "which the first layer rounds; compared with fractions from the same binary numbers",

@@ -12,7 +12,7 @@ from analysis.claims.hardmax.instances.clouds import ClusteringCase, invertible,
 from analysis.claims.hardmax.section_02_model import similarity
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import solved
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
 from dynsim.papers import HARDMAX
@@ -95,7 +95,7 @@ def _soft_layer(given: ClusteringCase, A: Exact, m: float, weights: np.ndarray) 
     return at_most(what, error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE)
 
 
-softmax_tends_to_hardmax = claim(
+softmax_tends_to_hardmax = certified(
     "hardmax/claim-softmax-limit",
     HARDMAX.at("Section 2.3", "(2.6)"),
     statement="""
@@ -105,7 +105,6 @@ softmax_tends_to_hardmax = claim(
     """,
     trial=partial(_limit_trial, ties=True),
     control=partial(_limit_trial, ties=False),  # A single maximiser in place of the set C_i.
-    evidence="certified",
     num_trials=8,
     note="`formally` is read as: for fixed tokens. Fixed tokens need no compact set, and over a compact set the limit "
     "is not uniform, see `uniform`. Weights are exact at temperatures at which the exponentials are powers of two; the "
@@ -142,11 +141,10 @@ def _uniform_trial(key: Key, separated: bool) -> Trial:
     )
 
 
-@claim(
+@certified(
     "hardmax/claim-softmax-limit/uniform",
     HARDMAX.at("Section 2.3", "(2.6)"),
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="at every temperature some tokens of a compact set are nearly tied; no control: tokens with a fixed gap are "
     "measured by the same function",
@@ -158,7 +156,7 @@ def softmax_tends_to_hardmax_uniformly(key: Key) -> Trial:
     return _uniform_trial(key, False)
 
 
-softmax_tends_to_hardmax_off_ties = claim(
+softmax_tends_to_hardmax_off_ties = certified(
     "hardmax/claim-softmax-limit/gap",
     HARDMAX.at("Section 2.3", "(2.6)"),
     statement="""
@@ -170,6 +168,5 @@ softmax_tends_to_hardmax_off_ties = claim(
     trial=partial(_uniform_trial, separated=True),
     control=partial(_uniform_trial, separated=False),  # A gap that tends to zero with the temperature.
     variant="special case",
-    evidence="certified",
     num_trials=4,
 )

@@ -19,7 +19,7 @@ from analysis.claims.hardmax.instances.zoo import late_leaders
 from analysis.claims.hardmax.section_03_preliminaries import SPD, sometimes_zero
 from analysis.claims.rational_instances import Exact, identity
 from analysis.hardmax.polytopes import MAX_HULL, contains, nested, outside, polytope, vertices
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from dynsim._core.types import Key
 from dynsim.papers import HARDMAX
@@ -102,13 +102,12 @@ def _hull_trial(key: Key, given: ClusteringCase, *, normalised: bool = True) -> 
     )
 
 
-hulls_shrink = claim(
+hulls_shrink = certified(
     "hardmax/lemma-3.3",
     HARDMAX.at("Lemma 3.3"),
     statement="For every layer k the convex hull of Z^{k+1} is a subset of the convex hull of Z^k.",
     trial=lambda key: _hull_trial(key, sometimes_zero(key)),
     control=lambda key: _hull_trial(key, case(key), normalised=False),  # Without the normalisation (2.4).
-    evidence="certified",
     num_trials=16,
     note="measured for general A too; holds for any follower sets, since a layer takes convex combinations of tokens; "
     "the hulls that ship are held against simplices in R^3, R^4 and R^9 with known vertices, exactly and in floats",
@@ -132,14 +131,13 @@ def _ball_trial(given: ClusteringCase, *, normalised: bool = True) -> Trial:
     )
 
 
-tokens_stay_in_hull_and_ball = claim(
+tokens_stay_in_hull_and_ball = certified(
     "hardmax/corollary-3.3.1",
     HARDMAX.at("Corollary 3.3.1"),
     statement="Every token stays in the convex hull of Z^0 and in the closed ball about the origin of radius max_l "
     "|z_l^0|.",
     trial=lambda key: _ball_trial(sometimes_zero(key)),
     control=lambda key: _ball_trial(case(key), normalised=False),  # Without the normalisation (2.4).
-    evidence="certified",
     num_trials=16,
     note="measured for general A too, with the Euclidean ball",
 )
@@ -168,14 +166,13 @@ def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
     return measures
 
 
-@claim(
+@certified(
     "hardmax/lemma-3.4",
     HARDMAX.at("Lemma 3.4"),
     # The initial tokens in place of the limits.
     control=lambda key: certified_trial(
         {"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens)
     ),
-    evidence="certified",
     num_trials=8,
     note="a single point counts as a polytope",
 )

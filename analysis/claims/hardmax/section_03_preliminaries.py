@@ -17,7 +17,7 @@ from analysis.claims.hardmax.instances.clouds import (
 )
 from analysis.claims.hardmax.instances.zoo import hard_case, posed
 from analysis.claims.rational_instances import identity, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Trial, holds
 from dynsim._core.types import Key
 from dynsim.papers import HARDMAX
@@ -45,7 +45,7 @@ def _variables_trial(given: ClusteringCase, *, transposed: bool = False) -> Tria
     )
 
 
-@claim("hardmax/claim-change-of-variables", HARDMAX.at("Section 3"), evidence="certified", num_trials=16)
+@certified("hardmax/claim-change-of-variables", HARDMAX.at("Section 3"), num_trials=16)
 def factor_turns_attention_into_identity(key: Key) -> Trial:
     """For A = B^T B with B invertible, alpha > 0 and any tokens, z~_i = B z_i evolve by (1.1) with A replaced by I.
 
@@ -98,10 +98,9 @@ def _distinct_trial(given: ClusteringCase, map: ExactHardmaxMap) -> Trial:
     )
 
 
-@claim(
+@certified(
     "hardmax/lemma-3.1",
     HARDMAX.at("Lemma 3.1"),
-    evidence="certified",
     num_trials=32,
     note="measured for general A too, and with a zero token, which the lemma does not need to exclude; the proof gives "
     "the bound |z_i' - z_j'|_A >= |z_i - z_j|_A / (1 + alpha) for each layer, which is measured as well",
@@ -147,26 +146,24 @@ def _norms_trial(given: ClusteringCase, *, euclidean: bool = False) -> Trial:
     )
 
 
-norms_do_not_fall = claim(
+norms_do_not_fall = certified(
     "hardmax/lemma-3.2",
     HARDMAX.at("Lemma 3.2"),
     statement="For A = I, alpha > 0, every token and all layers l >= k, |z_i^l| >= |z_i^k|.",
     trial=lambda key: _norms_trial(sometimes_zero(key).with_identity),
     control=lambda key: _norms_trial(_inwards(key), euclidean=True),  # The Euclidean norm with an A other than I.
-    evidence="certified",
     num_trials=16,
     note="A = I, as fixed in Section 3",
 )
 
 
-attention_norms_do_not_fall = claim(
+attention_norms_do_not_fall = certified(
     "hardmax/lemma-3.2/attention-norm",
     HARDMAX.at("Lemma 3.2"),
     statement="Read for general A: no token's A-norm decreases, for every symmetric positive definite A and alpha > 0.",
     trial=lambda key: _norms_trial(sometimes_zero(key)),
     control=lambda key: _norms_trial(_inwards(key), euclidean=True),  # The norm of A^2 in place of that of A.
     variant="reading",
-    evidence="certified",
     num_trials=16,
 )
 
@@ -182,11 +179,10 @@ def _inwards(key: Key) -> ClusteringCase:
     return given._replace(tokens=distinct(np.stack([z, z - (z @ u) / length * u])))
 
 
-@claim(
+@certified(
     "hardmax/lemma-3.2/general-attention",
     HARDMAX.at("Lemma 3.2"),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="for general A the Euclidean norm may decrease, the A-norm may not; no control: the other claims are measured "
     "by the same function",

@@ -29,7 +29,7 @@ from analysis.hardmax.candidates import candidate_set, support_gap
 from analysis.hardmax.convergence import at_vertices, convergence_rate, distances, ratios
 from analysis.hardmax.exact_geometry import determinant, solved
 from analysis.hardmax.polytopes import contains, faces, polytope
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, SOLVER, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
@@ -104,10 +104,9 @@ def _solutions(run: CertifiedRun, metric: Exact | None) -> bool:
     return metric is not None or _zeros_by_subsets(run, run.case.attention) == values(run.candidates.points)
 
 
-@claim(
+@certified(
     "hardmax/lemma-4.1-finite",
     HARDMAX.at("Lemma 4.1", "(4.1)"),
-    evidence="certified",
     num_trials=12,
     note="S in the metric of A, on limit polytopes; at most one point for each face, and the points are those of an "
     "enumeration over simplices of vertices, which uses no faces",
@@ -142,10 +141,9 @@ def _boundary_measures(without_origin: bool) -> Measures:
     return measures
 
 
-@claim(
+@certified(
     "hardmax/lemma-4.1-boundary",
     HARDMAX.at("Lemma 4.1"),
-    evidence="certified",
     num_trials=1,
     note="the origin belongs to S as soon as it lies in K; the proof maximises the linear function <z, x>, "
     "which for x = 0 is constant; no control: the corrected claim is the positive case",
@@ -157,14 +155,12 @@ def candidates_lie_on_the_boundary(key: Key) -> Trial:
     return replace(trial, witness={**square.witness(), "point": matrix([0, 0])})
 
 
-@claim(
+@certified(
     "hardmax/lemma-4.1-boundary/corrected",
     HARDMAX.at("Lemma 4.1"),
     # The origin included, for polygons that contain it.
     control=lambda key: certified_trial({"polygon": polygon(key)}, _boundary_measures(without_origin=False)),
-    evidence="certified",
     num_trials=16,
-    variant="corrected",
     note="added: the origin is excepted; no token with a nonzero initial value converges to it, so that in Theorem 1.1 "
     "S may be taken on the boundary",
 )
@@ -179,10 +175,9 @@ def other_candidates_lie_on_the_boundary(key: Key) -> Trial:
 norms_grow_away_from_candidates = claim(
     "hardmax/lemma-4.2",
     HARDMAX.at("Lemma 4.2", "(4.8)"),
-    statement="""
-    For every delta > 0 there are a layer k_delta and a constant c > 0, depending only on delta, K and alpha, such
-    that for k >= k_delta the squared norm of every token farther than delta from S grows by at least c in layer k.
-    """,
+    statement="For every delta > 0 there are a layer k_delta and a constant c > 0, depending only on delta, K and "
+    "alpha, such that for k >= k_delta the squared norm of every token farther than delta from S grows by at least c "
+    "in layer k.",
     trial=partial(growth_trial, vertices_only=False),
     # Only the vertices in place of S, for tokens in ties: near the centres of faces norms do not grow.
     control=partial(growth_trial, vertices_only=True),
@@ -244,7 +239,7 @@ def _rate_measures(run: CertifiedRun, known: list[float]) -> tuple[Measurement, 
     )
 
 
-@claim("hardmax/proposition-4.3", HARDMAX.at("Proposition 4.3"), evidence="certified", num_trials=12, note=CERTIFIED)
+@certified("hardmax/proposition-4.3", HARDMAX.at("Proposition 4.3"), num_trials=12, note=CERTIFIED)
 def candidates_attract(key: Key) -> Trial:
     """Every token converges to S: its distance to S tends to zero."""
     return certified_trial(with_late_leaders(key, "waiting followers"), _attracting_measures(vertices_only=False))
@@ -265,10 +260,9 @@ def _vertex_measures(run: CertifiedRun, points: Exact | None = None) -> tuple[Me
     return (holds("every vertex is in S", not beyond), known)
 
 
-@claim(
+@certified(
     "hardmax/lemma-4.4-vertices",
     HARDMAX.at("Lemma 4.4"),
-    evidence="certified",
     num_trials=16,
     note=f"{CERTIFIED}; true of limit polytopes, not of every polytope: see the control",
 )
@@ -284,10 +278,9 @@ def vertices_are_candidates(key: Key) -> Trial:
     return certified_trial({"example 5.2": given}, lambda run: _vertex_measures(run, given.tokens))
 
 
-@claim(
+@certified(
     "hardmax/lemma-4.4-projections",
     HARDMAX.at("Lemma 4.4"),
-    evidence="certified",
     num_trials=12,
     note=f"{CERTIFIED}; A = I, as in Section 4; K counts as a face of itself, since otherwise the origin, when it is "
     f"interior to K, is a counterexample",

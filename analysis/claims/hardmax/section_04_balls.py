@@ -19,7 +19,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
 from analysis.claims.hardmax.instances.zoo import FACES, hard_case, polygon
 from analysis.claims.rational_instances import Exact, matrix, rational_unit
 from analysis.hardmax.polytopes import distinct_limits
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from analysis.tokens.clusters import clusters
 from dynsim._core.types import Key
@@ -79,10 +79,9 @@ def _least_difference(key: Key, s0: Exact, s: Exact, radius: Fraction) -> Fracti
     return min((s0 + radius * u) @ (s0 + radius * u - s - radius * w) for u in moves for w in moves)
 
 
-@claim(
+@certified(
     "hardmax/lemma-4.5",
     HARDMAX.at("Lemma 4.5", "(4.26)"),
-    evidence="certified",
     num_trials=8,
     note="A = I; S' consists of all points of S that meet the hypothesis; for s_0 = 0 there are none; delta is "
     "computed from S, as in the proof; what the lemma is used for, that no token near s_0 follows one near S', is "
@@ -159,7 +158,7 @@ def _clusters_are_chains(x: np.ndarray) -> Measurement:
     return holds("two tokens are in one cluster exactly if a chain of near tokens joins them", not any(wrong))
 
 
-tokens_stay_in_one_ball = claim(
+tokens_stay_in_one_ball = certified(
     "hardmax/proposition-4.6",
     HARDMAX.at("Proposition 4.6"),
     statement="""
@@ -171,7 +170,6 @@ tokens_stay_in_one_ball = claim(
     trial=lambda key: certified_trial(with_late_leaders(key, "waiting followers"), _balls_measures(Fraction(1, 3))),
     # Balls of a radius equal to half of the least distance between two points of S, which touch.
     control=lambda key: certified_trial({"polygon": polygon(key)}, _balls_measures(Fraction(1, 2))),
-    evidence="certified",
     num_trials=10,
     note="the statement holds, but the equality (4.35) in its proof does not: the convex hull of the balls around S_1 "
     "and s_2 can contain other points of S, as in a rectangle; a token that jumps there would have to increase its "

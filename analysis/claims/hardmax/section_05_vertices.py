@@ -16,7 +16,7 @@ from analysis.claims.hardmax.instances.clouds import ClusteringCase
 from analysis.claims.hardmax.instances.zoo import polygon
 from analysis.claims.hardmax.section_01_theorem import attained_limits
 from analysis.claims.rational_instances import identity, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational
@@ -58,13 +58,7 @@ def _are_leaders(run: CertifiedRun, tokens: list[int]) -> Measurement:
     return holds("every such token is a leader", all(run.certificate.leader_layers[i] >= 0 for i in tokens))
 
 
-@claim(
-    "hardmax/proposition-5.3-only-if",
-    HARDMAX.at("Proposition 5.3"),
-    evidence="certified",
-    num_trials=12,
-    note=CERTIFIED,
-)
+@certified("hardmax/proposition-5.3-only-if", HARDMAX.at("Proposition 5.3"), num_trials=12, note=CERTIFIED)
 def limits_of_leaders_are_vertices(key: Key) -> Trial:
     """If a token is a leader, its limit is a vertex of K. In each trial one leader appears after layer 0."""
     return certified_trial(with_late_leaders(key), _only_if)
@@ -77,10 +71,9 @@ def limits_of_leaders_are_vertices(key: Key) -> Trial:
     return certified_trial({"polygon": polygon(key)}, all_limits)
 
 
-@claim(
+@certified(
     "hardmax/proposition-5.3-if",
     HARDMAX.at("Proposition 5.3"),
-    evidence="certified",
     num_trials=1,
     note="two tokens on a line: the inner one follows the outer one at every layer and converges to it, but is never a "
     "leader; the proof shows that a vertex is the limit of some leader, not that every token that converges to it is "
@@ -96,7 +89,7 @@ def tokens_that_tend_to_vertices_are_leaders(key: Key) -> Trial:
     return replace(trial, witness={**given.witness(), "layers": 8})
 
 
-tokens_that_attain_vertices_are_leaders = claim(
+tokens_that_attain_vertices_are_leaders = certified(
     "hardmax/proposition-5.3-if/corrected",
     HARDMAX.at("Proposition 5.3"),
     statement="""If a token attains a vertex of K in finitely many layers, the token is a leader.
@@ -106,15 +99,13 @@ tokens_that_attain_vertices_are_leaders = claim(
     trial=lambda key: certified_trial(with_late_leaders(key), _if_attained),
     # One token of largest norm given twice: both attain the vertex and follow each other.
     control=lambda key: trial_with_twins(key, _if_attained),
-    evidence="certified",
     num_trials=12,
-    variant="corrected",
     note="added: the token attains the vertex in finitely many layers; the proof of Theorem 1.1 uses the proposition "
     "only to identify the vertices with the limits of leaders, which lemma-5.4 and lemma-5.5 show",
 )
 
 
-@claim("hardmax/lemma-5.4", HARDMAX.at("Lemma 5.4"), evidence="certified", num_trials=12, note=CERTIFIED)
+@certified("hardmax/lemma-5.4", HARDMAX.at("Lemma 5.4"), num_trials=12, note=CERTIFIED)
 def leaders_attain_vertices(key: Key) -> Trial:
     """If a token is a leader, it attains a vertex of K in finitely many layers: at the layer where C_i = {i}.
 
@@ -134,7 +125,7 @@ def leaders_attain_vertices(key: Key) -> Trial:
     return certified_trial(with_late_leaders(key), attain)
 
 
-@claim("hardmax/lemma-5.5", HARDMAX.at("Lemma 5.5"), evidence="certified", num_trials=12, note=CERTIFIED)
+@certified("hardmax/lemma-5.5", HARDMAX.at("Lemma 5.5"), num_trials=12, note=CERTIFIED)
 def every_vertex_is_a_leader(key: Key) -> Trial:
     """If v is a vertex of K, there are a leader z_i and a layer k with v = z_i^k.
 

@@ -11,7 +11,7 @@ from analysis.claims.hardmax.instances.certified_limits import skewed
 from analysis.claims.hardmax.instances.clouds import ClusteringCase, case, distinct, invertible, run
 from analysis.claims.rational_instances import Exact, integers, matrix, rational_matrix
 from analysis.hardmax.exact_geometry import solved
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.networks.sentiment.classifier import ReviewClassifier, hardmax_logits
@@ -77,16 +77,13 @@ def _shipped_logit(
     return equal(what, found / scale, float(expected) / scale, tolerance=ROUNDING)
 
 
-identity_restricts_nothing = claim(
+identity_restricts_nothing = certified(
     "hardmax/claim-identity-no-restriction",
     HARDMAX.at("Section 6.2"),
-    statement="""
-    For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' = E B^T
-    and the decoder w' = B^{-T} w, v give with A = I every review the same output at every depth.
-    """,
+    statement="For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' "
+    "= E B^T and the decoder w' = B^{-T} w, v give with A = I every review the same output at every depth.",
     trial=partial(_review_trial, decoder=True),
     control=partial(_review_trial, decoder=False),  # The decoder w unchanged.
-    evidence="certified",
     num_trials=16,
     note="the paper mentions only the encoder; the decoder must absorb B^{-T} as well. The statement is about the "
     "functions that can be represented, not about the course of training; a singular A has no invertible B",

@@ -14,7 +14,7 @@ from analysis.experiments.hardmax.reviews import PAPER
 from analysis.hardmax.candidates import candidate_set
 from analysis.hardmax.certificate import Certificate, certify
 from analysis.hardmax.polytopes import polytope
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Trial, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.io.data import data_file
@@ -100,7 +100,7 @@ def _counts(tokens: np.ndarray) -> np.ndarray:
     return np.unique(tokens, axis=0, return_counts=True)[1]
 
 
-theorem_holds_for_values = claim(
+theorem_holds_for_values = certified(
     "hardmax/claim-theory-applies-to-reviews/corrected",
     HARDMAX.at("Section 6"),
     statement="""
@@ -111,9 +111,7 @@ theorem_holds_for_values = claim(
     trial=lambda key: _values_trial(key, by_value=True),
     # Leaders by token index, as in Definition 1.1, in a review of 64 words given twice: none is a leader.
     control=lambda key: _values_trial(key, by_value=False),
-    variant="corrected",
     num_trials=3,
-    evidence="certified",
     note="changed: equal tokens are one token with its multiplicity, and a leader is a value whose follower set "
     "contains only tokens of that value; the certificate is exact for the published floating-point numbers, taken at "
     "their exact binary values",
@@ -257,10 +255,8 @@ def _both_layers_trial(key: Key, temperature: float) -> Trial:
 both_layers_give_the_published_classifier_the_same_loss = claim(
     "hardmax/claim-training-loss/published",
     HARDMAX.at("Section 6.2, Figure 8"),
-    statement="""
-    For the published classifier the losses (6.1) with the softmax layer (tau = 0.001) and with the hardmax layer
-    almost coincide.
-    """,
+    statement="For the published classifier the losses (6.1) with the softmax layer (tau = 0.001) and with the "
+    "hardmax layer almost coincide.",
     trial=partial(_both_layers_trial, temperature=1e-3),
     control=partial(_both_layers_trial, temperature=0.5),  # The softmax layer at temperature 1/2.
     variant="special case",

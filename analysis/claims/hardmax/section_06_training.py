@@ -255,10 +255,9 @@ def _printed_accuracy_trial(dimensions: tuple[int, ...], *, printed_sizes: bool 
 accuracy_grows_from_80_to_90_percent = claim(
     "hardmax/experiment-6.3",
     HARDMAX.at("Section 6.3"),
-    statement="""
-    The proportion of correctly classified reviews of the test set grows with d = 2, 4, 8, 16 from around 80 % for
-    d = 2 to around 90 % for d = 16, for classifiers of K = 8 layers trained on 35,000 of the 50,000 IMDb reviews.
-    """,
+    statement="The proportion of correctly classified reviews of the test set grows with d = 2, 4, 8, 16 from around "
+    "80 % for d = 2 to around 90 % for d = 16, for classifiers of K = 8 layers trained on 35,000 of the 50,000 IMDb "
+    "reviews.",
     trial=lambda key: _printed_accuracy_trial((2, 4, 8, 16)),
     # The classifier with d = 2 in place of the others, whatever the number of reviews.
     control=lambda key: _printed_accuracy_trial((2, 2, 2, 2), printed_sizes=False),

@@ -23,7 +23,7 @@ from analysis.claims.rational_instances import Exact, identity, integers, matrix
 from analysis.hardmax.exact_geometry import solved
 from analysis.hardmax.leaders import leader_layers
 from analysis.hardmax.polytopes import vertices
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
@@ -249,14 +249,13 @@ def _with_twins(cases: Mapping[str, ClusteringCase]) -> dict[str, ClusteringCase
     return {name: given.with_twin for name, given in cases.items()}
 
 
-@claim(
+@certified(
     "hardmax/claim-semidefinite",
     HARDMAX.at("Section 7"),
     # Distinct tokens of which two differ by an element of the kernel: a component of largest norm occurs twice.
     control=lambda key: _semidefinite_trial(
         key, _with_twins(with_late_leaders(key)), _component_measures, of_components=False
     ),
-    evidence="certified",
     num_trials=8,
     note=f"{CERTIFIED}, here for the components; Theorem 1.1 is read with the components in place of the tokens, so "
     "that these are distinct and nonzero: `tokens` is the other reading; that nothing can be said about the kernel is "
@@ -290,11 +289,10 @@ def _joined(one: Trial, other: Trial) -> Trial:
     )
 
 
-@claim(
+@certified(
     "hardmax/claim-semidefinite/tokens",
     HARDMAX.at("Section 7"),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="two tokens that differ by an element of the kernel have the same scores; if they are the longest, neither is "
     "a leader, though their component is a vertex; no control: the printed claim is measured by the same function",
@@ -307,7 +305,7 @@ def components_of_distinct_tokens_cluster(key: Key) -> Trial:
     return _semidefinite_trial(key, {name: given.with_twin}, _component_measures, of_components=False)
 
 
-@claim(
+@certified(
     "hardmax/claim-semidefinite/kernel",
     HARDMAX.at("Section 7"),
     # Distinct tokens of which two differ by an element of the kernel: a component of largest norm occurs twice.
@@ -315,7 +313,6 @@ def components_of_distinct_tokens_cluster(key: Key) -> Trial:
         key, _with_twins(with_late_leaders(key)), _kernel_measures, of_components=False
     ),
     variant="corrected",
-    evidence="certified",
     num_trials=8,
     note="changed: something can be said about the kernel; added: the follower sets are constant from some layer on, "
     "which is proved in every instance tried; a token whose component rests may still move in the kernel, and does in "

@@ -125,10 +125,8 @@ def _examples_trial(key: Key, points: dict[str, Callable[[float], Point]]) -> Tr
 reduced_flows_of_the_examples = claim(
     "multirate/claim-qss-reduction/examples",
     MULTIRATE.at("Section 2.1"),
-    statement="""
-    On the attracting branches of the shipped examples x = phi(y) is the quasi-steady state, which attracts, and the
-    reduced flow is y' = g(phi(y), y) with x' = D phi(y) g.
-    """,
+    statement="On the attracting branches of the shipped examples x = phi(y) is the quasi-steady state, which "
+    "attracts, and the reduced flow is y' = g(phi(y), y) with x' = D phi(y) g.",
     trial=partial(_examples_trial, points=ATTRACTING),
     # Between the folds of van der Pol's oscillator, where the branch repels.
     control=lambda key: _examples_trial(key, {**ATTRACTING, "van-der-pol": _van_der_pol_inside}),

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from analysis.claims.multirate.instances.networks import SHAPE_KEY
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -138,10 +138,9 @@ def _in_layers(given: CountedNetwork) -> Fraction:
     return given.whole.on(given.n) / given.layer.on(given.n)
 
 
-@claim(
+@certified(
     "multirate/proposition-19",
     MULTIRATE.at("Proposition 19", "(20)"),
-    evidence="certified",
     num_trials=1,
     note="counted in the matrix products of the network of Section 9. The part that is linear in the number of tokens "
     "(queries, keys, values, outputs, MLP) costs 1/P in a slow layer, not 1/P^2, and (20) omits the projector; "
@@ -153,7 +152,7 @@ def cost_has_the_square_of_the_block(key: Key) -> Trial:
     return _trial(given, "the work in fast layers", _in_layers(given), given.printed)
 
 
-scores_have_the_square_of_the_block = claim(
+scores_have_the_square_of_the_block = certified(
     "multirate/proposition-19/scores",
     MULTIRATE.at("Proposition 19", "(20)"),
     statement="Read: the work on attention scores, in units of a fast layer's at N, "
@@ -161,7 +160,6 @@ scores_have_the_square_of_the_block = claim(
     trial=lambda key: _scores_trial(counted_network(key)),
     control=lambda key: _scores_trial(counted_network(key), linear=True),  # The part of the work that is linear in N.
     variant="reading",
-    evidence="certified",
     num_trials=6,
     note="the part of the count that is quadratic in N: q k^T and the weighted sums of values; P divides N",
 )
@@ -176,7 +174,7 @@ def _corrected_trial(given: CountedNetwork, *, omitted: str = "") -> Trial:
     return _trial(given, "the work in fast layers", _in_layers(given), given.equivalents(share, interface))
 
 
-cost_has_the_quotient = claim(
+cost_has_the_quotient = certified(
     "multirate/proposition-19/corrected",
     MULTIRATE.at("Proposition 19", "(20)"),
     statement="""If a layer takes a N + b N^2 operations and P divides N, the work in units of a fast layer at N is
@@ -186,8 +184,6 @@ cost_has_the_quotient = claim(
     trial=lambda key: _corrected_trial(counted_network(key)),
     # Slow layers without the part that is linear in N.
     control=lambda key: _corrected_trial(counted_network(key), omitted="linear"),
-    variant="corrected",
-    evidence="certified",
     num_trials=6,
     note="changed: 1/P^2 becomes the quotient, between 1/P^2 and 1/P, and the projector is added. With the parameters "
     "of Section 9 and N = 256 a slow layer costs 0.096 instead of 0.016, and C is 3.16 instead of 3.02",
@@ -204,7 +200,7 @@ def _fewer_layers_trial(given: CountedNetwork, layers: int) -> Trial:
     )
 
 
-network_costs_less_than_four_layers = claim(
+network_costs_less_than_four_layers = certified(
     "multirate/proposition-19/below-four",
     MULTIRATE.at("Section 3.5, below Proposition 19"),
     statement="Read: the network of Section 9 takes less work than a dense baseline of four layers.",
@@ -212,7 +208,6 @@ network_costs_less_than_four_layers = claim(
     # Less work than a dense baseline of three layers.
     control=lambda key: _fewer_layers_trial(counted_network(key, published=True), 3),
     variant="reading",
-    evidence="certified",
     num_trials=3,
     note="the number of layers of the dense baseline is missing in the text; four, as in Table 2",
 )

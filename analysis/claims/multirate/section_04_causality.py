@@ -214,7 +214,6 @@ causal_slow_attention_is_causal = claim(
     """,
     trial=partial(_sized_trial, causal=True),
     control=partial(_sized_trial, causal=False),  # With full slow attention.
-    variant="corrected",
     num_trials=6,
     note="changed: a slow position attends to the pooled tokens up to its own, as in the proof of Proposition 21",
 )

@@ -83,10 +83,8 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 closed_gate_is_the_frozen_network = claim(
     "multirate/proposition-23",
     MULTIRATE.at("Proposition 23"),
-    statement="""
-    At alpha = 0 the coupled network is numerically identical to the frozen one, whatever its slow path; a network
-    before training has alpha = 0 in all rounds.
-    """,
+    statement="At alpha = 0 the coupled network is numerically identical to the frozen one, whatever its slow path; a "
+    "network before training has alpha = 0 in all rounds.",
     trial=partial(_gate_trial, gate=0.0),
     control=partial(_gate_trial, gate=NEARLY_CLOSED),  # The gate of the last of two rounds at 1e-6.
     num_trials=6,
@@ -139,10 +137,8 @@ def _slope_trial(key: Key, gate: float) -> Trial:
 gate_has_a_slope_and_the_slow_path_none = claim(
     "multirate/proposition-23/first-step",
     MULTIRATE.at("Section 4.3, Section 10"),
-    statement="""
-    Read: at alpha = 0 the loss has a nonzero derivative in the alpha of each round, and does not depend on the slow
-    path; the gate of the frozen network has no derivative.
-    """,
+    statement="Read: at alpha = 0 the loss has a nonzero derivative in the alpha of each round, and does not depend "
+    "on the slow path; the gate of the frozen network has no derivative.",
     trial=partial(_slope_trial, gate=0.0),
     control=partial(_slope_trial, gate=0.001),  # The gates alpha = 0.001.
     variant="reading",

@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.claims.multirate.chain_comparisons import floats, relative_error
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -66,10 +66,9 @@ def _with_layer(trial: Trial, c: Exact, gain: Exact) -> Trial:
     return replace(trial, conclusions=(*trial.conclusions, layer))
 
 
-@claim(
+@certified(
     "multirate/remark-24-rmsnorm",
     MULTIRATE.at("Remark 24"),
-    evidence="certified",
     num_trials=24,
     note="compared with the normalisation of the network, and attained by large contexts up to "
     "epsilon. RMSNorm as in the text, without a gain, as at the start of training; the inequality is strict because "
@@ -95,11 +94,10 @@ def _gain(key: Key, d: int) -> Exact:
     return 1 + rational_matrix(key, d) / 8
 
 
-@claim(
+@certified(
     "multirate/remark-24-rmsnorm/gain",
     MULTIRATE.at("Remark 24"),
     variant="reading",
-    evidence="certified",
     num_trials=1,
     note="a context along the coordinate of the largest gain, which is 5/4 instead of the initial 1; "
     "no control: the corrected bound is the positive case",
@@ -112,11 +110,10 @@ def rms_norm_with_a_gain_has_the_same_bound(key: Key) -> Trial:
     return _bound_trial(c, squared_norm(c, gain), gain, Fraction(1))
 
 
-@claim(
+@certified(
     "multirate/remark-24-rmsnorm/largest-gain",
     MULTIRATE.at("Remark 24"),
     variant="corrected",
-    evidence="certified",
     num_trials=24,
     note="changed: the bound, which is attained, has the largest absolute entry of the gain as a factor",
 )
@@ -218,10 +215,9 @@ def _contraction_trial(pair: StatePair, met: bool, *, rate: Fraction | None = No
     )
 
 
-@claim(
+@certified(
     "multirate/remark-25-norm-constraints",
     MULTIRATE.at("Remark 25"),
-    evidence="certified",
     num_trials=4,
     note="the constraints keep it bounded, but not contractive: on the sphere points diverge from the direction of the "
     "least growth rate, and under x' = M x - x with M doubly stochastic constant differences persist; RMSNorm in the "
@@ -255,15 +251,13 @@ def _doubly_stochastic(key: Key) -> bool:
     return bool(np.all(M >= 0)) and all(sum(row) == 1 for row in (*M, *M.T))
 
 
-@claim(
+@certified(
     "multirate/remark-25-norm-constraints/corrected",
     MULTIRATE.at("Remark 25"),
     # Two states with a constant difference under rho = 1.
     control=lambda key: _contraction_trial(
         doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key)
     ),
-    variant="corrected",
-    evidence="certified",
     num_trials=32,
     note="added: the bounded norm is that of the operator, strictly below one, and the dynamics has the form "
     "x' = F(x) - x; a bound on the state alone gives no contraction rate",

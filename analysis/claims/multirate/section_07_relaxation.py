@@ -35,7 +35,7 @@ from analysis.claims.multirate.instances.chains import (
 )
 from analysis.claims.multirate.instances.hard_chains import known, some_irreducible_chain
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -166,10 +166,9 @@ def _mixing_measurements(given: Chain) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+@certified(
     "multirate/theorem-28-iii-flow",
     MULTIRATE.at("Theorem 28 (iii)"),
-    evidence="certified",
     num_trials=48,
     note="by contraction in total variation over a given time step, hence for every initial distribution, in "
     "fractions; the field, each method for e^{Qt} p and, where eigenvalues are known, the spectral gap and the "
@@ -297,10 +296,9 @@ def _below_the_bound(share: Fraction) -> Measurement:
     return holds("0 < tau < 1 / max |Q_jj|", 0 < share < 1)
 
 
-@claim(
+@certified(
     "multirate/theorem-28-iii-euler",
     MULTIRATE.at("Theorem 28 (iii)"),
-    evidence="certified",
     num_trials=48,
     note="the printed bound is read as 0 < tau < 1 / max |Q_jj|, strict, which the proof needs for a positive "
     "diagonal; sufficient, not necessary. By contraction in total variation, so for every start. Also measured: the "
@@ -324,11 +322,10 @@ def euler_iterates_converge_to_the_stationary_distribution(key: Key) -> Trial:
     return _euler_trial(given, Fraction(1), distribution(key, 4), (*given.measured(), _below_the_bound(half)))
 
 
-@claim(
+@certified(
     "multirate/theorem-28-iii-euler/at-the-bound",
     MULTIRATE.at("Theorem 28 (iii)"),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="for a directed cycle with equal rates the step matrix at the bound is a permutation, and its iterates are "
     "periodic with the length of the cycle; no control: the strict bound is measured by the same function",

@@ -33,7 +33,7 @@ from analysis.claims.multirate.instances.chains import (
 from analysis.claims.multirate.instances.hard_chains import known, some_chain, some_irreducible_chain
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import row_echelon
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -109,10 +109,9 @@ def _gap_measurements(given: Chain) -> tuple[Measurement, ...]:
     return ()
 
 
-@claim(
+@certified(
     "multirate/theorem-28-i",
     MULTIRATE.at("Theorem 28 (i)"),
-    evidence="certified",
     num_trials=48,
     note="true by definition for f(x, y) = Q(y) x. Measured on the field of the flow, in floats, and on the fixed "
     "points of the Euler map, in fractions; in addition the dimension of the kernel, the number of closed classes, and "
@@ -203,12 +202,11 @@ def _constructed_measurements(key: Key) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+@certified(
     "multirate/theorem-28-ii",
     MULTIRATE.at("Theorem 28 (ii)"),
     # A chain with a transient state.
     control=lambda key: _uniqueness_trial(with_transient(key), irreducible_chain(key).measured()),
-    evidence="certified",
     num_trials=48,
     note="the kernel by Gaussian elimination in fractions, compared with each method of the toolkit; also on "
     "chains with a stationary distribution known in closed form",
@@ -266,10 +264,9 @@ def _equilibrium_trial(given: Chain, hypotheses: tuple[Measurement, ...], *, mas
     )
 
 
-@claim(
+@certified(
     "multirate/claim-qss-equals-stationary",
     MULTIRATE.at("Section 1, Section 7, Section 12"),
-    evidence="certified",
     num_trials=8,
     note="with the generator structure alone all multiples of p_st are equilibria, also 2 p_st and 0; the theorem that "
     "the sentences summarise adds irreducibility and, in its last clause, mass one; no control: the corrected claim is "
@@ -281,11 +278,10 @@ def equilibrium_is_the_stationary_distribution(key: Key) -> Trial:
     return _equilibrium_trial(given, given.measured(irreducible=False), mass=False)
 
 
-@claim(
+@certified(
     "multirate/claim-qss-equals-stationary/distributions",
     MULTIRATE.at("Section 1, Section 7, Section 12"),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="with two closed classes there is a segment of stationary distributions; no control: as for the printed claim",
 )
@@ -295,13 +291,12 @@ def equilibrium_among_distributions_is_the_stationary_distribution(key: Key) -> 
     return _equilibrium_trial(given, given.measured(irreducible=False), mass=True)
 
 
-@claim(
+@certified(
     "multirate/claim-qss-equals-stationary/irreducible",
     MULTIRATE.at("Section 1, Section 7, Section 12"),
     # Two closed classes.
     control=lambda key: _equilibrium_trial(two_closed_classes(key), irreducible_chain(key).measured(), mass=True),
     variant="corrected",
-    evidence="certified",
     num_trials=24,
     note="measured on the flow with rates that depend on y, and on the Euler map, of which p_st is a fixed point",
 )

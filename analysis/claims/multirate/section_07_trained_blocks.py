@@ -12,7 +12,7 @@ from analysis.claims.multirate.chain_comparisons import accepts
 from analysis.claims.multirate.instances.chains import irreducible_chain, null_space
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
 from analysis.hardmax.exact_geometry import determinant, solved
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.io.data import data_file
@@ -117,10 +117,9 @@ def _is_generator(J: Exact) -> bool:
     return bool(np.all(rates >= 0)) and all(column.sum() == 0 for column in J.T)
 
 
-@claim(
+@certified(
     "multirate/remark-30-column-sums/random-map",
     MULTIRATE.at("Remark 30", "Remark 31"),
-    evidence="certified",
     num_trials=16,
     note="the range of column sums is missing in the text. True of almost every matrix: unit sums are k equations",
 )
@@ -139,11 +138,10 @@ def random_maps_have_other_column_sums(key: Key) -> Trial:
     return _sums_trial(given.generator, Fraction(1, 4), True, refused=True)
 
 
-@claim(
+@certified(
     "multirate/remark-30-column-sums/every-map",
     MULTIRATE.at("Remark 30"),
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="column sums of 1 mean conservation of mass, not nonnegative rates; no control: random maps are measured by "
     "the same function",
@@ -215,30 +213,26 @@ def _fixed_point_trial(given: AffineMap) -> Trial:
     )
 
 
-fixed_point_is_an_eigendirection = claim(
+fixed_point_is_an_eigendirection = certified(
     "multirate/remark-30-fixed-point",
     MULTIRATE.at("Remark 30"),
     statement="The fixed point of a one-step map that is not stochastic is its least-contracting eigendirection.",
     trial=lambda key: _fixed_point_trial(_affine_map(key, Fraction(3, 4), affine=True)),
-    evidence="certified",
     num_trials=8,
     note="a contraction x -> M x + b has one fixed point, (I - M)^{-1} b, which in general is not an eigenvector of M; "
     "affine maps are the simplest nonlinear ones; no control: maps with b = 0 are measured by the same function",
 )
 
 
-fixed_point_of_a_homogeneous_map = claim(
+fixed_point_of_a_homogeneous_map = certified(
     "multirate/remark-30-fixed-point/homogeneous",
     MULTIRATE.at("Remark 30"),
-    statement="""
-    The nonzero fixed points are the least-contracting eigendirection. Added: the map is linear (b = 0), with a
-    simple eigenvalue 1 and all others smaller in modulus.
-    """,
+    statement="The nonzero fixed points are the least-contracting eigendirection. Added: the map is linear (b = 0), "
+    "with a simple eigenvalue 1 and all others smaller in modulus.",
     trial=lambda key: _fixed_point_trial(_affine_map(key, Fraction(1), affine=False)),
     # A map with b other than zero.
     control=lambda key: _fixed_point_trial(_affine_map(key, Fraction(1, 2), affine=True)),
     variant="special case",
-    evidence="certified",
     num_trials=8,
     note="for b = 0 there is a nonzero fixed point only if 1 is an eigenvalue",
 )
@@ -262,11 +256,10 @@ def _asymptotic_direction_trial(given: AffineMap, start: Exact) -> Trial:
     )
 
 
-@claim(
+@certified(
     "multirate/remark-30-fixed-point/approach",
     MULTIRATE.at("Remark 30"),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="for affine maps with rational eigenvalues, the second being 2/3 of the first in modulus",
 )

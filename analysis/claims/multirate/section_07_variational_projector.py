@@ -115,11 +115,10 @@ def _minimum_trial(key: Key, factor: float) -> Trial:
 network_minimises_the_divergence = claim(
     "multirate/corollary-29/divergence",
     MULTIRATE.at("Corollary 29"),
-    statement="""
-    Read: an MLP trained to minimise the mean relative entropy D(p_st || q) over its family is, on unseen generators
-    of the same kind, at a minimum: its mean is below that of every constant distribution, and stationary under shifts
-    of a logit and under a factor of all logits. D bounds the error, in total variation at most (D / 2)^(1/2).
-    """,
+    statement="Read: an MLP trained to minimise the mean relative entropy D(p_st || q) over its family is, on unseen "
+    "generators of the same kind, at a minimum: its mean is below that of every constant distribution, and stationary "
+    "under shifts of a logit and under a factor of all logits. D bounds the error, in total variation at most (D / "
+    "2)^(1/2).",
     trial=partial(_minimum_trial, factor=1.0),
     control=partial(_minimum_trial, factor=0.9),  # The same networks at a temperature of 10/9 in place of 1.
     variant="reading",

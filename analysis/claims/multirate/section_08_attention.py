@@ -22,7 +22,7 @@ from analysis.claims.multirate.instances.chains import (
     softmax_of_logarithms,
 )
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -123,17 +123,14 @@ def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
     )
 
 
-attention_is_a_transition = claim(
+attention_is_a_transition = certified(
     "multirate/claim-attention-transition",
     MULTIRATE.at("Section 8"),
-    statement="""
-    Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions over tokens
-    evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers compose by the
-    Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.
-    """,
+    statement="Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions "
+    "over tokens evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers "
+    "compose by the Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.",
     trial=partial(_transition_trial, residual=False),
     control=partial(_transition_trial, residual=True),  # The residual stream x + A x in place of A x.
-    evidence="certified",
     num_trials=32,
     note="two heads over one, two or five tokens, full, causal or with a window, whose weights are rational; compared "
     "with the weights and the output of the token flow",
@@ -190,10 +187,9 @@ def _computed_measurements(A: Exact, law: Exact, mask: AbstractMask) -> tuple[Me
     )
 
 
-@claim(
+@certified(
     "multirate/claim-causal-irreducible",
     MULTIRATE.at("Section 1, Section 8 with Theorem 28 (ii)"),
-    evidence="certified",
     num_trials=8,
     note="from the first token no later one is accessible: the first row of a causal A is (1, 0, ..., 0); no control: "
     "full attention is measured by the same function",
@@ -204,13 +200,12 @@ def causal_chain_is_irreducible(key: Key) -> Trial:
     return _chain_trial(A, (is_attention(A, Causal()),), Causal())
 
 
-@claim(
+@certified(
     "multirate/claim-causal-irreducible/full",
     MULTIRATE.at("Section 1, Section 8 with Theorem 28 (ii)"),
     # Causal attention.
     control=lambda key: _chain_trial(attention(key, causal=True), (is_attention(attention(key)),), Causal()),
     variant="corrected",
-    evidence="certified",
     num_trials=16,
 )
 def full_chain_is_irreducible(key: Key) -> Trial:
@@ -221,11 +216,10 @@ def full_chain_is_irreducible(key: Key) -> Trial:
     return _chain_trial(A, (is_attention(A),), Full())
 
 
-@claim(
+@certified(
     "multirate/claim-causal-irreducible/law",
     MULTIRATE.at("Section 1, Section 8 with Theorem 28 (ii)"),
     variant="reading",
-    evidence="certified",
     num_trials=16,
     note="for the chain p -> p A of distributions over tokens: all mass converges to the first token, and all values "
     "converge to that of the first token",

@@ -17,7 +17,7 @@ from analysis.claims.multirate.instances.chains import (
 )
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.exact_geometry import determinant
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -60,10 +60,9 @@ def positive_determinant(A: Exact) -> Measurement:
     return holds("the determinant is positive", determinant(A) > 0)
 
 
-@claim(
+@certified(
     "multirate/claim-attention-exponential",
     MULTIRATE.at("Section 8"),
-    evidence="certified",
     num_trials=4,
     note="two tokens that attend to each other more than to themselves: the determinant of A is negative, whereas that "
     "of an exponential is e^{tau tr Q} > 0; hence A is not the propagator of a time-dependent generator either; no "
@@ -82,11 +81,10 @@ def attention_is_an_exponential(key: Key) -> Trial:
     )
 
 
-@claim(
+@certified(
     "multirate/claim-attention-exponential/causal",
     MULTIRATE.at("Section 8"),
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="three tokens, the third attending to the second and the second to the first: the half step would have a "
     "negative transition probability from the third to the first; no control: time-dependent generators are the "
@@ -122,12 +120,8 @@ def _root(square: int) -> int:
     return round(float(square) ** 0.5)
 
 
-@claim(
-    "multirate/claim-attention-exponential/shared",
-    MULTIRATE.at("Section 8"),
-    variant="special case",
-    evidence="certified",
-    num_trials=16,
+@certified(
+    "multirate/claim-attention-exponential/shared", MULTIRATE.at("Section 8"), variant="special case", num_trials=16
 )
 def shared_attention_is_an_exponential(key: Key) -> Trial:
     """A = e^{Q tau} with Q = A - I. Added: all tokens place the same weight on any third token, and each places more on
@@ -201,11 +195,10 @@ def _ordered_trial(A: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:
     )
 
 
-@claim(
+@certified(
     "multirate/claim-attention-exponential/causal-in-time",
     MULTIRATE.at("Section 8"),
     variant="corrected",
-    evidence="certified",
     num_trials=16,
 )
 def causal_attention_is_an_ordered_exponential(key: Key) -> Trial:

@@ -22,7 +22,7 @@ from analysis.claims.multirate.instances.chains import (
 )
 from analysis.claims.multirate.instances.hard_chains import RING, WEAK
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -119,12 +119,11 @@ def _partition_trial(given: Chain, labels: np.ndarray, *, rows: bool = False) ->
     )
 
 
-@claim(
+@certified(
     "multirate/claim-lumpability",
     MULTIRATE.at("Section 8"),
     # The rates into a state in place of those out of it.
     control=lambda key: _partition_trial(*lumpable(key), rows=True),
-    evidence="certified",
     num_trials=32,
     note="for every initial distribution; on chains that are lumpable, nearly so and not. The defects and the lumped "
     "generator of the toolkit are compared with their definitions, and with e^{Qt} on blocks. For a particular initial "
@@ -192,7 +191,7 @@ def _uniform(M: Exact, labels: np.ndarray, p: Exact) -> bool:
     return all(len(set(q[labels == block])) == 1 for q in ends for block in (0, 1))
 
 
-lumpability_from_one_start_requires_the_condition = claim(
+lumpability_from_one_start_requires_the_condition = certified(
     "multirate/claim-lumpability/one-start",
     MULTIRATE.at("Section 8"),
     statement="""If the blocks are a Markov chain, the condition of Kemeny and Snell holds.
@@ -201,7 +200,6 @@ lumpability_from_one_start_requires_the_condition = claim(
     """,
     trial=_one_start_trial,
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="weak lumpability: the distribution within blocks stays uniform, although states of a block have different "
     "exit rates; no control: lumpability for every initial distribution is the printed claim",
@@ -249,17 +247,14 @@ def _pooling_trial(key: Key, share: Fraction) -> Trial:
     )
 
 
-block_means_are_approximate = claim(
+block_means_are_approximate = certified(
     "multirate/claim-lumpability/pooling",
     MULTIRATE.at("Section 8"),
-    statement="""
-    Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow the lumped
-    layer with an error of at most half of the defect of the partition over the block size, times the spread within
-    blocks, the sum of the distances from block means. The constant is sharp.
-    """,
+    statement="Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow "
+    "the lumped layer with an error of at most half of the defect of the partition over the block size, times the "
+    "spread within blocks, the sum of the distances from block means. The constant is sharp.",
     trial=lambda key: _pooling_trial(key, Fraction(1, 2)),
     control=lambda key: _pooling_trial(key, Fraction(99, 200)),  # A constant that is smaller by one percent.
-    evidence="certified",
     num_trials=16,
     note="never exact for a causal layer: of the two tokens of the first block the first receives more weight. "
     "`Approximate` is read as an error bound by the defect, which is measured, and attained; block means of values "

@@ -19,7 +19,7 @@ from analysis.claims.multirate.instances.chains import (
     total_variation,
 )
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.papers import MULTIRATE
@@ -91,10 +91,9 @@ def _joint_measurements(A: Exact, law: Exact, p: Exact) -> tuple[Measurement, ..
     )
 
 
-@claim(
+@certified(
     "multirate/remark-32",
     MULTIRATE.at("Remark 32"),
-    evidence="certified",
     num_trials=8,
     note="(1) rests on claim-qss-equals-stationary and fails as that does: the summary leaves out irreducibility and "
     "mass one, which Theorem 28 has, and with p_st all its multiples are equilibria; (2) rests on "
@@ -110,11 +109,10 @@ def both_correspondences_hold(key: Key) -> Trial:
     return _summary_trial(key, A, A.T - identity(len(A)), mass=False)
 
 
-@claim(
+@certified(
     "multirate/remark-32/irreducible",
     MULTIRATE.at("Remark 32"),
     variant="corrected",
-    evidence="certified",
     num_trials=16,
     note="rests on theorem-28-ii, theorem-28-iii-euler and claim-attention-transition; new is the link between (1) and "
     "(2): the equilibrium of the generator of attention is the law to which steps of attention converge. Full mask: "

@@ -12,7 +12,7 @@ from jaxtyping import Array
 
 from analysis.claims.multirate.instances.contractions import AbsoluteValueMap, random_absolute_value_map
 from analysis.claims.rational_instances import Exact, rational_matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.networks.multirate.equilibrium import Anderson
@@ -135,7 +135,7 @@ def _largest(x: object) -> float:
     return float(np.max(np.abs(np.asarray(x, float))))
 
 
-anderson_of_depth_one_is_the_secant = claim(
+anderson_of_depth_one_is_the_secant = certified(
     "multirate/claim-anderson",
     MULTIRATE.at("Section 11.3"),
     statement="""
@@ -146,7 +146,6 @@ anderson_of_depth_one_is_the_secant = claim(
     trial=lambda key: _secant_trial(key, Fraction(1)),
     # A coefficient that is too small by one thousandth of it.
     control=lambda key: _secant_trial(key, Fraction(999, 1000)),
-    evidence="certified",
     num_trials=12,
     note="the printed formula is missing; read as Anderson's step of depth one. For scalars it is the secant method; "
     "for vectors the secant is not unique, and the coefficient is that of `least-squares`. Secant steps are exact, and "
@@ -215,18 +214,15 @@ def _error(found: Iterates) -> float:
     return ROUNDING * size**4 / min(1.0, float(_inner(found.change, found.change))) ** 2
 
 
-anderson_leaves_the_least_residual = claim(
+anderson_leaves_the_least_residual = certified(
     "multirate/claim-anderson/least-squares",
     MULTIRATE.at("Section 11.3"),
-    statement="""
-    Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2, which minimises |r_1 - theta (r_1 - r_0)|: the mixed
-    residual is orthogonal to r_1 - r_0.
-    """,
+    statement="Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2, which minimises |r_1 - theta (r_1 - "
+    "r_0)|: the mixed residual is orthogonal to r_1 - r_0.",
     trial=lambda key: _square_trial(key, Fraction(1)),
     # A coefficient that is too small by one thousandth of it.
     control=lambda key: _square_trial(key, Fraction(999, 1000)),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="inner products over the coordinates of each token, and over all entries of the sequence; one step gives the "
     "fixed point of an affine scalar map, but not of an affine map of the plane",

@@ -21,7 +21,7 @@ from analysis.claims.multirate.instances.contractions import (
 )
 from analysis.claims.multirate.instances.networks import TWO_ROUNDS, network, symbols
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -91,10 +91,9 @@ def _largest(x: object) -> float:
     return float(np.max(np.abs(np.asarray(x))))
 
 
-@claim(
+@certified(
     "multirate/claim-residual-distance",
     MULTIRATE.at("Section 11.1"),
-    evidence="certified",
     num_trials=2,
     note="read: of two states the one with the smaller residual |Post(x) - x| is closer to the fixed point. It fails "
     "for a contraction that is slow in one direction, where the residual is small and the distance large: with RMSNorm "
@@ -173,13 +172,10 @@ def _bounds_trial(key: Key, share: float) -> Trial:
 residual_bounds_the_distance = claim(
     "multirate/claim-residual-distance/corrected",
     MULTIRATE.at("Section 11.1"),
-    statement="""
-    If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + L) and
-    |Post(x) - x| / (1 - L).
-    """,
+    statement="If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + "
+    "L) and |Post(x) - x| / (1 - L).",
     trial=partial(_bounds_trial, share=1.0),
     control=partial(_bounds_trial, share=0.9),  # Nine tenths of the Lipschitz constant.
-    variant="corrected",
     num_trials=8,
     note="added: Post has a Lipschitz constant L < 1, and the factors 1 / (1 + L) and 1 / (1 - L); near L = 1 the "
     "upper bound is not useful. Measured on layers of the network that are contractions, by the residual that the "
@@ -232,10 +228,9 @@ def _passes_trial(G: AbsoluteValueMap, told: Fraction, x: Exact) -> Trial:
     )
 
 
-@claim(
+@certified(
     "multirate/claim-truncated-iteration",
     MULTIRATE.at("Section 11.2"),
-    evidence="certified",
     num_trials=12,
     note="Banach's fixed-point theorem: L^M tends to 0 for any L < 1. The network's iteration, on maps with rational "
     "coefficients; for its layers see `network`, for the hypothesis claim-rmsnorm-contraction",

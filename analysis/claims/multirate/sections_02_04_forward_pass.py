@@ -238,7 +238,6 @@ def _written_missing(r: Round, at: RoundStates) -> np.ndarray:
 @claim(
     "multirate/claim-euler-step/corrected",
     MULTIRATE.at("Section 2.2", "(2)"),
-    variant="corrected",
     num_trials=8,
     note="changed: one Euler step becomes a sequence of Euler steps, the injection first: a splitting of the field",
 )

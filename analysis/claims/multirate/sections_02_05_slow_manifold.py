@@ -17,7 +17,7 @@ from analysis.claims.multirate.instances.slow_manifolds import (
 )
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.hardmax.exact_geometry import determinant
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -32,10 +32,9 @@ def _flow_errors(key: Key, given: PolynomialSystem) -> tuple[Measurement, ...]:
     return tuple(at_most(f"error of the {what}", error, 0.0, tolerance=tolerance) for what, error in errors.items())
 
 
-@claim(
+@certified(
     "multirate/remark-25-hyperbolicity",
     MULTIRATE.at("Remark 25"),
-    evidence="certified",
     num_trials=2,
     note="Fenichel's theorem requires that no transverse eigenvalue has real part zero: critical manifolds of saddle "
     "type and repelling ones persist too. Contraction is needed for attraction, not for existence; "
@@ -72,11 +71,9 @@ def _persistence_trial(key: Key, A: Exact, hypothesis: Measurement, given: Polyn
     )
 
 
-@claim(
+@certified(
     "multirate/remark-25-hyperbolicity/corrected",
     MULTIRATE.at("Remark 25"),
-    variant="corrected",
-    evidence="certified",
     num_trials=12,
     note="changed: contractive becomes hyperbolic, attracting or not; measured where the slow manifold is the graph of "
     "a polynomial, or of a Fourier series at ratios of time scales at which a centre would be resonant, with the bound "
@@ -101,10 +98,9 @@ def persistence_needs_hyperbolicity(key: Key) -> Trial:
     )
 
 
-@claim(
+@certified(
     "multirate/remark-25-necessary",
     MULTIRATE.at("Remark 25"),
-    evidence="certified",
     num_trials=2,
     note="linear fast dynamics with transverse contraction and unbounded states; what the reduction needs is the "
     "contraction, which norm constraints do not give (remark-25-norm-constraints). No correction keeps the conclusion; "

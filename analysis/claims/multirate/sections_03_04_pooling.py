@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -120,10 +120,9 @@ def _changed_last(x: np.ndarray) -> np.ndarray:
     return np.concatenate([x[:-1], x[-1:] + MULTIPLE])
 
 
-@claim(
+@certified(
     "multirate/definition-3",
     MULTIRATE.at("Definition 3", "(4)"),
-    evidence="certified",
     num_trials=16,
     note="with the remark below Definition 6: a partial last block is averaged over its own tokens. A block mean "
     "depends on all tokens of the block: causality of the network is due to the upsampling",
@@ -177,9 +176,8 @@ def _filter_trial(key: Key, narrower: int) -> Trial:
 block_means_are_a_low_pass_filter = claim(
     "multirate/definition-3/low-pass",
     MULTIRATE.at("Section 3.2, below Definition 3"),
-    statement="""Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency 0,
-    half-power point between 0.4 / P and 0.5 / P.
-    """,
+    statement="Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency "
+    "0, half-power point between 0.4 / P and 0.5 / P.",
     trial=partial(_filter_trial, narrower=0),
     control=partial(_filter_trial, narrower=1),  # Means of P - 1 tokens.
     variant="reading",
@@ -214,14 +212,13 @@ def _upsample_trial(*contexts: tuple[Blocks, np.ndarray]) -> Trial:
     )
 
 
-tokens_get_the_block_before_theirs = claim(
+tokens_get_the_block_before_theirs = certified(
     "multirate/definition-6",
     MULTIRATE.at("Definition 6", "(7)"),
     statement="Token i gets the slow state of block floor(i / P) - 1, entirely in its past, "
     "or zero in the first block.",
     trial=lambda key: _context_trial(key, _upsample_previous),
     control=lambda key: _context_trial(key, _upsample_own),  # Each token gets its own block.
-    evidence="certified",
     num_trials=16,
     note="the last block is never read; a sequence of at most P tokens has zero context",
 )
@@ -263,7 +260,7 @@ def _shift_trial(given: Blocks, upsample: Upsample) -> Trial:
     )
 
 
-own_block_would_leak = claim(
+own_block_would_leak = certified(
     "multirate/definition-6-shift",
     MULTIRATE.at("Definition 6, Section 4.1"),
     statement="If token i read block floor(i / P), the last token of a block would affect all P - 1 earlier tokens of "
@@ -271,18 +268,16 @@ own_block_would_leak = claim(
     trial=lambda key: _shift_trial(blocks(key, least=2), _upsample_own),
     # Block floor(i / P) - 1 read by token i.
     control=lambda key: _shift_trial(blocks(key, least=2), _upsample_previous),
-    evidence="certified",
     num_trials=16,
     note="for P >= 2; with P = 1, and at the last token of a block, there is no leak; through slow layers with a "
     "causal mask the same positions are affected (`logits`)",
 )
 
 
-@claim(
+@certified(
     "multirate/proposition-22/arrival",
     MULTIRATE.at("Proposition 22"),
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="the pooled token of the partial last block is a running mean; no token reads it, so that with a causal slow "
     "mask the printed statement holds; with full slow attention it affects every context; no control: the printed "

@@ -53,10 +53,8 @@ def _logits_trial(key: Key, leaking: bool) -> Trial:
 own_block_would_leak_into_logits = claim(
     "multirate/definition-6-shift/logits",
     MULTIRATE.at("Definition 6, Section 4.1"),
-    statement="""
-    Read: in the whole network. If tokens read block floor(i / P), the last symbol of a block affects the logits of
-    all earlier symbols of the block.
-    """,
+    statement="Read: in the whole network. If tokens read block floor(i / P), the last symbol of a block affects the "
+    "logits of all earlier symbols of the block.",
     trial=partial(_logits_trial, leaking=True),
     control=partial(_logits_trial, leaking=False),  # Block floor(i / P) - 1 read by token i.
     variant="reading",

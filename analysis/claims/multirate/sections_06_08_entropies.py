@@ -24,7 +24,7 @@ from analysis.claims.multirate.instances.chains import (
 from analysis.claims.multirate.instances.hard_chains import some_irreducible_chain
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.claims.rational_logarithms import Enclosure, divergence, entropy, logarithm, total
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
@@ -145,10 +145,9 @@ def _mixture(distributions: list[Exact], first: Fraction) -> Exact:
     return first * distributions[0] + (1 - first) * distributions[-1]
 
 
-@claim(
+@certified(
     "multirate/claim-h-theorem",
     MULTIRATE.at("Section 6.1"),
-    evidence="certified",
     num_trials=48,
     note=f"{ENCLOSED}; compared with the relative entropy, the dissipation and the field of the toolkit. "
     "Reversible or not, with one closed class or two; if p has mass where p_st has none, the "
@@ -183,11 +182,10 @@ def relative_entropy_does_not_grow(key: Key) -> Trial:
     return _descent_trial(given, law, p, given.measured(irreducible=False), strict=False, reference=uniform)
 
 
-@claim(
+@certified(
     "multirate/claim-h-theorem/strict",
     MULTIRATE.at("Section 6.1"),
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="every convex combination of the stationary distributions of two closed classes is an equilibrium, where the "
     "entropy is constant; no control: irreducible generators are measured by the same function",
@@ -199,11 +197,10 @@ def relative_entropy_falls(key: Key) -> Trial:
     return _descent_trial(given, stationary, p, given.measured(irreducible=False), strict=True)
 
 
-@claim(
+@certified(
     "multirate/claim-h-theorem/irreducible",
     MULTIRATE.at("Section 6.1"),
     variant="special case",
-    evidence="certified",
     num_trials=48,
     note=f"{ENCLOSED}; compared with the relative entropy, the dissipation and the field of the toolkit",
 )
@@ -294,16 +291,14 @@ def _row_entropies(key: Key) -> tuple[Measurement, ...]:
     )
 
 
-attention_entropy_is_no_lyapunov_function = claim(
+attention_entropy_is_no_lyapunov_function = certified(
     "multirate/claim-attention-entropy",
     MULTIRATE.at("Section 8"),
-    statement="""
-    The entropy of attention rows is not the Lyapunov functional: along some relaxations on which the relative
-    entropy of the state to the stationary distribution decreases in each layer, it both increases and decreases.
-    """,
+    statement="The entropy of attention rows is not the Lyapunov functional: along some relaxations on which the "
+    "relative entropy of the state to the stationary distribution decreases in each layer, it both increases and "
+    "decreases.",
     trial=partial(_spread_trial, sharpness=(1, 3, 2)),
     control=partial(_spread_trial, sharpness=(1, 2, 3)),  # Attention whose sharpness increases with each layer.
-    evidence="certified",
     num_trials=8,
     note=f"{ENCLOSED}; compared with the weights of the token flow and their entropies in the "
     "toolkit. For a fixed attention matrix its entropy does not depend on the state at all",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ from analysis.claims.prototypes.section_04_escape import plane_bank
 from analysis.claims.prototypes.section_04_small_ratios import effective_hessian
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.hessian import rate_spectrum
 from dynsim._core.types import Key
@@ -32,15 +33,14 @@ SOURCE = PROTOTYPES.at("Appendix A")
 SEPARATION = PROTOTYPES.at("Appendix A (b)")
 
 
-@claim(
+@certified(
     "prototypes/appendix-a-ii",
     SOURCE,
-    evidence="certified",
     num_trials=4,
     note="at a critical temperature an equilibrium with distinct prototypes has a zero eigenvalue; convergence itself "
     "fails (fact-1). Both modes; no control: the corrected claim is the positive case",
 )
-def fast_subsystem_converges_exponentially(key: Key, integrator: AbstractIntegrator) -> Trial:
+def fast_subsystem_converges_exponentially(key: Key) -> Trial:
     """For lambda > 2 eta_P C(K, 2) the fast subsystem converges exponentially to P*(theta) at a rate mu_P > 0.
 
     The instance: one embedding at 0, two prototypes at rest at +-b with lambda = 4 b^4. Along their common displacement
@@ -93,7 +93,8 @@ def _exponential_trial(flow: PrototypeFlow, start: jax.Array, integrator: Abstra
 @claim(
     "prototypes/appendix-a-ii/corrected",
     SOURCE,
-    variant="corrected",
+    # No ridge, and a prototype far away.
+    control=lambda key, integrator: _exponential_trial(*plane_bank(key, far=9.0, ridge=0.0), integrator),
     num_trials=3,
     note="added: a ridge, and that P* is nondegenerate, as it is at generic data; any lambda > 0 does. Mode full",
 )
@@ -104,21 +105,14 @@ def fast_subsystem_with_a_ridge_converges_exponentially(key: Key, integrator: Ab
     return _exponential_trial(*plane_bank(key, far=2.0, ridge=0.3), integrator)
 
 
-@fast_subsystem_with_a_ridge_converges_exponentially.with_control
-def fast_subsystem_with_a_ridge_converges_exponentially(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """No ridge, and a prototype far away."""
-    return _exponential_trial(*plane_bank(key, far=9.0, ridge=0.0), integrator)
-
-
-@claim(
+@certified(
     "prototypes/appendix-a-rate",
     SEPARATION,
-    evidence="certified",
     num_trials=4,
     note="in the time eta_P t of the appendix the slow direction decays at the rate eps l at most: no c > 0 serves all "
     "eps. Mode frozen; no control: the corrected claim is the positive case",
 )
-def decay_rate_does_not_depend_on_the_ratio(key: Key, integrator: AbstractIntegrator) -> Trial:
+def decay_rate_does_not_depend_on_the_ratio(key: Key) -> Trial:
     """There is c > 0 such that for all small eps the decay rate is at least c min(mu_P, mu_P / (L eps)).
 
     For each c there is an eps at which it is not: the rate in the time eta_P t is at most eps H_thetatheta, a diagonal
@@ -179,38 +173,32 @@ def _rate_trial(key: Key, slow: Callable[[float, float, float], float]) -> Trial
     )
 
 
-@claim(
+decay_rate_is_that_of_the_slower_part = claim(
     "prototypes/appendix-a-rate/corrected",
     SEPARATION,
-    variant="corrected",
+    statement="""
+    At a nondegenerate minimum the decay rate in the time eta_P t is at least min(mu', eps l) / 2 for every eps > 0.
+
+    It is asymptotically eps l for small eps and mu' for large eps, and at most lambda_min(H_PP).
+    """,
+    trial=partial(_rate_trial, slow=lambda e, low, high: e * low),
+    # The printed bound, with 1 / (L eps) in place of eps l.
+    control=partial(_rate_trial, slow=lambda e, low, high: 1 / (high * e)),
     num_trials=4,
     note="changed: mu_P / (L eps) becomes eps l, l the least eigenvalue of the effective Hessian; c = 1/2, with the "
     "least eigenvalue mu' of H_PP - H_Ptheta H_thetatheta^-1 H_thetaP for mu_P. Any eps > 0; mode full",
 )
-def decay_rate_is_that_of_the_slower_part(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At a nondegenerate minimum the decay rate in the time eta_P t is at least min(mu', eps l) / 2 for every eps > 0.
-
-    It is asymptotically eps l for small eps and mu' for large eps, and at most lambda_min(H_PP).
-    """
-    return _rate_trial(key, lambda e, low, high: e * low)
 
 
-@decay_rate_is_that_of_the_slower_part.with_control
-def decay_rate_is_that_of_the_slower_part(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The printed bound, with 1 / (L eps) in place of eps l."""
-    return _rate_trial(key, lambda e, low, high: 1 / (high * e))
-
-
-@claim(
+@certified(
     "prototypes/appendix-a-iv",
     SOURCE,
-    evidence="certified",
     num_trials=2,
     note="the flow has real eigenvalues at every ratio, and a nondegenerate minimum is stable at every ratio: there is "
     "nothing for (iv) to prevent, nor is (iv) sufficient for what Theorem 1 says (theorem-1). Mode frozen; no control: "
     "the corrected claim is the positive case",
 )
-def equal_rates_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def equal_rates_are_unstable(key: Key) -> Trial:
     """At eps = 1 resonance instabilities arise: an eigenvalue of J* is not positive, or not real, at a minimum.
 
     At eps = 1 J* is eta_P H*, which is symmetric; H* is positive definite by the signs of rational pivots.
@@ -268,23 +256,15 @@ def _descent_trial(key: Key, exchanged: bool) -> Trial:
     )
 
 
-@claim(
+long_steps_are_unstable = claim(
     "prototypes/appendix-a-iv/corrected",
     SOURCE,
-    variant="corrected",
+    statement="At a nondegenerate minimum gradient descent with learning rates eta_theta, eta_P is stable if the "
+    "largest eigenvalue kappa of diag(eta) H is below 2 and unstable above, at any ratio; deviations along it are "
+    "multiplied by 1 - kappa.",
+    trial=partial(_descent_trial, exchanged=False),
+    control=partial(_descent_trial, exchanged=True),  # The learning rates exchanged.
     num_trials=4,
     note="changed: the instability is that of descent with steps that are too long, a flip and no resonance; the ratio "
     "of rates does not decide it; added: a nondegenerate minimum. Mode full",
 )
-def long_steps_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At a nondegenerate minimum gradient descent with learning rates eta_theta, eta_P is stable if the largest
-    eigenvalue kappa of diag(eta) H is below 2 and unstable above, at any ratio; deviations along it are multiplied by
-    1 - kappa.
-    """
-    return _descent_trial(key, False)
-
-
-@long_steps_are_unstable.with_control
-def long_steps_are_unstable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The learning rates exchanged."""
-    return _descent_trial(key, True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ from analysis.claims.prototypes.instances.partly_trained import Minimum, minimum
 from analysis.claims.prototypes.section_04_time_scales import exact_velocities, moving, shipped_field
 from analysis.dynamics.convergence import observed_order
 from analysis.dynamics.equilibria.newton import newton
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, equal, holds
 from analysis.prototypes.hessian import hessian_blocks
 from analysis.prototypes.slow_manifold import (
@@ -38,17 +39,15 @@ def _source(equation: str):
     return PROTOTYPES.at("Appendix A", equation=equation)
 
 
-@claim(
+@certified(
     "prototypes/appendix-a-systems",
     _source("(A.3)-(A.5)"),
-    evidence="certified",
     num_trials=4,
-    note="in that time dtheta/dt = -eps F: it is the encoder that is slow, and (A.3) exchanges the roles; the variable "
-    "with eps in (A.3) is theta, and (A.5) takes P for the fast one; mode frozen; no control: the corrected claim is "
-    "the "
-    "positive case",
+    note="in that time dtheta/dt = -eps F: it is the encoder that is slow, and (A.3) exchanges the roles; the "
+    "variable with eps in (A.3) is theta, and (A.5) takes P for the fast one; mode frozen; no control: the corrected "
+    "claim is the positive case",
 )
-def systems_in_prototype_time(key: Key, integrator: AbstractIntegrator) -> Trial:
+def systems_in_prototype_time(key: Key) -> Trial:
     """In the time eta_P t the flow is eps dtheta/dt = -F, dP/dt = -G."""
     at = lattice_point(key, linear=False)
     v, (F, G) = exact_velocities(at), at.gradients
@@ -100,7 +99,7 @@ def _subsystem_trial(key: Key, integrator: AbstractIntegrator, shift: float) -> 
 @claim(
     "prototypes/appendix-a-systems/corrected",
     _source("(A.3)-(A.5)"),
-    variant="corrected",
+    control=partial(_subsystem_trial, shift=0.05),  # The fast subsystem at another theta.
     num_trials=3,
     note="changed: the roles; with claim-rescaling/corrected for the slow time eta_theta t. Mode full",
 )
@@ -111,21 +110,14 @@ def prototypes_are_the_fast_subsystem(key: Key, integrator: AbstractIntegrator) 
     return _subsystem_trial(key, integrator, 0.0)
 
 
-@prototypes_are_the_fast_subsystem.with_control
-def prototypes_are_the_fast_subsystem(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The fast subsystem at another theta."""
-    return _subsystem_trial(key, integrator, 0.05)
-
-
-@claim(
+@certified(
     "prototypes/appendix-a-6",
     _source("(A.6)"),
-    evidence="certified",
     num_trials=4,
     note="theta is slow: it stays where it starts for times eta_P t of order one. Mode frozen; no control: "
     "the corrected claim is the positive case",
 )
-def encoder_is_near_its_quasi_static_equilibrium(key: Key, integrator: AbstractIntegrator) -> Trial:
+def encoder_is_near_its_quasi_static_equilibrium(key: Key) -> Trial:
     """On a bounded interval of the time eta_P t, |theta - theta*(P)| <= C eps.
 
     The instance: two data (+-a, +-y), the encoder (x_0, theta x_1), both prototypes at 0: they rest, and dtheta/dt =
@@ -186,36 +178,28 @@ def _manifold_trial(key: Key, integrator: AbstractIntegrator, end: Callable[[flo
     )
 
 
-@claim(
+prototypes_are_near_their_quasi_static_equilibrium = claim(
     "prototypes/appendix-a-6/corrected",
     _source("(A.6)"),
-    variant="corrected",
+    statement="""After an initial layer |P - P*(theta)| = O(eps), at bounded times eta_theta t.
+
+    To first order it is -eps H_PP^-2 H_Ptheta grad_theta L.
+    """,
+    trial=partial(_manifold_trial, end=lambda _: 0.4),
+    control=partial(_manifold_trial, end=lambda e: 0.1 * e),  # Within the initial layer, at eta_P t = 1 / 10.
     num_trials=3,
     note="changed: the roles, and an initial layer is left out; near a nondegenerate minimum. Mode full",
 )
-def prototypes_are_near_their_quasi_static_equilibrium(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """After an initial layer |P - P*(theta)| = O(eps), at bounded times eta_theta t.
-
-    To first order it is -eps H_PP^-2 H_Ptheta grad_theta L.
-    """
-    return _manifold_trial(key, integrator, lambda _: 0.4)
 
 
-@prototypes_are_near_their_quasi_static_equilibrium.with_control
-def prototypes_are_near_their_quasi_static_equilibrium(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Within the initial layer, at eta_P t = 1 / 10."""
-    return _manifold_trial(key, integrator, lambda e: 0.1 * e)
-
-
-@claim(
+@certified(
     "prototypes/appendix-a-7",
     _source("(A.7)"),
-    evidence="certified",
     num_trials=2,
     note="a bounded Hessian makes the field Lipschitz, not contracting: below the critical temperature 2 a^2 two "
     "solutions near the collapse move apart. Mode frozen; no control: the corrected claim is the positive case",
 )
-def reduced_flow_is_a_contraction(key: Key, integrator: AbstractIntegrator) -> Trial:
+def reduced_flow_is_a_contraction(key: Key) -> Trial:
     """If the Hessian of the reduced loss is at most L, the reduced flow dP/dt = -grad L~(P) contracts distances.
 
     The instance: two data, the encoder (x_0, theta x_1), two prototypes at 0, theta*(P) = 0. There H_thetatheta > 0 and
@@ -268,22 +252,17 @@ def _contraction_trial(key: Key, curvature: Callable[[Minimum], np.ndarray]) -> 
     )
 
 
-@claim(
+reduced_flow_contracts_near_a_minimum = claim(
     "prototypes/appendix-a-7/corrected",
     _source("(A.7)"),
-    variant="corrected",
+    statement="Near a nondegenerate minimum of the reduced loss L~(theta), with Hessian between l > 0 and L, the "
+    "distance of two solutions of dtheta/dt = -grad L~ decreases at a rate between l and L.",
+    trial=partial(
+        _contraction_trial, curvature=lambda at: effective_loss_hessian(at.flow, at.state.encoder, at.state.prototypes)
+    ),
+    # The Hessian by theta at fixed prototypes in place of that of the reduced loss.
+    control=partial(_contraction_trial, curvature=lambda at: hessian(at)[:2, :2]),
     num_trials=4,
     note="added: a neighbourhood of a nondegenerate minimum, where the Hessian is also at least l > 0; changed: the "
     "roles. Mode full",
 )
-def reduced_flow_contracts_near_a_minimum(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Near a nondegenerate minimum of the reduced loss L~(theta), with Hessian between l > 0 and L, the distance of two
-    solutions of dtheta/dt = -grad L~ decreases at a rate between l and L.
-    """
-    return _contraction_trial(key, lambda at: effective_loss_hessian(at.flow, at.state.encoder, at.state.prototypes))
-
-
-@reduced_flow_contracts_near_a_minimum.with_control
-def reduced_flow_contracts_near_a_minimum(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The Hessian by theta at fixed prototypes in place of that of the reduced loss."""
-    return _contraction_trial(key, lambda at: hessian(at)[:2, :2])

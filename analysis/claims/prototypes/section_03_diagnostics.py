@@ -214,6 +214,8 @@ def separation_grows(key: Key, integrator: AbstractIntegrator) -> Trial:
 @claim(
     "prototypes/claim-separation-monotone/near-collapse",
     PROTOTYPES.at("Section 3.3"),
+    # A start at the means of the clusters.
+    control=lambda key, integrator: _growth_trial(key, integrator, mode_of(key), 1.0, _separation, "S(P)"),
     variant="special case",
     num_trials=4,
     note="times up to 8 in units of the prototypes, before the encoder has moved by five percent",
@@ -225,12 +227,6 @@ def separation_grows_from_near_collapse(key: Key, integrator: AbstractIntegrator
     between the clusters.
     """
     return _growth_trial(key, integrator, mode_of(key), 0.2, _separation, "S(P)", of_banks=True)
-
-
-@separation_grows_from_near_collapse.with_control
-def separation_grows_from_near_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A start at the means of the clusters."""
-    return _growth_trial(key, integrator, mode_of(key), 1.0, _separation, "S(P)")
 
 
 @claim(
@@ -259,6 +255,8 @@ def entropy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
 @claim(
     "prototypes/claim-entropy-decreases/near-collapse",
     PROTOTYPES.at("Section 3.3"),
+    # A start at the means of the clusters.
+    control=lambda key, integrator: _growth_trial(key, integrator, mode_of(key), 1.0, _minus_entropy, "-H(Q)"),
     variant="special case",
     num_trials=4,
     note="times up to 8 in units of the prototypes, before the encoder has moved by five percent",
@@ -270,12 +268,6 @@ def entropy_decreases_from_near_collapse(key: Key, integrator: AbstractIntegrato
     between the clusters.
     """
     return _growth_trial(key, integrator, mode_of(key), 0.2, _minus_entropy, "-H(Q)", of_banks=True)
-
-
-@entropy_decreases_from_near_collapse.with_control
-def entropy_decreases_from_near_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A start at the means of the clusters."""
-    return _growth_trial(key, integrator, mode_of(key), 1.0, _minus_entropy, "-H(Q)")
 
 
 @claim(
@@ -294,6 +286,8 @@ def entropy_decreases_while_annealed(key: Key, integrator: AbstractIntegrator) -
 @claim(
     "prototypes/claim-entropy-decreases/annealed-near-collapse",
     PROTOTYPES.at("Section 3.3"),
+    # T_0 above the critical temperature, and a start at the means of the clusters.
+    control=lambda key, integrator: _annealed_trial(key, integrator, mode_of(key), _minus_entropy, "-H(Q)", hot=True),
     variant="special case",
     num_trials=4,
     note="the annealing of Section 7.1, whose first temperature is 8/9 of the critical one; both modes",
@@ -305,9 +299,3 @@ def entropy_decreases_while_annealed_from_near_collapse(key: Key, integrator: Ab
     between the clusters.
     """
     return _annealed_trial(key, integrator, mode_of(key), _minus_entropy, "-H(Q)", hot=False)
-
-
-@entropy_decreases_while_annealed_from_near_collapse.with_control
-def entropy_decreases_while_annealed_from_near_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """T_0 above the critical temperature, and a start at the means of the clusters."""
-    return _annealed_trial(key, integrator, mode_of(key), _minus_entropy, "-H(Q)", hot=True)

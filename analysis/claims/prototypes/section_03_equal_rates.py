@@ -5,15 +5,10 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from analysis.experiments.prototypes.learning_rates import (
-    TrainingOptions,
-    descent_map,
-    first_state,
-)
+from analysis.experiments.prototypes.learning_rates import TrainingOptions, descent_map, first_state
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_most, equal
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import iterate
@@ -140,7 +135,7 @@ def _equal_rates_trial(key: Key, deviation: float, rate: float) -> Trial:
     "all points; what makes S fall is the scatter within clusters, which a linear encoder shrinks away at any ratio "
     "of the rates; no control: the same measurement passes in `wide-clusters`",
 )
-def equal_rates_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
+def equal_rates_collapse(key: Key) -> Trial:
     """With equal learning rates prototypes collapse within a few epochs, regardless of other hyperparameters."""
     rng = numpy_rng(key, "options")
     return _equal_rates_trial(key, rng.uniform(0.05, 0.2), rng.uniform(0.05, 0.2))
@@ -159,13 +154,13 @@ def _wide(key: Key) -> tuple[float, float]:
     note="for a linear encoder, clusters a third as wide as their centres are far from the origin, and a rate near the "
     "largest stable one; both modes",
 )
-def equal_rates_collapse_wide_clusters(key: Key, integrator: AbstractIntegrator) -> Trial:
+def equal_rates_collapse_wide_clusters(key: Key) -> Trial:
     """With equal and large learning rates the prototypes of wide clusters collapse within 50 epochs."""
     return _equal_rates_trial(key, *_wide(key))
 
 
 @equal_rates_collapse_wide_clusters.with_control
-def equal_rates_collapse_wide_clusters(key: Key, integrator: AbstractIntegrator) -> Trial:
+def equal_rates_collapse_wide_clusters(key: Key) -> Trial:
     """Clusters half as wide."""
     deviation, rate = _wide(key)
     return _equal_rates_trial(key, deviation / 2, rate)

@@ -1,5 +1,6 @@
 """Claims of Sections 3.1 to 3.3 on the read-out layer: its output, its heads and its cost."""
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -10,10 +11,9 @@ from jaxtyping import Array
 
 from analysis.claims.prototype_banks import Parts, RationalBank, distances, hard_bank, parts, random_bank, soft
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.multirate.flops import matmul_flops
@@ -54,21 +54,20 @@ def _output_trial(key: Key, bank: RationalBank, expected: Exact) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/remark-1",
     PROTOTYPES.at("Remark 1", "(4)-(5)"),
-    evidence="certified",
     num_trials=12,
     note="true by (4), which defines the output; measured on the layer that ships",
 )
-def output_is_the_soft_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
+def output_is_the_soft_centroid(key: Key) -> Trial:
     """The output of the layer is o_n = mu_n, the soft centroid of (3), and h_n = LayerNorm(z_n + W_O mu_n)."""
     bank = hard_bank(key)
     return _output_trial(key, bank, bank.parts.centroids)
 
 
 @output_is_the_soft_centroid.with_control
-def output_is_the_soft_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
+def output_is_the_soft_centroid(key: Key) -> Trial:
     """The nearest prototype in place of the soft centroid."""
     bank = random_bank(key)
     return _output_trial(key, bank, bank.p[np.argmin(distances(bank.z, bank.p).astype(float), axis=1)])
@@ -145,34 +144,27 @@ def _heads_trial(given: _Heads, found: list[Parts], *, hard: bool) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/claim-multihead",
     PROTOTYPES.at("Section 3.2"),
-    evidence="certified",
     num_trials=4,
     note="no control: the corrected claim is the positive case",
 )
-def decomposition_holds_for_each_head(key: Key, integrator: AbstractIntegrator) -> Trial:
+def decomposition_holds_for_each_head(key: Key) -> Trial:
     """The decomposition (3) holds for each head: Lq = M + V with embeddings W_h z_n and the prototypes of head h."""
     given = _heads(key)
     return _heads_trial(given, [bank.parts for bank in given.banks], hard=True)
 
 
-@claim(
-    "prototypes/claim-multihead/corrected",
-    PROTOTYPES.at("Section 3.2"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=12,
-)
-def corrected_decomposition_holds_for_each_head(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("prototypes/claim-multihead/corrected", PROTOTYPES.at("Section 3.2"), num_trials=12)
+def corrected_decomposition_holds_for_each_head(key: Key) -> Trial:
     """For each head Lq = R + V, independently. Changed: R = sum_n |z_n - mu_n|^2 of the head in place of L_OLS."""
     given = _heads(key)
     return _heads_trial(given, [bank.parts for bank in given.banks], hard=False)
 
 
 @corrected_decomposition_holds_for_each_head.with_control
-def corrected_decomposition_holds_for_each_head(key: Key, integrator: AbstractIntegrator) -> Trial:
+def corrected_decomposition_holds_for_each_head(key: Key) -> Trial:
     """The assignments of one head with the embeddings and prototypes of the other."""
     given = _heads(key)
     first, second = given.banks
@@ -188,16 +180,15 @@ def operations(tokens: int, k: int, m: int, heads: int) -> int:
     return matmul_flops(lambda z: layer(z, 1.0), jnp.zeros((tokens, m)))
 
 
-@claim(
+@certified(
     "prototypes/claim-complexity",
     PROTOTYPES.at("Section 3.3"),
-    evidence="certified",
     num_trials=4,
     note="multiplications and additions in the matrix products of the layer that ships, which multiplies in the "
     "cheaper order; W_O costs 2 min(T, K) m^2 with one head, and the projections W_h cost 2 T m^2 with several; "
     "no control: the corrected claim is the positive case",
 )
-def cost_is_linear_in_the_dimension(key: Key, integrator: AbstractIntegrator) -> Trial:
+def cost_is_linear_in_the_dimension(key: Key) -> Trial:
     """The layer takes O(T K m) operations. Read: for fixed T and K the number grows no faster than m."""
     rng = numpy_rng(key, "sizes")
     T, K, heads, m = (int(v) for v in (rng.choice([4, 16, 64]), rng.choice([2, 8]), rng.choice([1, 2]), 8))
@@ -234,23 +225,15 @@ def _cost_trial(key: Key, heads: int) -> Trial:
     )
 
 
-@claim(
+cost_is_linear_for_many_tokens = certified(
     "prototypes/claim-complexity/corrected",
     PROTOTYPES.at("Section 3.3"),
-    variant="corrected",
-    evidence="certified",
+    statement="""A layer with one head takes O(T K m) operations: at most 6 T K m.
+
+    Added: one head without projection, m <= max(T, K), and W_O multiplied in the cheaper order.
+    """,
+    trial=partial(_cost_trial, heads=1),
+    control=partial(_cost_trial, heads=2),  # Two heads with projections.
     num_trials=8,
     note="matrix products alone; equality at m = max(T, K). W_O is applied to the prototypes, K m^2, where K < T",
 )
-def cost_is_linear_for_many_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A layer with one head takes O(T K m) operations: at most 6 T K m.
-
-    Added: one head without projection, m <= max(T, K), and W_O multiplied in the cheaper order.
-    """
-    return _cost_trial(key, 1)
-
-
-@cost_is_linear_for_many_tokens.with_control
-def cost_is_linear_for_many_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Two heads with projections."""
-    return _cost_trial(key, 2)

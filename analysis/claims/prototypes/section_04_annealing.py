@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -16,12 +17,11 @@ from analysis.claims.prototypes.instances.schedules import Relaxing
 from analysis.claims.prototypes.section_04_escape import lyapunov
 from analysis.claims.prototypes.section_04_lyapunov import derivatives, loss_value, random_system
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.prototypes.lyapunov import rate_along
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.assignments import assignments, competitive_loss, distance_variance, entropy
@@ -62,22 +62,17 @@ def _derivative_trial(key: Key, exponent: int) -> Trial:
     )
 
 
-@claim(
+derivative_by_temperature_is_the_variance = claim(
     "prototypes/theorem-3-derivative",
     PROTOTYPES.at("Theorem 3 (proof)"),
+    statement="dL_q/dT = (1 / T^2) sum_n Var_{q_n}(|z_n - p_k|^2) >= 0.",
+    trial=partial(_derivative_trial, exponent=2),
+    # 1 / T in place of 1 / T^2.
+    control=lambda key: _derivative_trial(jax.random.key(int(jax.random.randint(key, (), 0, 2**31 - 1))), 1),
     num_trials=8,
     note="at fixed theta and P, in which the modes do not differ; for F, whose gradient the mode frozen is, dF/dT is "
     "minus the sum of the entropies instead",
 )
-def derivative_by_temperature_is_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """dL_q/dT = (1 / T^2) sum_n Var_{q_n}(|z_n - p_k|^2) >= 0."""
-    return _derivative_trial(key, 2)
-
-
-@derivative_by_temperature_is_the_variance.with_control
-def derivative_by_temperature_is_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """1 / T in place of 1 / T^2."""
-    return _derivative_trial(jax.random.key(int(jax.random.randint(key, (), 0, 2**31 - 1))), 1)
 
 
 class _Cooling(NamedTuple):
@@ -138,36 +133,29 @@ def _monotone_trial(key: Key, mode: str, energy_of: str) -> Trial:
     )
 
 
-@claim(
+annealed_free_energy_decreases = claim(
     "prototypes/theorem-3-monotone",
     THEOREM,
+    statement="""For any decreasing schedule T(t) > 0, W(theta(t), P(t); T(t)) is non-increasing along the flow.
+
+    dW/dt = -eta_theta |grad_theta L_q|^2 - eta_P |grad_P W|^2 + (dT/dt) / T^2 sum_n Var_{q_n}.
+    """,
+    trial=partial(_monotone_trial, mode="full", energy_of="loss"),
+    control=partial(_monotone_trial, mode="frozen", energy_of="loss"),  # The flow of the mode frozen.
     num_trials=8,
     note="mode full; c(t) is not needed, and zero will do; see `frozen` and `frozen-corrected` for the other mode",
 )
-def annealed_free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For any decreasing schedule T(t) > 0, W(theta(t), P(t); T(t)) is non-increasing along the flow.
-
-    dW/dt = -eta_theta |grad_theta L_q|^2 - eta_P |grad_P W|^2 + (dT/dt) / T^2 sum_n Var_{q_n}.
-    """
-    return _monotone_trial(key, "full", "loss")
 
 
-@annealed_free_energy_decreases.with_control
-def annealed_free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The flow of the mode frozen."""
-    return _monotone_trial(key, "frozen", "loss")
-
-
-@claim(
+@certified(
     "prototypes/theorem-3-monotone/frozen",
     THEOREM,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read: in the mode frozen, whose Lyapunov function at fixed T is W = F + barrier, and with c(t) = 0, which is "
     "enough in the mode full; no control: the claim `frozen-corrected`, with another c(t), is the positive case",
 )
-def annealed_frozen_free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
+def annealed_frozen_free_energy_decreases(key: Key) -> Trial:
     """In the mode frozen F + barrier is non-increasing for any decreasing schedule.
 
     The instance: one embedding at 0 and prototypes at +-b with lambda = 4 b^4, at rest at every T; F + barrier is
@@ -193,37 +181,30 @@ def annealed_frozen_free_energy_decreases(key: Key, integrator: AbstractIntegrat
     )
 
 
-@claim(
+corrected_frozen_free_energy_decreases = claim(
     "prototypes/theorem-3-monotone/frozen-corrected",
     THEOREM,
+    statement="""In the mode frozen F + barrier + N T log K is non-increasing for any decreasing schedule.
+
+    Its derivative by T is N (log K - H) >= 0, H the mean entropy of the assignments.
+    """,
+    trial=partial(_monotone_trial, mode="frozen", energy_of="raised"),
+    control=partial(_monotone_trial, mode="frozen", energy_of="loss"),  # The loss L_q + barrier in place of it.
     variant="corrected",
     num_trials=8,
     note="changed: for the mode frozen, W is F + barrier + N T log K, so that c(t) = N T(t) log K",
 )
-def corrected_frozen_free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """In the mode frozen F + barrier + N T log K is non-increasing for any decreasing schedule.
-
-    Its derivative by T is N (log K - H) >= 0, H the mean entropy of the assignments.
-    """
-    return _monotone_trial(key, "frozen", "raised")
 
 
-@corrected_frozen_free_energy_decreases.with_control
-def corrected_frozen_free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The loss L_q + barrier in place of it."""
-    return _monotone_trial(key, "frozen", "loss")
-
-
-@claim(
+@certified(
     "prototypes/corollary-1",
     PROTOTYPES.at("Corollary 1"),
-    evidence="certified",
     num_trials=2,
     note="its own proof says 'not nested'. Theorem 1 needs no barrier, and Theorem 2 lambda > 2 eta_P C(K, 2) > 0; "
     "Theorem 1 needs a fast subsystem that converges exponentially, and Fact 1 does not; no control: the claim `fixed-"
     "encoder` is the positive case",
 )
-def results_are_nested(key: Key, integrator: AbstractIntegrator) -> Trial:
+def results_are_nested(key: Key) -> Trial:
     """Each of Fact 1, Theorem 1 and Theorems 2-3 strictly subsumes the previous one.
 
     Read: the hypotheses of each imply those of the next. Instances: for Theorem 1, two data, a partly trained encoder
@@ -294,16 +275,11 @@ def _slow(flow: CoupledFlow, x: Coupled) -> Measurement:
 @claim(
     "prototypes/corollary-1/fixed-encoder",
     PROTOTYPES.at("Corollary 1"),
+    control=partial(_fixed_encoder_trial, shift=0.1),  # Other parameters of the fixed encoder.
     variant="special case",
     num_trials=4,
     note="Fact 1 and Theorem 2 only, and what both assert alike: the Lyapunov function; mode full",
 )
-def fixed_encoder_is_a_case_of_the_coupled_one(key: Key, integrator: AbstractIntegrator) -> Trial:
+def fixed_encoder_is_a_case_of_the_coupled_one(key: Key) -> Trial:
     """Theorem 2 subsumes Fact 1: as eta_theta tends to 0 its flow, W and dW/dt are those of the prototypes alone."""
     return _fixed_encoder_trial(key, 0.0)
-
-
-@fixed_encoder_is_a_case_of_the_coupled_one.with_control
-def fixed_encoder_is_a_case_of_the_coupled_one(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Other parameters of the fixed encoder."""
-    return _fixed_encoder_trial(key, 0.1)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -128,27 +129,22 @@ def _certificates_trial(key: Key, *, beyond: float) -> Trial:
     )
 
 
-@claim(
+certified_prototypes_escape = claim(
     "prototypes/fact-1/certificates",
     PROTOTYPES.at("Fact 1"),
+    statement="""
+    Read: which trajectories do not converge. A prototype that is certified to escape moves away from the embeddings.
+
+    In the mode full it is certified from d > T + L on, and next to that threshold a prototype that is not certified
+    moves inwards; with a barrier, in the mode frozen, from where the repulsion exceeds a bound of the attraction.
+    """,
+    trial=partial(_certificates_trial, beyond=NEAR),
+    control=partial(_certificates_trial, beyond=-NEAR),  # The certificate from d > .999 T + L on.
     variant="reading",
     num_trials=6,
     note="which prototypes `escaping_prototypes` certifies; in the mode full without barrier its inequality is sharp "
     "for one embedding, in the mode frozen it is that of its bounds",
 )
-def certified_prototypes_escape(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: which trajectories do not converge. A prototype that is certified to escape moves away from the embeddings.
-
-    In the mode full it is certified from d > T + L on, and next to that threshold a prototype that is not certified
-    moves inwards; with a barrier, in the mode frozen, from where the repulsion exceeds a bound of the attraction.
-    """
-    return _certificates_trial(key, beyond=NEAR)
-
-
-@certified_prototypes_escape.with_control
-def certified_prototypes_escape(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The certificate from d > .999 T + L on."""
-    return _certificates_trial(key, beyond=-NEAR)
 
 
 DECADES = 8  # of the trajectories from which laws of growth are read
@@ -234,23 +230,16 @@ def _growth_trial(key: Key, integrator: AbstractIntegrator, *, repelling: int) -
     )
 
 
-@claim(
+prototypes_stay_bounded_or_grow_as_a_fourth_root = claim(
     "prototypes/fact-1/growth",
     PROTOTYPES.at("Fact 1"),
+    statement="Read: which trajectories stay bounded. Prototypes with a ridge, or with frozen assignments and no "
+    "barrier, do; with a barrier they converge to an equilibrium or escape; r^4 of one that escapes alone grows at "
+    "the rate 8 lambda eta_P (K - 1).",
+    trial=partial(_growth_trial, repelling=2),
+    control=partial(_growth_trial, repelling=3),  # K in place of K - 1.
     variant="reading",
     num_trials=2,
     note="what `growth` decides of prototypes on a line; where neither a certificate, nor an equilibrium, nor the law "
     "of growth applies, as on a saddle, it says that it is undecided",
 )
-def prototypes_stay_bounded_or_grow_as_a_fourth_root(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: which trajectories stay bounded. Prototypes with a ridge, or with frozen assignments and no barrier, do;
-    with a barrier they converge to an equilibrium or escape; r^4 of one that escapes alone grows at the rate 8 lambda
-    eta_P (K - 1).
-    """
-    return _growth_trial(key, integrator, repelling=2)
-
-
-@prototypes_stay_bounded_or_grow_as_a_fourth_root.with_control
-def prototypes_stay_bounded_or_grow_as_a_fourth_root(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """K in place of K - 1."""
-    return _growth_trial(key, integrator, repelling=3)

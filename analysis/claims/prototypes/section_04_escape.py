@@ -10,7 +10,7 @@ from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.claims.prototypes.instances.schedules import Relaxing
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.boundedness import escape_constant
 from analysis.prototypes.certificates import bounding_radius
@@ -54,50 +54,47 @@ def _mode(key: Key) -> str:
     return ("full", "frozen")[int(jax.random.randint(key, (), 0, 2))]
 
 
-@claim(
+frozen_encoder_flow_converges = certified(
     "prototypes/fact-1",
     FACT,
-    evidence="certified",
+    statement="""
+    For lambda > 2 eta_P C(K, 2) the flow P' = -eta_P grad_P of the loss with the barrier has a global Lyapunov
+    function and converges to the set of its critical points with distinct prototypes.
+
+    The instance has one embedding and two prototypes on a line, started at a distance.
+    """,
+    trial=lambda key: _escape_trial(key, escape(key, mode=_mode(key), coupled=False)),
     num_trials=4,
     note="a Lyapunov function exists; convergence fails for every lambda > 0 in both modes: a prototype far from "
     "the embeddings and the others is repelled like 2 lambda / r^3 and attracted at most like r e^(-r^2 / T), so "
     "that r^4 grows at least like 4 lambda eta_P t; no control: the corrected claim is the positive case",
 )
-def frozen_encoder_flow_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For lambda > 2 eta_P C(K, 2) the flow P' = -eta_P grad_P of the loss with the barrier has a global Lyapunov
-    function and converges to the set of its critical points with distinct prototypes.
-
-    The instance has one embedding and two prototypes on a line, started at a distance.
-    """
-    return _escape_trial(key, escape(key, mode=_mode(key), coupled=False))
 
 
-@claim(
+coupled_flow_converges = certified(
     "prototypes/theorem-2-convergence",
     THEOREM_2,
-    evidence="certified",
+    statement="""
+    For lambda > 2 eta_P C(K, 2) the flow of encoder and prototypes with the barrier converges to the set of its
+    critical points with distinct prototypes, for any ratio of rates.
+
+    The instance has one free embedding and two prototypes on a line.
+    """,
+    trial=lambda key: _escape_trial(key, escape(key, mode=_mode(key), coupled=True)),
     num_trials=4,
     note="as Fact 1, with a free embedding that moves at its own rate; both modes, each with the gradient of its own "
     "potential; the growth law is the claim `growth`; no control: the corrected claim is the positive case",
 )
-def coupled_flow_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For lambda > 2 eta_P C(K, 2) the flow of encoder and prototypes with the barrier converges to the set of its
-    critical points with distinct prototypes, for any ratio of rates.
-
-    The instance has one free embedding and two prototypes on a line.
-    """
-    return _escape_trial(key, escape(key, mode=_mode(key), coupled=True))
 
 
-@claim(
+@certified(
     "prototypes/theorem-3-convergence",
     THEOREM_3,
-    evidence="certified",
     num_trials=4,
     note="the region of the escape at the first temperature is one at every lower temperature; both modes; no control: "
     "the corrected claim is the positive case",
 )
-def annealed_flow_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
+def annealed_flow_converges(key: Key) -> Trial:
     """For any decreasing T(t) with limit T_min > 0 the flow converges to the critical set at T_min."""
     at = escape(key, mode=_mode(key), coupled=True)
     cooled = at._replace(temperature=at.temperature / 4)
@@ -233,52 +230,39 @@ def _far(key: Key) -> float:
     return (0.75, 2.0, 9.0)[int(jax.random.randint(key, (), 0, 3))]
 
 
-@claim(
+frozen_encoder_flow_with_a_ridge_converges = claim(
     "prototypes/fact-1/corrected",
     FACT,
-    variant="corrected",
+    statement="With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of the prototypes that starts "
+    "with distinct prototypes converges to a critical point with distinct prototypes; W decreases, S >= lambda / W(0).",
+    trial=lambda key, integrator: _ridge_trial(*plane_bank(key, far=_far(key), ridge=0.3), integrator),
+    # No ridge, and a prototype far away.
+    control=lambda key, integrator: _ridge_trial(*plane_bank(key, far=9.0, ridge=0.0), integrator),
     num_trials=4,
     note="added: a ridge rho / 2 |P|^2; then any lambda > 0 does. Mode full, in which W is L_q "
     "plus barrier and ridge; for the mode frozen see theorem-2-convergence/corrected",
 )
-def frozen_encoder_flow_with_a_ridge_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of the prototypes that starts with distinct
-    prototypes converges to a critical point with distinct prototypes; W decreases, S >= lambda / W(0).
-    """
-    return _ridge_trial(*plane_bank(key, far=_far(key), ridge=0.3), integrator)
 
 
-@frozen_encoder_flow_with_a_ridge_converges.with_control
-def frozen_encoder_flow_with_a_ridge_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """No ridge, and a prototype far away."""
-    return _ridge_trial(*plane_bank(key, far=9.0, ridge=0.0), integrator)
-
-
-@claim(
+coupled_flow_with_a_ridge_converges = claim(
     "prototypes/theorem-2-convergence/corrected",
     THEOREM_2,
-    variant="corrected",
+    statement="With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of a linear encoder and distinct "
+    "prototypes converges to a critical point with distinct prototypes, at any ratio of rates.",
+    trial=lambda key, integrator: _ridge_trial(*line_bank(key, far=_far(key), ridge=0.3), integrator),
+    # No ridge, and a prototype far away.
+    control=lambda key, integrator: _ridge_trial(*line_bank(key, far=9.0, ridge=0.0), integrator),
     num_trials=4,
     note="added: a ridge, and a linear encoder of data that span their space (or free embeddings), which W bounds; any "
     "lambda > 0 and any ratio of rates do. Mode frozen, in which W is F + N T log K plus barrier and ridge",
 )
-def coupled_flow_with_a_ridge_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of a linear encoder and distinct prototypes
-    converges to a critical point with distinct prototypes, at any ratio of rates.
-    """
-    return _ridge_trial(*line_bank(key, far=_far(key), ridge=0.3), integrator)
-
-
-@coupled_flow_with_a_ridge_converges.with_control
-def coupled_flow_with_a_ridge_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """No ridge, and a prototype far away."""
-    return _ridge_trial(*line_bank(key, far=9.0, ridge=0.0), integrator)
 
 
 @claim(
     "prototypes/theorem-3-convergence/corrected",
     THEOREM_3,
-    variant="corrected",
+    # No ridge, and a prototype far away.
+    control=lambda key, integrator: _ridge_trial(*line_bank(key, far=9.0, ridge=0.0, annealed=True), integrator),
     num_trials=2,
     note="added: a ridge, and a linear encoder of data that span their space; T(t) tends to T_min without reaching it. "
     "Mode frozen, in which W is F + N T log K plus barrier and ridge",
@@ -288,9 +272,3 @@ def annealed_flow_with_a_ridge_converges(key: Key, integrator: AbstractIntegrato
     distinct prototypes converges to the critical points at T_min with distinct prototypes, here to one of them.
     """
     return _ridge_trial(*line_bank(key, far=_far(key), ridge=0.3, annealed=True), integrator)
-
-
-@annealed_flow_with_a_ridge_converges.with_control
-def annealed_flow_with_a_ridge_converges(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """No ridge, and a prototype far away."""
-    return _ridge_trial(*line_bank(key, far=9.0, ridge=0.0, annealed=True), integrator)

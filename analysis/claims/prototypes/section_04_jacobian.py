@@ -1,6 +1,7 @@
 """Claims of Section 4.3 on the local stability of coupled flows: the spectrum of J* and condition (14)."""
 
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -24,7 +25,7 @@ from analysis.claims.prototypes.instances.partly_trained import (
     pair_in_full_mode,
     random_pair,
 )
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, equal, holds
 from analysis.prototypes.hessian import HessianBlocks, condition_bound, hessian_blocks, rate_condition, rate_spectrum
 from dynsim._core.types import Key
@@ -48,16 +49,15 @@ def _along_the_difference(flow: CoupledFlow, x: Coupled) -> tuple[Array, Array]:
     return third(at), derivative(third)(at) @ direction
 
 
-@claim(
+@certified(
     "prototypes/proposition-3-iff",
     PROPOSITION,
-    evidence="certified",
     num_trials=2,
     note="'if' holds, 'only if' does not: at the critical temperature, 2 max Cov (mode frozen) or 4 max Cov (full), "
     "J* is singular, and the equilibrium is the strict local minimum of the potential by its fourth derivative; no "
     "control: the corrected claim is the positive case",
 )
-def asymptotically_stable_iff_positive_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
+def asymptotically_stable_iff_positive_spectrum(key: Key) -> Trial:
     """A fixed point is locally asymptotically stable if and only if all eigenvalues of J* have positive real part.
 
     Here: two data (+-a, +-y), the encoder (x_0, theta x_1), two prototypes at the mean. The Hessian is semidefinite,
@@ -121,26 +121,20 @@ def _decay_trial(key: Key, integrator: AbstractIntegrator, exchanged: bool) -> T
     )
 
 
-@claim(
+exponentially_stable_iff_positive_spectrum = claim(
     "prototypes/proposition-3-iff/corrected",
     PROPOSITION,
-    variant="corrected",
+    statement="""
+    A fixed point is locally exponentially stable if and only if all eigenvalues of J* have positive real part.
+
+    The rate is the least real part.
+    """,
+    trial=partial(_decay_trial, exchanged=False),
+    control=partial(_decay_trial, exchanged=True),  # J* with the rates of encoder and prototypes exchanged.
     num_trials=8,
     note="changed: exponentially for asymptotically; rates are resolved to 1e-3. Minima in the mode full, pairs "
     "at the mean in the mode frozen",
 )
-def exponentially_stable_iff_positive_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A fixed point is locally exponentially stable if and only if all eigenvalues of J* have positive real part.
-
-    The rate is the least real part.
-    """
-    return _decay_trial(key, integrator, False)
-
-
-@exponentially_stable_iff_positive_spectrum.with_control
-def exponentially_stable_iff_positive_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """J* with the rates of encoder and prototypes exchanged."""
-    return _decay_trial(key, integrator, True)
 
 
 def _sufficient_trial(at: Minimum, hypothesis: Measurement) -> Trial:
@@ -175,7 +169,7 @@ def _sufficient_trial(at: Minimum, hypothesis: Measurement) -> Trial:
     "symmetric positive definite matrix; (14) is not needed. Mode full; the control has H* of a pair that is positive "
     "for higher temperatures",
 )
-def positive_hessian_and_small_ratio_are_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def positive_hessian_and_small_ratio_are_stable(key: Key) -> Trial:
     """If H* > 0 and eta_theta / eta_P is below the bound of (14), the fixed point is asymptotically stable."""
     at = clear_minimum(key)
     least = np.linalg.eigvalsh(hessian(at))[0]
@@ -183,7 +177,7 @@ def positive_hessian_and_small_ratio_are_stable(key: Key, integrator: AbstractIn
 
 
 @positive_hessian_and_small_ratio_are_stable.with_control
-def positive_hessian_and_small_ratio_are_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def positive_hessian_and_small_ratio_are_stable(key: Key) -> Trial:
     """Both diagonal blocks of H* are positive definite, and H* is not: it is indefinite."""
     at = pair_in_full_mode(key, low=0.8, high=1.2)
     H = hessian_blocks(at.flow, at.state)
@@ -199,16 +193,15 @@ def _bounds(pair: SymmetricPair) -> tuple[Fraction, Fraction]:
     return min(lows) / (coupling + max(highs)), min(highs) / (coupling + max(lows))
 
 
-@claim(
+@certified(
     "prototypes/proposition-3-proof",
     PROTOTYPES.at("Proposition 3 (proof)"),
-    evidence="certified",
     num_trials=2,
     note="false in both directions: at equal rates (14) fails and all eigenvalues of J* are positive; at small ratios "
     "(14) holds and J*, which is not symmetric, is not positive definite as a quadratic form. Mode frozen; no control: "
     "the corrected claim is the positive case",
 )
-def positive_jacobian_iff_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def positive_jacobian_iff_condition(key: Key) -> Trial:
     """For H* > 0, J* is positive definite (hence all its eigenvalues are positive) if and only if (14) holds."""
     pair = random_pair(key, separated=True)
     low, high = _bounds(pair)
@@ -264,11 +257,10 @@ def _somewhere(key: Key) -> tuple[Minimum, float]:
 @claim(
     "prototypes/proposition-3-proof/corrected",
     PROTOTYPES.at("Proposition 3 (proof)"),
-    variant="corrected",
     num_trials=16,
     note="changed: (14) becomes the Schur complement, in which the rates do not occur; both modes, at any state",
 )
-def positive_jacobian_iff_schur_complement(key: Key, integrator: AbstractIntegrator) -> Trial:
+def positive_jacobian_iff_schur_complement(key: Key) -> Trial:
     """For H_thetatheta > 0 all eigenvalues of J* are positive if and only if H_PP - H_Ptheta H_thetatheta^-1 H_thetaP
     is positive definite, whatever the rates; they are real.
     """
@@ -279,21 +271,20 @@ def positive_jacobian_iff_schur_complement(key: Key, integrator: AbstractIntegra
 
 
 @positive_jacobian_iff_schur_complement.with_control
-def positive_jacobian_iff_schur_complement(key: Key, integrator: AbstractIntegrator) -> Trial:
+def positive_jacobian_iff_schur_complement(key: Key) -> Trial:
     """Condition (14), at equal rates, in place of the Schur complement."""
     at = minimum(key, mode="full")
     return _schur_trial(key, at, rate_condition(at.flow.with_ratio(1.0), at.state).holds, 1.0)
 
 
-@claim(
+@certified(
     "prototypes/proposition-3-weak-coupling",
     PROPOSITION,
-    evidence="certified",
     num_trials=2,
     note="it becomes eta_theta / eta_P < lambda_min / lambda_max of H_PP; mode frozen, all prototypes at the mean; no "
     "control: the corrected claim is the positive case",
 )
-def weak_coupling_leaves_the_order_of_rates(key: Key, integrator: AbstractIntegrator) -> Trial:
+def weak_coupling_leaves_the_order_of_rates(key: Key) -> Trial:
     """If H_thetaP = 0 condition (14) is eta_theta < eta_P."""
     pair = random_pair(key, separated=False)
     least = pair.fixed_eigenvalues[0].low
@@ -343,18 +334,17 @@ def _weak_trial(key: Key, expected: Fraction, pair: SymmetricPair) -> Trial:
 @claim(
     "prototypes/proposition-3-weak-coupling/corrected",
     PROPOSITION,
-    variant="corrected",
     num_trials=6,
     note="changed: 1 becomes the inverse condition number of H_PP; it is 1 only for a multiple of the identity",
 )
-def weak_coupling_leaves_the_condition_number(key: Key, integrator: AbstractIntegrator) -> Trial:
+def weak_coupling_leaves_the_condition_number(key: Key) -> Trial:
     """If H_thetaP = 0 condition (14) is eta_theta / eta_P < lambda_min(H_PP) / lambda_max(H_PP)."""
     pair = random_pair(key, separated=False)
     return _weak_trial(key, pair.fixed_eigenvalues[0].low / 2, pair)
 
 
 @weak_coupling_leaves_the_condition_number.with_control
-def weak_coupling_leaves_the_condition_number(key: Key, integrator: AbstractIntegrator) -> Trial:
+def weak_coupling_leaves_the_condition_number(key: Key) -> Trial:
     """The bound 1, at a temperature that is not much above the critical one."""
     pair = random_pair(key, separated=False, factor=Fraction(2))
     return _weak_trial(key, Fraction(1), pair)

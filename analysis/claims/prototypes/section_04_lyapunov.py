@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -13,7 +14,7 @@ import numpy as np
 from analysis.claims.prototypes.lyapunov_candidates import candidates_that_ship
 from analysis.claims.prototypes.section_04_escape import FRAMES, line_bank, lyapunov, plane_bank
 from analysis.claims.rational_logarithms import Enclosure
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.prototypes.lyapunov import measures, rate_along
 from dynsim._core.types import Key, Scalar, State, Time
@@ -92,24 +93,18 @@ def _decrease_trial(key: Key, flow: CoupledFlow, x: Coupled) -> Trial:
     )
 
 
-@claim(
+free_energy_decreases = claim(
     "prototypes/theorem-2-decrease",
     THEOREM,
+    statement="""W = L_q + (lambda / 2) sum |p_j - p_k|^-2 is non-increasing along the flow of encoder and prototypes.
+
+    dW/dt = -eta_theta |grad_theta L_q|^2 - eta_P |grad_P W|^2.
+    """,
+    trial=lambda key: _decrease_trial(key, *random_system(key, "full")),
+    control=lambda key: _decrease_trial(key, *random_system(key, "frozen")),  # The flow of the mode frozen.
     num_trials=12,
     note="mode full, in which the flow is the gradient flow of W; any lambda and any ratio. See `frozen` for the other",
 )
-def free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """W = L_q + (lambda / 2) sum |p_j - p_k|^-2 is non-increasing along the flow of encoder and prototypes.
-
-    dW/dt = -eta_theta |grad_theta L_q|^2 - eta_P |grad_P W|^2.
-    """
-    return _decrease_trial(key, *random_system(key, "full"))
-
-
-@free_energy_decreases.with_control
-def free_energy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The flow of the mode frozen."""
-    return _decrease_trial(key, *random_system(key, "frozen"))
 
 
 def exponential(x: Fraction) -> Enclosure:
@@ -119,16 +114,15 @@ def exponential(x: Fraction) -> Enclosure:
     return Enclosure(below, below + 2 * terms[-1])
 
 
-@claim(
+@certified(
     "prototypes/theorem-2-decrease/frozen",
     THEOREM,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read: with the stop-gradient of Section 2.2, mode frozen; there F + barrier decreases (claims `corrected` of "
     "theorem-2-convergence); no control: the mode full is the positive case",
 )
-def free_energy_decreases_in_the_frozen_flow(key: Key, integrator: AbstractIntegrator) -> Trial:
+def free_energy_decreases_in_the_frozen_flow(key: Key) -> Trial:
     """W is non-increasing along the flow with fixed assignments in its gradient.
 
     The instance: one fixed embedding at 0, prototypes at 0 and b, T = b^2 / 2. With q the far assignment and its weight
@@ -219,15 +213,14 @@ def no_limit_point_is_collapsed(key: Key, integrator: AbstractIntegrator) -> Tri
     return _separation_trial(flow, start, integrator, 0.5)
 
 
-@claim(
+@certified(
     "prototypes/theorem-2-coercive",
     THEOREM,
-    evidence="certified",
     num_trials=2,
     note="for every lambda: the barrier tends to zero at large distances, as do the assignments of a far prototype, "
     "in both modes; lambda plays no part; no control: the corrected claim is the positive case",
 )
-def condition_makes_sublevel_sets_compact(key: Key, integrator: AbstractIntegrator) -> Trial:
+def condition_makes_sublevel_sets_compact(key: Key) -> Trial:
     """For lambda > 2 eta_P C(K, 2) the sublevel sets of W are compact.
 
     The instance: one embedding at 0, prototypes at 0 and b. W = b^2 / (1 + e^y) + lambda / b^2 with y = b^2 / T, and
@@ -283,22 +276,14 @@ def _coercive_trial(key: Key, ridge: float) -> Trial:
     )
 
 
-@claim(
+ridge_makes_sublevel_sets_compact = claim(
     "prototypes/theorem-2-coercive/corrected",
     THEOREM,
-    variant="corrected",
+    statement="With a ridge the sublevel sets of W are compact: on {W <= w}, |P|^2 <= 2 w / rho, S >= lambda / w, and "
+    "|z_n| <= max |p_k| + sqrt(w).",
+    trial=partial(_coercive_trial, ridge=0.5),
+    control=partial(_coercive_trial, ridge=0.0),  # No ridge.
     num_trials=6,
     note="added: a ridge rho / 2 |P|^2 with rho > 0, and an encoder that its embeddings determine, such as a linear "
     "one of data that span their space; any lambda > 0 does. Mode full; the constants are attained",
 )
-def ridge_makes_sublevel_sets_compact(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With a ridge the sublevel sets of W are compact: on {W <= w}, |P|^2 <= 2 w / rho, S >= lambda / w, and
-    |z_n| <= max |p_k| + sqrt(w).
-    """
-    return _coercive_trial(key, 0.5)
-
-
-@ridge_makes_sublevel_sets_compact.with_control
-def ridge_makes_sublevel_sets_compact(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """No ridge."""
-    return _coercive_trial(key, 0.0)

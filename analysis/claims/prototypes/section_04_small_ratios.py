@@ -13,7 +13,7 @@ from analysis.claims.prototypes.instances.linearisations import gap_after, separ
 from analysis.claims.prototypes.instances.partly_trained import Minimum, SymmetricPair, minimum, random_pair
 from analysis.claims.prototypes.section_04_time_scales import exact_velocities, shipped_field
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
 from analysis.prototypes.slow_manifold import effective_loss_hessian
@@ -69,17 +69,16 @@ def _two_embeddings(
     )
 
 
-@claim(
+@certified(
     "prototypes/theorem-1",
     THEOREM,
-    evidence="certified",
     num_trials=4,
     note="both modes: with free embeddings, translations of embeddings and prototypes map equilibria to equilibria, so "
     "that none is asymptotically stable at any ratio; in the mode frozen none has distinct prototypes, for any encoder "
     "with a linear output layer, since theta . grad_theta + P . grad_P = 2 L_q > 0. The hypotheses do not say that the "
     "effective loss has a nondegenerate minimum; no control: the corrected claim is the positive case",
 )
-def slow_encoder_gives_a_stable_equilibrium(key: Key, integrator: AbstractIntegrator) -> Trial:
+def slow_encoder_gives_a_stable_equilibrium(key: Key) -> Trial:
     """If L_q is twice continuously differentiable, the fast subsystem converges exponentially to P*(theta) at a rate
     mu_P > 0, the effective loss has a Hessian of norm at most L, and eps < mu_P / L, then for small eps the coupled
     system has a locally exponentially stable equilibrium with distinct prototypes.
@@ -184,7 +183,6 @@ def speed(at: Minimum) -> float:
 @claim(
     "prototypes/theorem-1/corrected",
     THEOREM,
-    variant="corrected",
     num_trials=6,
     note="added: the effective loss has a nondegenerate minimum with a positive definite fast Hessian and distinct "
     "prototypes, which (i)-(iv) do not give; condition (iv) and small eps are then not needed. Mode full; "
@@ -207,16 +205,15 @@ def nondegenerate_minimum_is_stable(key: Key, integrator: AbstractIntegrator) ->
     return _stability_trial(key, integrator, at, hessian_blocks(at.flow, at.state).encoder)
 
 
-@claim(
+@certified(
     "prototypes/remark-2",
     PROTOTYPES.at("Remark 2"),
-    evidence="certified",
     num_trials=4,
     note="in the mode frozen, for L_q alone and an encoder linear in its parameters, |theta|^2 / eta_theta + |P|^2 / "
     "eta_P decreases at the rate 4 L_q: every trajectory ends with all prototypes at one point, at these ratios as at "
     "any other; see `full` for the other mode; no control: the corrected claim is the positive case",
 )
-def ratios_of_a_tenth_are_reliably_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def ratios_of_a_tenth_are_reliably_stable(key: Key) -> Trial:
     """A ratio eps in [.01, .1] reliably gives the stable regime.
 
     Read: then the system has an equilibrium with distinct prototypes. Along the field at every state with distinct
@@ -291,7 +288,6 @@ def _regime_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, hypothe
 @claim(
     "prototypes/remark-2/corrected",
     PROTOTYPES.at("Remark 2"),
-    variant="corrected",
     num_trials=4,
     note="added: the effective loss has a nondegenerate minimum with distinct prototypes, and the start is near it; "
     "ratios outside [.01, .1] then do as well. Mode full",

@@ -10,7 +10,6 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_le
 from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
 from analysis.prototypes.symmetries import permuted, symmetry_modes
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.encoders import Affine, AffineEncoder, FreeEmbeddings
@@ -92,22 +91,17 @@ def _symmetric_trial(key: Key, heat: float, *, positive: bool = True) -> Trial:
     )
 
 
-@claim(
+positive_hessian_across_symmetries_is_stable = claim(
     "prototypes/proposition-3-sufficient/across-symmetries",
     PROTOTYPES.at("Proposition 3", equation="(14)"),
+    statement="With free embeddings or an affine encoder, rigid motions of embeddings and prototypes together leave "
+    "the loss as it is, and H* has them in its kernel. If H* is positive across them, J* has no other eigenvalues "
+    "zero or negative.",
+    trial=lambda key: _symmetric_trial(key, float(numpy_rng(key, "heat").uniform(1.2, 2.0))),
+    # H* is not positive across the symmetries: a temperature below the critical one of the pair.
+    control=lambda key: _symmetric_trial(key, float(numpy_rng(key, "heat").uniform(0.5, 0.8)), positive=False),
     variant="special case",
     num_trials=6,
     note="for affine encoders and free embeddings, for which H* > 0 holds at no fixed point; stability is that of the "
     "orbit of the fixed point under translations, rotations and idle directions. Both modes, any ratio of rates",
 )
-def positive_hessian_across_symmetries_is_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With free embeddings or an affine encoder, rigid motions of embeddings and prototypes together leave the loss as
-    it is, and H* has them in its kernel. If H* is positive across them, J* has no other eigenvalues zero or negative.
-    """
-    return _symmetric_trial(key, float(numpy_rng(key, "heat").uniform(1.2, 2.0)))
-
-
-@positive_hessian_across_symmetries_is_stable.with_control
-def positive_hessian_across_symmetries_is_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """H* is not positive across the symmetries: a temperature below the critical one of the pair."""
-    return _symmetric_trial(key, float(numpy_rng(key, "heat").uniform(0.5, 0.8)), positive=False)

@@ -8,10 +8,9 @@ import numpy as np
 
 from analysis.claims.prototypes.instances.lattices import LatticePoint, lattice_point
 from analysis.claims.rational_instances import Exact
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.fast_slow.flow import FastSlow
 from dynsim.systems.prototypes.flow import Coupled
@@ -44,16 +43,15 @@ def moving(at: LatticePoint) -> Measurement:
     return holds("both derivatives are nonzero", all(np.any(g != 0) for g in at.gradients))
 
 
-@claim(
+@certified(
     "prototypes/claim-rescaling",
     SECTION,
-    evidence="certified",
     num_trials=4,
     note="in tau = t / eps both derivatives are eps times those in t, so that eps dtheta/dtau = -eps^2 eta_theta "
     "grad_theta; no rescaling of time makes the encoder the fast variable; mode frozen; no control: the corrected "
     "claim is the positive case",
 )
-def rescaled_time_is_the_standard_form(key: Key, integrator: AbstractIntegrator) -> Trial:
+def rescaled_time_is_the_standard_form(key: Key) -> Trial:
     """With tau = t / eps, eps = eta_theta / eta_P, equations (11) and (12) become eps dtheta/dtau = -grad_theta L_q /
     eta_P and dP/dtau = -grad_P L_q.
     """
@@ -96,17 +94,16 @@ def _rescaled_trial(key: Key, exponent: int) -> Trial:
 @claim(
     "prototypes/claim-rescaling/corrected",
     SECTION,
-    variant="corrected",
     num_trials=6,
     note="changed: the variable with eps, which is the prototypes, and the time s = eta_theta t",
 )
-def encoder_time_is_the_standard_form(key: Key, integrator: AbstractIntegrator) -> Trial:
+def encoder_time_is_the_standard_form(key: Key) -> Trial:
     """With s = eta_theta t equations (11) and (12) become eps dP/ds = -grad_P L_q and dtheta/ds = -grad_theta L_q."""
     return _rescaled_trial(key, 1)
 
 
 @encoder_time_is_the_standard_form.with_control
-def encoder_time_is_the_standard_form(key: Key, integrator: AbstractIntegrator) -> Trial:
+def encoder_time_is_the_standard_form(key: Key) -> Trial:
     """The time eta_theta^2 t."""
     at = lattice_point(key, linear=True)
     return _rescaled_trial(key if at.encoder_rate != 1 else jax.random.fold_in(key, 1), 2)

@@ -1,6 +1,7 @@
 """Claims of Proposition 4 on degenerate assignments, utilisation, and prototypes at the centroid."""
 
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,11 +11,10 @@ from analysis.claims.prototype_banks import RationalBank, distances, random_bank
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.claims.rational_logarithms import logarithm
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
@@ -65,29 +65,22 @@ def _degenerate_trial(q: Exact, kind: str, degenerate: bool, what: str, *, refut
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-4-sigma",
     PROTOTYPES.at("Proposition 4 (proof)"),
-    evidence="certified",
     num_trials=6,
     note="for any assignments, such as the limits T -> 0, of which the proof speaks; at T > 0 and K >= 2 Sigma_q is "
     f"never zero in exact arithmetic, and is in floating point once assignments underflow. {POSITIVE_CASE}",
 )
-def covariance_vanishes_for_one_prototype_alone(key: Key, integrator: AbstractIntegrator) -> Trial:
+def covariance_vanishes_for_one_prototype_alone(key: Key) -> Trial:
     """Sigma_q = 0 only if all tokens are assigned to a single prototype."""
     q = _stochastic(key, "different")
     alike = bool(np.any(np.all(q == 1, axis=0)))
     return _degenerate_trial(q, "different", alike, "all tokens go to one prototype", refuted=True)
 
 
-@claim(
-    "prototypes/proposition-4-sigma/corrected",
-    PROTOTYPES.at("Proposition 4 (proof)"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=12,
-)
-def covariance_vanishes_for_hard_assignments(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("prototypes/proposition-4-sigma/corrected", PROTOTYPES.at("Proposition 4 (proof)"), num_trials=12)
+def covariance_vanishes_for_hard_assignments(key: Key) -> Trial:
     """Sigma_q = 0 only if each token is assigned to a single prototype. Changed: each to its own. Then it is zero."""
     kind = str(numpy_rng(key, "kind").choice(["one", "different", "one soft row", "soft"]))
     q = _stochastic(key, kind)
@@ -95,7 +88,7 @@ def covariance_vanishes_for_hard_assignments(key: Key, integrator: AbstractInteg
 
 
 @covariance_vanishes_for_hard_assignments.with_control
-def covariance_vanishes_for_hard_assignments(key: Key, integrator: AbstractIntegrator) -> Trial:
+def covariance_vanishes_for_hard_assignments(key: Key) -> Trial:
     """Each token but one is assigned to a single prototype."""
     q = _stochastic(key, "one soft row")
     return _degenerate_trial(q, "one soft row", bool(np.all((q[1:] == 0) | (q[1:] == 1))), "each token but one does")
@@ -124,16 +117,15 @@ def _gap_weight(bank: RationalBank) -> Fraction:
     return 1 / bank.base ** int(np.max(d - np.min(d, axis=1)[:, None]) / bank.spacing**2)
 
 
-@claim(
+@certified(
     "prototypes/proposition-4-utilisation",
     PROTOTYPES.at("Proposition 4"),
-    evidence="certified",
     num_trials=4,
     note="used means a mean assignment above .01, as in Table 5. A prototype far from all embeddings, or more than 100 "
     "prototypes, of which at most 99 can be used; the proof's q_nk > 0 holds for every prototype anywhere, and says "
     f"nothing. {POSITIVE_CASE}",
 )
-def all_prototypes_are_used(key: Key, integrator: AbstractIntegrator) -> Trial:
+def all_prototypes_are_used(key: Key) -> Trial:
     """For distinct prototypes and any T > 0 the whole codebook is used, by construction."""
     rng, bank = numpy_rng(key, "use"), random_bank(key)
     if rng.integers(2):
@@ -143,14 +135,8 @@ def all_prototypes_are_used(key: Key, integrator: AbstractIntegrator) -> Trial:
     return _used_trial(bank._replace(p=bank.spacing * grid, name="121 prototypes"), Fraction(1), Fraction(0))
 
 
-@claim(
-    "prototypes/proposition-4-utilisation/corrected",
-    PROTOTYPES.at("Proposition 4"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=8,
-)
-def prototypes_of_hot_banks_are_used(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("prototypes/proposition-4-utilisation/corrected", PROTOTYPES.at("Proposition 4"), num_trials=8)
+def prototypes_of_hot_banks_are_used(key: Key) -> Trial:
     """The whole codebook is used. Added: e^(-D/T) > K/100, D being the largest of |z_n - p_k|^2 - min_j |z_n - p_j|^2.
 
     For then every assignment is at least e^(-D/T) / K.
@@ -160,7 +146,7 @@ def prototypes_of_hot_banks_are_used(key: Key, integrator: AbstractIntegrator) -
 
 
 @prototypes_of_hot_banks_are_used.with_control
-def prototypes_of_hot_banks_are_used(key: Key, integrator: AbstractIntegrator) -> Trial:
+def prototypes_of_hot_banks_are_used(key: Key) -> Trial:
     """The same with 1/100 in place of K/100."""
     bank = _threshold_bank(key, above=False)
     return _used_trial(bank, _gap_weight(bank), THRESHOLD)
@@ -231,10 +217,9 @@ def _frozen_hessian(bank: RationalBank, barrier: Fraction, cold: Fraction) -> Ex
     return found.reshape(k * m, k * m)
 
 
-@claim(
+@certified(
     "prototypes/proposition-4-centroid",
     PROTOTYPES.at("Proposition 4"),
-    evidence="certified",
     num_trials=4,
     note="mode frozen, with the barrier of Fact 1 and its condition on lambda; the equilibrium attracts all prototypes "
     "near it in the plane, by the signs of the pivots of its Hessian at both ends of an enclosure of log b, to which "
@@ -242,7 +227,7 @@ def _frozen_hessian(bank: RationalBank, barrier: Fraction, cold: Fraction) -> Ex
     "times, in the mode full too. The proof's V = 0 is all prototypes at one point, which theorem-2-no-collapse "
     f"excludes, and not one at the mean. {POSITIVE_CASE}",
 )
-def no_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
+def no_prototype_is_at_the_centroid(key: Key) -> Trial:
     """With lambda > 2 eta_P C(K, 2), no prototype can collapse to, or sit at, the centroid of the embeddings.
 
     Read: no asymptotically stable equilibrium of the flow with frozen encoder and distinct prototypes has one there.
@@ -305,22 +290,15 @@ def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
     )
 
 
-@claim(
+at_most_one_prototype_is_at_the_centroid = claim(
     "prototypes/proposition-4-centroid/corrected",
     PROTOTYPES.at("Proposition 4"),
-    variant="corrected",
+    statement="""At most one prototype can get to the centroid: two within sqrt(lambda / W(0)) of each other never are.
+
+    Changed: at most one instead of none; any lambda > 0. For W does not increase, and W > W(0) there.
+    """,
+    trial=partial(_two_at_the_centroid, present=True),
+    control=partial(_two_at_the_centroid, present=False),  # The same distance, and the loss without barrier.
     num_trials=6,
     note="mode full; as for any other point, and whatever the embeddings",
 )
-def at_most_one_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At most one prototype can get to the centroid: two within sqrt(lambda / W(0)) of each other never are.
-
-    Changed: at most one instead of none; any lambda > 0. For W does not increase, and W > W(0) there.
-    """
-    return _two_at_the_centroid(key, present=True)
-
-
-@at_most_one_prototype_is_at_the_centroid.with_control
-def at_most_one_prototype_is_at_the_centroid(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The same distance, and the loss without barrier."""
-    return _two_at_the_centroid(key, present=False)

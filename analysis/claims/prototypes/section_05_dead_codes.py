@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -11,11 +12,10 @@ import numpy as np
 
 from analysis.claims.prototype_banks import distances
 from analysis.claims.rational_instances import matrix
-from analysis.ledger.claim import claim, rule
+from analysis.ledger.claim import certified, rule
 from analysis.ledger.evidence import Trial, agrees, equal, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.prototypes.quantisers import AbstractQuantiser, HardQuantiser, SoftQuantiser, usage
 from dynsim.papers import PROTOTYPES
@@ -73,15 +73,16 @@ def _dead_trial(key: Key, kind: Any, *, near: int) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/remark-3-formula/largest",
     PROTOTYPES.at("Remark 3"),
+    # Soft assignments in place of the straight-through estimator.
+    control=partial(_dead_trial, kind=SoftQuantiser, near=1),
     variant="reading",
-    evidence="certified",
     num_trials=8,
     note="at the extremal instance; no share is larger, since some code is nearest to any embedding",
 )
-def largest_share_of_dead_codes(key: Key, integrator: AbstractIntegrator) -> Trial:
+def largest_share_of_dead_codes(key: Key) -> Trial:
     """Read: of K codes at most K - 1 are dead, floor(100 (1 - 1/K)) percent, and all of them have zero gradient.
 
     The bound is attained where all embeddings are nearest to one code.
@@ -89,21 +90,13 @@ def largest_share_of_dead_codes(key: Key, integrator: AbstractIntegrator) -> Tri
     return _dead_trial(key, HardQuantiser, near=1)
 
 
-@largest_share_of_dead_codes.with_control
-def largest_share_of_dead_codes(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Soft assignments in place of the straight-through estimator."""
-    return _dead_trial(key, SoftQuantiser, near=1)
-
-
-@claim(
+share_of_dead_codes = certified(
     "prototypes/remark-3-formula/share",
     PROTOTYPES.at("Remark 3"),
+    statement="Read: with a straight-through estimator floor(100 (1 - 1/K)) percent of K codes are dead.",
+    trial=partial(_dead_trial, kind=HardQuantiser, near=64),
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="Table 5 contradicts it too: of 16 codes 81.2% are used after one epoch, where the formula has 93% dead, of "
     "64 codes 18.8%, where it has 98% dead, and later all; no control: `largest` is the positive case",
 )
-def share_of_dead_codes(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: with a straight-through estimator floor(100 (1 - 1/K)) percent of K codes are dead."""
-    return _dead_trial(key, HardQuantiser, near=64)

@@ -17,10 +17,9 @@ from analysis.claims.prototype_banks import (
 )
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.claims.rational_logarithms import logarithm
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -70,23 +69,16 @@ def _trial(
     )
 
 
-@claim(
+variance_gradient_is_not_zero = certified(
     "prototypes/claim-gradient-nonzero",
     PROTOTYPES.at("Section 8.3"),
-    evidence="certified",
+    statement="For distinct prototypes, at least two, 2 P Sigma_q is not zero.",
+    trial=lambda key: _nonzero_trial(_some_bank(key), one_hot=False),
+    control=lambda key: _nonzero_trial(random_bank(key), one_hot=True),  # The assignments of temperature zero.
     num_trials=18,
     note="in exact arithmetic: the kernel of Sigma_q is that of constants as q > 0. In floating point assignments "
     "underflow at gaps of 745 T, and then it is zero",
 )
-def variance_gradient_is_not_zero(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For distinct prototypes, at least two, 2 P Sigma_q is not zero."""
-    return _nonzero_trial(_some_bank(key), one_hot=False)
-
-
-@variance_gradient_is_not_zero.with_control
-def variance_gradient_is_not_zero(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The assignments of temperature zero."""
-    return _nonzero_trial(random_bank(key), one_hot=True)
 
 
 def _nonzero_trial(bank: RationalBank, *, one_hot: bool) -> Trial:
@@ -107,16 +99,15 @@ def _nonzero_trial(bank: RationalBank, *, one_hot: bool) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/remark-3-gradient",
     PROTOTYPES.at("Remark 3"),
-    evidence="certified",
     num_trials=4,
     note="with any eta_P > 0: a gradient contains no learning rate, and with 1 for eta_P it counts the pull to the "
     "embeddings twice. In the mode full the difference is rational, and its terms times log b irrational; no control: "
     "the corrected claim is the positive case",
 )
-def printed_gradient_of_the_loss(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_gradient_of_the_loss(key: Key) -> Trial:
     """The derivative of Lq by p_k is 2 sum_n q_nk (p_k - z_n) + 2 eta_P [Sigma_q P]_k, in one of the two modes."""
     bank = random_bank(key)
     rate = Fraction(int(numpy_rng(key, "rate").integers(1, 5)), 4)
@@ -141,15 +132,13 @@ def _split_trial(bank: RationalBank, pulled: Exact) -> Trial:
     return _trial(bank, (), (holds("the sum is the gradient in the mode frozen", equal), *_ships(bank)))
 
 
-@claim(
+@certified(
     "prototypes/remark-3-gradient/corrected",
     PROTOTYPES.at("Remark 3"),
-    variant="corrected",
-    evidence="certified",
     num_trials=12,
     note="mode frozen; in the mode full q_nk becomes q_nk (1 - (d_nk - <d>_n)/T), as measured on what ships",
 )
-def gradient_of_the_loss(key: Key, integrator: AbstractIntegrator) -> Trial:
+def gradient_of_the_loss(key: Key) -> Trial:
     """The derivative of Lq by p_k at fixed assignments is 2 sum_n q_nk (mu_n - z_n) + 2 [Sigma_q P]_k.
 
     Changed: mu_n in place of p_k, and no eta_P. It equals 2 sum_n q_nk (p_k - z_n).
@@ -159,7 +148,7 @@ def gradient_of_the_loss(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 
 @gradient_of_the_loss.with_control
-def gradient_of_the_loss(key: Key, integrator: AbstractIntegrator) -> Trial:
+def gradient_of_the_loss(key: Key) -> Trial:
     """p_k in place of mu_n, as printed, and no eta_P."""
     bank = random_bank(key)
     return _split_trial(bank, np.repeat(bank.p[None], len(bank.z), axis=0))
@@ -182,34 +171,26 @@ def _count_trial(bank: RationalBank, least: int) -> Trial:
     return _trial(bank, (), (conclusion, *computed(bank)), **{"|Sigma_q P|^2": rows})
 
 
-@claim(
+@certified(
     "prototypes/remark-3-nonzero",
     PROTOTYPES.at("Remark 3"),
-    evidence="certified",
     num_trials=4,
     note="by symmetry; so does the whole gradient of that prototype vanish, in both modes, where its embeddings are "
     "symmetric; no control: the corrected claim is the positive case",
 )
-def every_prototype_has_a_force(key: Key, integrator: AbstractIntegrator) -> Trial:
+def every_prototype_has_a_force(key: Key) -> Trial:
     """If prototypes are distinct, [Sigma_q P]_k is not zero for every prototype k."""
     bank = _centred_bank(key)
     return _count_trial(bank, len(bank.p))
 
 
-@claim(
+@certified(
     "prototypes/remark-3-nonzero/corrected",
     PROTOTYPES.at("Remark 3"),
-    variant="corrected",
-    evidence="certified",
+    control=lambda key: _count_trial(_centred_bank(key), 3),  # Three instead of two.
     num_trials=18,
     note="in exact arithmetic; the rows of Sigma_q P sum to zero, and two is sharp",
 )
-def two_prototypes_have_a_force(key: Key, integrator: AbstractIntegrator) -> Trial:
+def two_prototypes_have_a_force(key: Key) -> Trial:
     """If prototypes are distinct, [Sigma_q P]_k is not zero for at least two k. Changed: two instead of every."""
     return _count_trial(_centred_bank(key) if numpy_rng(key, "case").integers(3) == 0 else _some_bank(key), 2)
-
-
-@two_prototypes_have_a_force.with_control
-def two_prototypes_have_a_force(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Three instead of two."""
-    return _count_trial(_centred_bank(key), 3)

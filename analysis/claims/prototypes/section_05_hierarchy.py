@@ -1,22 +1,17 @@
 """Claims of Section 5.2 and Section 8.4 on two levels of prototypes."""
 
+from functools import partial
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.prototype_banks import RationalBank, parts, shipped, soft, squared_norms
-from analysis.claims.prototypes.instances.two_levels import (
-    GROUPS,
-    TwoBanks,
-    far_apart,
-    generic_flow,
-    random_two_banks,
-)
+from analysis.claims.prototypes.instances.two_levels import GROUPS, TwoBanks, far_apart, generic_flow, random_two_banks
 from analysis.claims.rational_instances import Exact
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.hierarchy import TwoLevel, TwoLevelFlow
 
@@ -44,14 +39,10 @@ def _levels_that_ship(given: TwoBanks) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
-    "prototypes/proposition-5-decomposition",
-    PROTOTYPES.at("Proposition 5", "(17)"),
-    evidence="certified",
-    num_trials=4,
-    note=POSITIVE_CASE,
+@certified(
+    "prototypes/proposition-5-decomposition", PROTOTYPES.at("Proposition 5", "(17)"), num_trials=4, note=POSITIVE_CASE
 )
-def decomposition_holds_at_every_level(key: Key, integrator: AbstractIntegrator) -> Trial:
+def decomposition_holds_at_every_level(key: Key) -> Trial:
     """At each level Lq = M + V with V >= 0, M being the sum of the least squared distances of the level."""
     given = random_two_banks(key)
     found = [bank.parts for bank in given]
@@ -134,22 +125,16 @@ def _levels_trial(key: Key, *, forgotten: bool) -> Trial:
     )
 
 
-@claim(
+corrected_decomposition_holds_at_every_level = claim(
     "prototypes/proposition-5-decomposition/corrected",
     PROTOTYPES.at("Proposition 5", "(17)"),
-    variant="corrected",
+    statement="At each level Lq = R + V with V >= 0. Changed: R = sum_n |z_n - mu_n|^2 of the level in place of L_OLS.",
+    trial=partial(_levels_trial, forgotten=False),
+    # The embeddings in place of the soft centroids as inputs of level 2.
+    control=partial(_levels_trial, forgotten=True),
     num_trials=8,
     note="the inputs of level 2 are soft centroids of level 1, or their means over groups; detached or not",
 )
-def corrected_decomposition_holds_at_every_level(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At each level Lq = R + V with V >= 0. Changed: R = sum_n |z_n - mu_n|^2 of the level in place of L_OLS."""
-    return _levels_trial(key, forgotten=False)
-
-
-@corrected_decomposition_holds_at_every_level.with_control
-def corrected_decomposition_holds_at_every_level(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The embeddings in place of the soft centroids as inputs of level 2."""
-    return _levels_trial(key, forgotten=True)
 
 
 def _variance_gradient(bank: RationalBank) -> Exact:
@@ -180,14 +165,13 @@ def _independence_trial(given: TwoBanks, other: TwoBanks, conclusions: tuple[Mea
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-5-independence",
     PROTOTYPES.at("Proposition 5 (proof)"),
-    evidence="certified",
     num_trials=4,
     note=f"Sigma_q of level 2 is that of its inputs, which are made of the prototypes of level 1. {POSITIVE_CASE}",
 )
-def variance_gradient_is_independent_of_other_levels(key: Key, integrator: AbstractIntegrator) -> Trial:
+def variance_gradient_is_independent_of_other_levels(key: Key) -> Trial:
     """The gradient of V of level 2, 2 P Sigma_q at fixed assignments, is independent of the prototypes of level 1."""
     given = random_two_banks(key)
     return _independence_trial(given, given.moved(1, 1))
@@ -200,25 +184,18 @@ def _same_inputs_trial(key: Key, across: int) -> Trial:
     return _independence_trial(given, other, (holds("moving prototypes outwards keeps the inputs", all(kept)),))
 
 
-@claim(
+@certified(
     "prototypes/proposition-5-independence/corrected",
     PROTOTYPES.at("Proposition 5 (proof)"),
-    variant="corrected",
-    evidence="certified",
+    control=partial(_same_inputs_trial, across=1),  # Prototypes of level 1 whose soft centroids move.
     num_trials=6,
 )
-def variance_gradient_depends_on_inputs_alone(key: Key, integrator: AbstractIntegrator) -> Trial:
+def variance_gradient_depends_on_inputs_alone(key: Key) -> Trial:
     """The gradient of V of level 2 is independent of the prototypes of level 1. Added: as long as its inputs are fixed.
 
     Here the prototypes of level 1 move such that all soft centroids stay where they are.
     """
     return _same_inputs_trial(key, 0)
-
-
-@variance_gradient_depends_on_inputs_alone.with_control
-def variance_gradient_depends_on_inputs_alone(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Prototypes of level 1 whose soft centroids move."""
-    return _same_inputs_trial(key, 1)
 
 
 def _own_gradient(bank: RationalBank) -> Exact:
@@ -253,16 +230,15 @@ def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[M
     )
 
 
-@claim(
+@certified(
     "prototypes/claim-no-interference",
     PROTOTYPES.at("Section 5.2; Section 8.4"),
-    evidence="certified",
     num_trials=4,
     note="mode frozen, inputs not detached: the loss of level 2 moves P1 through them. The second half fails with "
     "any constant in place of 1e-6, detached or not: the gradients of V are of the size of the distances of the "
     f"prototypes of their levels. {POSITIVE_CASE} of the first half, and the second has none",
 )
-def levels_do_not_interfere(key: Key, integrator: AbstractIntegrator) -> Trial:
+def levels_do_not_interfere(key: Key) -> Trial:
     """In one backward pass of the total loss the gradient by P1 is that of the loss of level 1 alone.
 
     And the separation gradient of level 1 cannot vanish while that of level 2 is large. Read: for distinct prototypes
@@ -278,20 +254,14 @@ def levels_do_not_interfere(key: Key, integrator: AbstractIntegrator) -> Trial:
     return Trial(hypotheses, trial.conclusions, witness, parameters=trial.parameters)
 
 
-@claim(
+@certified(
     "prototypes/claim-no-interference/corrected",
     PROTOTYPES.at("Section 5.2; Section 8.4"),
-    variant="corrected",
-    evidence="certified",
+    # Inputs through which the loss of level 2 is differentiated.
+    control=lambda key: _interference_trial(random_two_banks(key), detached=False),
     num_trials=6,
     note="mode frozen; the half on gradients that cannot vanish is dropped: it is false, detached or not",
 )
-def detached_levels_do_not_interfere(key: Key, integrator: AbstractIntegrator) -> Trial:
+def detached_levels_do_not_interfere(key: Key) -> Trial:
     """In one backward pass the gradient by P1 is that of the loss of level 1 alone. Added: inputs are detached."""
     return _interference_trial(random_two_banks(key), detached=True)
-
-
-@detached_levels_do_not_interfere.with_control
-def detached_levels_do_not_interfere(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Inputs through which the loss of level 2 is differentiated."""
-    return _interference_trial(random_two_banks(key), detached=False)

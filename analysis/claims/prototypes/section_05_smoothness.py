@@ -1,6 +1,7 @@
 """Claims of Proposition 4 on derivatives: of the commitment loss across ties, and of the assignments everywhere."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -8,10 +9,9 @@ import numpy as np
 
 from analysis.claims.prototype_banks import RationalBank, computed, distances, hard, random_bank, soft, squared_norms
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
@@ -62,15 +62,14 @@ def _continuity_trial(key: Key, slope, what: str) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-4-soft",
     PROTOTYPES.at("Proposition 4"),
-    evidence="certified",
     num_trials=4,
     note="L_OLS is min_k, a hard minimum, whose gradient 2 (z - p_k) jumps by 2 |p_1 - p_2| where two prototypes are "
     "nearest; no control: the corrected claim is the positive case",
 )
-def hard_loss_has_a_continuous_gradient(key: Key, integrator: AbstractIntegrator) -> Trial:
+def hard_loss_has_a_continuous_gradient(key: Key) -> Trial:
     """L_OLS = sum_n min_k |z_n - p_k|^2 is a soft commitment loss: its gradient by the embeddings is continuous."""
     bank, v = _tied_bank(key)
     sides = [bank.z[0] + s * STEPS[1] * v[0] for s in (1, -1)]
@@ -89,19 +88,13 @@ def hard_loss_has_a_continuous_gradient(key: Key, integrator: AbstractIntegrator
 @claim(
     "prototypes/proposition-4-soft/corrected",
     PROTOTYPES.at("Proposition 4"),
-    variant="corrected",
+    control=partial(_continuity_trial, slope=_hard_slope, what="R"),  # The hard minimum.
     num_trials=8,
     note="mode full; in the mode frozen its gradient is 2 (z_n - mu_n), continuous as well",
 )
-def reconstruction_error_has_a_continuous_gradient(key: Key, integrator: AbstractIntegrator) -> Trial:
+def reconstruction_error_has_a_continuous_gradient(key: Key) -> Trial:
     """R = sum_n |z_n - mu_n|^2 is a soft commitment loss: its gradient is continuous. Changed: R in place of L_OLS."""
     return _continuity_trial(key, _error_slope, "R")
-
-
-@reconstruction_error_has_a_continuous_gradient.with_control
-def reconstruction_error_has_a_continuous_gradient(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The hard minimum."""
-    return _continuity_trial(key, _hard_slope, "R")
 
 
 @jax.jit
@@ -154,7 +147,7 @@ def _smoothness_trial(key: Key, bank: RationalBank, v: Exact, assigned) -> Trial
     num_trials=12,
     note="the derivatives are those of the closed forms, at ties and for prototypes that coincide too; at T > 0",
 )
-def assignments_are_differentiable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def assignments_are_differentiable(key: Key) -> Trial:
     """The assignments q are differentiable in (z, P, T) everywhere, with continuous derivatives."""
     kind = str(numpy_rng(key, "kind").choice(["tied", "random", "coincident", "collinear", "one cluster"]))
     if kind == "tied":
@@ -164,7 +157,7 @@ def assignments_are_differentiable(key: Key, integrator: AbstractIntegrator) -> 
 
 
 @assignments_are_differentiable.with_control
-def assignments_are_differentiable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def assignments_are_differentiable(key: Key) -> Trial:
     """Assignments to the nearest prototype."""
     bank, v = _tied_bank(key)
     return _smoothness_trial(key, bank, v, _hard)

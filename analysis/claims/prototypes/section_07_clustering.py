@@ -18,7 +18,6 @@ from analysis.experiments.prototypes.scores import scores
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 
@@ -91,9 +90,12 @@ def _improvement_trial(
     )
 
 
-@claim(
+prototypes_improve_on_k_means = claim(
     "prototypes/experiment-7.2-improvement",
     PROTOTYPES.at("Table 3"),
+    statement="At its best epoch DDCL-Attention improves on the accuracy, the mutual information and the Rand index "
+    "of k-means on the debris data.",
+    trial=lambda key: _improvement_trial((PRINTED_GAIN / 2, 0.0, 0.0), best=True),
     num_trials=1,
     decided_by=COMMAND,
     note="as in Table 3, at the epoch of the best accuracy, which is chosen with the labels, the start left out; read: "
@@ -101,39 +103,33 @@ def _improvement_trial(
     f"information and a Rand index that are not less; both modes; {NOTE}; no control: a gain over the start passes, "
     "see `over-its-start`",
 )
-def prototypes_improve_on_k_means(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At its best epoch DDCL-Attention improves on the accuracy, the mutual information and the Rand index of k-means
-    on the debris data.
-    """
-    return _improvement_trial((PRINTED_GAIN / 2, 0.0, 0.0), best=True)
 
 
-@claim(
+prototypes_improve_at_the_last_epoch = claim(
     "prototypes/experiment-7.2-improvement/last-epoch",
     PROTOTYPES.at("Table 3"),
+    statement="After its last epoch DDCL-Attention improves on the accuracy of both k-means on the debris data.",
+    trial=lambda key: _improvement_trial((PRINTED_GAIN / 2,), best=False),
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
     note="read: after the last epoch, for which no label is needed, by half of the printed gain of .016 at least; both "
     f"modes; {NOTE}; no control: as for the best epoch",
 )
-def prototypes_improve_at_the_last_epoch(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """After its last epoch DDCL-Attention improves on the accuracy of both k-means on the debris data."""
-    return _improvement_trial((PRINTED_GAIN / 2,), best=False)
 
 
-@claim(
+prototypes_improve_by_any_amount = claim(
     "prototypes/experiment-7.2-improvement/any-gain",
     PROTOTYPES.at("Table 3"),
+    statement="The epoch of the highest accuracy, chosen with the labels, is significantly more accurate than both "
+    "k-means.",
+    trial=lambda key: _improvement_trial((0.0,), best=True, clear=True),
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
     note="read: at the best epoch, as in Table 3, by any amount that is significant, over both k-means; both modes; "
     f"{NOTE}; no control: as for the best epoch",
 )
-def prototypes_improve_by_any_amount(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The epoch of the highest accuracy, chosen with the labels, is significantly more accurate than both k-means."""
-    return _improvement_trial((0.0,), best=True, clear=True)
 
 
 @claim(
@@ -146,13 +142,13 @@ def prototypes_improve_by_any_amount(key: Key, integrator: AbstractIntegrator) -
     "nearly trivial, since the best of 500 values that fluctuate around the start is above it by chance; both modes; "
     f"{NOTE}",
 )
-def prototypes_improve_on_their_start(key: Key, integrator: AbstractIntegrator) -> Trial:
+def prototypes_improve_on_their_start(key: Key) -> Trial:
     """The epoch of the highest accuracy, chosen with the labels, has a higher mean accuracy than the start."""
     return _improvement_trial((0.0,), best=True, clear=True, baselines=BASELINES[1:])
 
 
 @prototypes_improve_on_their_start.with_control
-def prototypes_improve_on_their_start(key: Key, integrator: AbstractIntegrator) -> Trial:
+def prototypes_improve_on_their_start(key: Key) -> Trial:
     """By the printed gain of .016."""
     return _improvement_trial((PRINTED_GAIN,), best=True, clear=True, seeds=False, baselines=BASELINES[1:])
 
@@ -229,34 +225,29 @@ def _as_printed(objects: Objects) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+errors_are_between_leo_and_heo = claim(
     "prototypes/experiment-7.2-boundary",
     PROTOTYPES.at("Sec 7.2"),
+    statement="The residual classification error is concentrated at the LEO/HEO boundary, a genuine ambiguity of the "
+    "orbits.",
+    trial=lambda key: _error_trial(key, _drawn(key), ("LEO", "HEO"), "e", genuine=True),
     num_trials=4,
     note=f"read: at least {MOST:.0%} of the errors are between LEO and HEO, and no rule on the seven features errs on "
     f"less than {GENUINE:.0%} of their objects; the rule e < .37 errs on none, nine deviations of the noise away, "
     "whatever else is left open; both modes; no control: the pair in error passes, see `corrected`",
 )
-def errors_are_between_leo_and_heo(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The residual classification error is concentrated at the LEO/HEO boundary, a genuine ambiguity of the orbits."""
-    return _error_trial(key, _drawn(key), ("LEO", "HEO"), "e", genuine=True)
 
 
-@claim(
+errors_are_between_leo_and_meo = claim(
     "prototypes/experiment-7.2-boundary/corrected",
     PROTOTYPES.at("Sec 7.2"),
+    statement="The residual error is concentrated in LEO and MEO of similar inclinations; the semi-major axis "
+    "separates them.",
+    trial=lambda key: _error_trial(key, _drawn(key, ("uniform",)), ("LEO", "MEO"), "a / a_max", genuine=False),
+    # The right ascension of the node separates them.
+    control=lambda key: _error_trial(key, _drawn(key, ("uniform",)), ("LEO", "MEO"), "sin Omega", genuine=False),
     num_trials=4,
-    variant="corrected",
     note="another pair, and no ambiguity: the prototypes cut two regimes of similar inclination across the node and "
     "the cross-section, which have a larger variance, while the semi-major axis separates them; with uniform "
     "cross-sections (a prototype may go to a few log-normal ones instead); both modes",
 )
-def errors_are_between_leo_and_meo(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The residual error is concentrated in LEO and MEO of similar inclinations; the semi-major axis separates them."""
-    return _error_trial(key, _drawn(key, ("uniform",)), ("LEO", "MEO"), "a / a_max", genuine=False)
-
-
-@errors_are_between_leo_and_meo.with_control
-def errors_are_between_leo_and_meo(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The right ascension of the node separates them."""
-    return _error_trial(key, _drawn(key, ("uniform",)), ("LEO", "MEO"), "sin Omega", genuine=False)

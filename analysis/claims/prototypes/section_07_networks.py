@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -12,10 +13,9 @@ from analysis.claims.prototype_banks import distances
 from analysis.claims.rational_instances import matrix
 from analysis.experiments import Record, best_record
 from analysis.experiments.prototypes.quantisation import QUANTISATION
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.networks.prototypes.quantisers import SoftQuantiser
 from dynsim.papers import PROTOTYPES
@@ -37,17 +37,16 @@ def _used(z: jax.Array, p: jax.Array, temperature: jax.Array) -> tuple[jax.Array
     return q, utilisation(q), separation(p), prototype_variance(z, p, temperature)
 
 
-@claim(
+@certified(
     "prototypes/experiment-7.4-utilisation",
     PROTOTYPES.at("Section 7.4, Table 5"),
-    evidence="certified",
     num_trials=4,
     note="read: what is counted, 100% of mean assignments above .01, implies what Proposition 4 says. It is met by a "
     "bank with all prototypes at the centroid of the embeddings, so it confirms nothing of the kind: for K < 100 "
     "uniform assignments always have it, and Remark 4 reports them for this very run; no control: the corrected claim "
     "is the positive case",
 )
-def full_utilisation_confirms_separation(key: Key, integrator: AbstractIntegrator) -> Trial:
+def full_utilisation_confirms_separation(key: Key) -> Trial:
     """100% utilisation confirms Proposition 4: prototypes are separated, none sits at the global centroid, and V > 0.
 
     Read: where every mean assignment exceeds .01, these hold.
@@ -120,26 +119,21 @@ def _margin_trial(key: Key, numerator: float, *, extremal: bool) -> Trial:
     )
 
 
-@claim(
+full_utilisation_shows_distances_alike = claim(
     "prototypes/experiment-7.4-utilisation/corrected",
     PROTOTYPES.at("Section 7.4, Table 5"),
-    variant="corrected",
+    statement="""
+    The utilisation is 100% where squared distances from each embedding differ by less than T ln(99 / (K - 1)).
+
+    Changed: for K < 100 this condition takes the place of Proposition 4; prototypes may be separated or coincide.
+    """,
+    trial=lambda key: _margin_trial(key, 99.0, extremal=bool(numpy_rng(key, "kind").integers(2))),
+    # The bound T ln(100 / (K - 1)), for the extremal instance.
+    control=partial(_margin_trial, numerator=100.0, extremal=True),
     num_trials=16,
     note="the bound is sharp: half of the instances have K - 1 coincident prototypes, S = 0, and lose one code "
     "beyond it. Untrained latent tokens are that close together at T = 2, and trained ones after a collapse",
 )
-def full_utilisation_shows_distances_alike(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The utilisation is 100% where squared distances from each embedding differ by less than T ln(99 / (K - 1)).
-
-    Changed: for K < 100 this condition takes the place of Proposition 4; prototypes may be separated or coincide.
-    """
-    return _margin_trial(key, 99.0, extremal=bool(numpy_rng(key, "kind").integers(2)))
-
-
-@full_utilisation_shows_distances_alike.with_control
-def full_utilisation_shows_distances_alike(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The bound T ln(100 / (K - 1)), for the extremal instance."""
-    return _margin_trial(key, 100.0, extremal=True)
 
 
 def _size(record: Record) -> tuple[Measurement, ...]:
@@ -173,18 +167,18 @@ def _table_trial(name: str) -> Trial:
     )
 
 
-@claim(
+utilisation_is_full_from_centroids = claim(
     "prototypes/experiment-7.4-utilisation/as-described",
     PROTOTYPES.at("Section 7.4, Table 5"),
+    statement="Read: from the centroids of k-means (Section 7.1), with lambda = .5, 64 codes are all used in every "
+    "epoch.",
+    trial=lambda key: _table_trial("soft 64"),
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
     note="on 1,000 training images, in the mode full, with means for sums and an encoder chosen here; no control: "
     "`uniform` is the positive case",
 )
-def utilisation_is_full_from_centroids(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: from the centroids of k-means (Section 7.1), with lambda = .5, 64 codes are all used in every epoch."""
-    return _table_trial("soft 64")
 
 
 def _first_epoch_trial(name: str, record: Record, hypotheses: tuple[Measurement, ...]) -> Trial:
@@ -212,7 +206,7 @@ def _first_epoch_trial(name: str, record: Record, hypotheses: tuple[Measurement,
     decided_by=COMMAND,
     note="the figures of Table 5 come back from a start that Section 7.1 excludes, with assignments that are uniform",
 )
-def utilisation_is_full_from_a_uniform_start(key: Key, integrator: AbstractIntegrator) -> Trial:
+def utilisation_is_full_from_a_uniform_start(key: Key) -> Trial:
     """From prototypes uniform in (-1/K, 1/K)^m, K = 64, epoch 1 has 100% utilisation, and less with hard codes.
 
     The entropy of the assignments is then at least .95 ln K, and not every prototype is nearest to some token.
@@ -222,7 +216,7 @@ def utilisation_is_full_from_a_uniform_start(key: Key, integrator: AbstractInteg
 
 
 @utilisation_is_full_from_a_uniform_start.with_control
-def utilisation_is_full_from_a_uniform_start(key: Key, integrator: AbstractIntegrator) -> Trial:
+def utilisation_is_full_from_a_uniform_start(key: Key) -> Trial:
     """The hard quantiser in place of the soft one."""
     record = best_record(QUANTISATION)
     return _first_epoch_trial("hard 64 uniform", record, ())
@@ -251,39 +245,29 @@ _COLLAPSE = (
 )
 
 
-@claim(
+soft_assignments_collapse = claim(
     "prototypes/remark-4",
     PROTOTYPES.at("Remark 4"),
+    statement="In the run of Section 7.4, K = 64, soft assignment collapse is observed: H(Q) is about ln K, S(P) goes "
+    "to 0.",
+    trial=lambda key: _collapse_trial("soft 64 without barrier"),
+    control=lambda key: _collapse_trial("hard 64", hypotheses=False),  # The hard quantiser.
     num_trials=1,
     decided_by=COMMAND,
     note=f"without a barrier, which the remark names as the remedy, from the start of Section 7.1, the centroids of "
     f"k-means; with lambda = .5 tokens gather at one prototype, and H goes to 0. {_COLLAPSE}",
 )
-def soft_assignments_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """In the run of Section 7.4, K = 64, soft assignment collapse is observed: H(Q) is about ln K, S(P) goes to 0."""
-    return _collapse_trial("soft 64 without barrier")
-
-
-@soft_assignments_collapse.with_control
-def soft_assignments_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The hard quantiser."""
-    return _collapse_trial("hard 64", hypotheses=False)
 
 
 @claim(
     "prototypes/remark-4/uniform",
     PROTOTYPES.at("Remark 4"),
+    control=lambda key: _collapse_trial("hard 64 uniform", hypotheses=False),  # The hard quantiser.
     variant="special case",
     num_trials=1,
     decided_by=COMMAND,
     note=f"without a barrier; {_COLLAPSE}",
 )
-def soft_assignments_collapse_from_a_uniform_start(key: Key, integrator: AbstractIntegrator) -> Trial:
+def soft_assignments_collapse_from_a_uniform_start(key: Key) -> Trial:
     """From prototypes uniform in (-1/K, 1/K)^m soft assignment collapse is observed: H(Q) about ln K, S(P) near 0."""
     return _collapse_trial("soft 64 uniform without barrier")
-
-
-@soft_assignments_collapse_from_a_uniform_start.with_control
-def soft_assignments_collapse_from_a_uniform_start(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The hard quantiser."""
-    return _collapse_trial("hard 64 uniform", hypotheses=False)

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb
 
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, at_least, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 
 
@@ -86,15 +85,14 @@ def _several(figures: Sequence[Printed], among: Sequence[str]) -> tuple[Measurem
     return (at_least("least number of places of a quantity", min(counts), 2, tolerance=0.0),)
 
 
-@claim(
+@certified(
     "prototypes/experiment-consistency",
     PROTOTYPES.at("abstract, Sec 7.3-7.4, Tab 4-5, Fig 4"),
     num_trials=1,
-    evidence="certified",
     note="read: a quantity has one value wherever it is printed; 39 % may be another epoch's (25 of 64 codes), but the "
     "abstract names none; no control: the numbers are the paper's, and those that agree pass the same measurement",
 )
-def printed_figures_agree(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_figures_agree(key: Key) -> Trial:
     """The reported utilisation figures and learning-rate ratios agree with each other."""
     among = (FIRST_SHARE, FULL_EPOCHS, TEXT_RATIO, IMAGE_RATIO)
     return Trial(
@@ -129,21 +127,20 @@ def _section_trial(figures: Sequence[Printed]) -> Trial:
     )
 
 
-@claim(
+@certified(
     "prototypes/experiment-consistency/text",
     PROTOTYPES.at("Sec 7.3-7.4, Tab 5"),
     variant="special case",
     num_trials=1,
-    evidence="certified",
     note="leaves out the abstract, Section 1, Table 4, Figure 4, and the eps of Table 5",
 )
-def printed_figures_of_the_text_agree(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_figures_of_the_text_agree(key: Key) -> Trial:
     """The utilisation of Section 7.4 agrees with Table 5 and with whole codes, its eps with the rates of the text."""
     return _section_trial(FIGURES)
 
 
 @printed_figures_of_the_text_agree.with_control
-def printed_figures_of_the_text_agree(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_figures_of_the_text_agree(key: Key) -> Trial:
     """Table 5 with the epochs of Figure 4."""
     swapped = [replace(f, value=Fraction(26)) if f.quantity == FULL_EPOCHS and "5" in f.place else f for f in FIGURES]
     return _section_trial(swapped)
@@ -163,34 +160,30 @@ def _barrier_trial(runs: Sequence[BarrierRun]) -> Trial:
     )
 
 
-@claim(
+reported_runs_satisfy_the_condition = certified(
     "prototypes/experiment-lambda-condition",
     PROTOTYPES.at("Sec 7"),
+    statement="Every reported run with a barrier satisfies lambda > 2 eta_P C(K, 2).",
+    trial=lambda key: _barrier_trial(RUNS),
     num_trials=1,
-    evidence="certified",
     note="for the runs that report a lambda, with eta_P = 1e-3 of Section 7.4 and, by reference, 7.5; 7.2, 7.3 and 7.6 "
     "report none; no control: the numbers are the paper's, and the runs that satisfy it pass the same measurement",
 )
-def reported_runs_satisfy_the_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Every reported run with a barrier satisfies lambda > 2 eta_P C(K, 2)."""
-    return _barrier_trial(RUNS)
 
 
-@claim(
+@certified(
     "prototypes/experiment-lambda-condition/corrected",
     PROTOTYPES.at("Sec 7"),
-    variant="corrected",
     num_trials=1,
-    evidence="certified",
     note="leaves out K = 64 of Table 5 and level 1 of Table 6 with lambda = .5",
 )
-def some_reported_runs_satisfy_the_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def some_reported_runs_satisfy_the_condition(key: Key) -> Trial:
     """Table 5 with K = 16, Table 6 with lambda = 1.5, and its level 2 satisfy lambda > 2 eta_P C(K, 2)."""
     return _barrier_trial(SATISFIED)
 
 
 @some_reported_runs_satisfy_the_condition.with_control
-def some_reported_runs_satisfy_the_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def some_reported_runs_satisfy_the_condition(key: Key) -> Trial:
     """The same banks with twice the rate and the barrier .75 in the place of 1.5."""
     changed = [replace(run, rate=2 * run.rate, barrier=min(run.barrier, Fraction("0.75"))) for run in SATISFIED]
     return _barrier_trial(changed)
@@ -227,18 +220,16 @@ def _epochs_trial(trainings: Sequence[ReportedTraining]) -> Trial:
     )
 
 
-@claim(
+reported_experiments_have_155_epochs = certified(
     "prototypes/claim-training-epochs",
     PROTOTYPES.at("Sec 3.4 (iii), Sec 7"),
+    statement="All experiments that the paper reports have 155 training epochs in total.",
+    trial=lambda key: _epochs_trial(TRAININGS),
     num_trials=1,
-    evidence="certified",
     note="the epochs that Section 7 prints add to 2,205, and Sections 7.2 and 7.6 alone have more than 155 in one run; "
     "that V is never negative is algorithm-1-assertion; no control: the numbers are the paper's, and those of "
     "`networks` pass the same measurement",
 )
-def reported_experiments_have_155_epochs(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """All experiments that the paper reports have 155 training epochs in total."""
-    return _epochs_trial(TRAININGS)
 
 
 def _of_networks(runs_of_images: int) -> tuple[ReportedTraining, ...]:
@@ -246,20 +237,14 @@ def _of_networks(runs_of_images: int) -> tuple[ReportedTraining, ...]:
     return tuple(replace(t, runs=runs_of_images) if t.section == "7.4" else t for t in chosen)
 
 
-@claim(
+@certified(
     "prototypes/claim-training-epochs/networks",
     PROTOTYPES.at("Sec 3.4 (iii), Sec 7.3-7.5"),
+    control=lambda key: _epochs_trial(_of_networks(2)),  # Both sizes K of Table 5.
     variant="special case",
     num_trials=1,
-    evidence="certified",
     note="leaves out Sections 7.2 and 7.6, and one of the two sizes K of Table 5",
 )
-def readouts_of_networks_have_155_epochs(key: Key, integrator: AbstractIntegrator) -> Trial:
+def readouts_of_networks_have_155_epochs(key: Key) -> Trial:
     """The experiments of Sections 7.3 to 7.5, those of Section 7.4 with one K, have 155 training epochs in total."""
     return _epochs_trial(_of_networks(1))
-
-
-@readouts_of_networks_have_155_epochs.with_control
-def readouts_of_networks_have_155_epochs(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Both sizes K of Table 5."""
-    return _epochs_trial(_of_networks(2))

@@ -1,6 +1,7 @@
 """Claims of Algorithm 1 and Section 3.4: V by subtraction, and the assertion that it is not negative."""
 
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -20,10 +21,9 @@ from analysis.claims.prototype_banks import (
     squared_norms,
 )
 from analysis.claims.rational_instances import matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -74,27 +74,20 @@ def _subtraction_trial(bank: RationalBank, subtracted: Fraction, what: str) -> T
     return _trial(bank, (_mean_loss(bank),), (holds(f"Lq - {what} equals the mean variance", variance == V),))
 
 
-@claim(
+@certified(
     "prototypes/algorithm-1-line-12",
     PROTOTYPES.at("Algorithm 1, line 12"),
-    evidence="certified",
     num_trials=4,
     note=f"the difference is the mean of |z_n - mu_n|^2 - min_k |z_n - p_k|^2. {POSITIVE_CASE}",
 )
-def subtraction_gives_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def subtraction_gives_the_variance(key: Key) -> Trial:
     """V := Lq - (1/B) sum_n min_k d_nk, Lq being the mean (1/B) sum q d, equals (1/B) sum_nk q_nk |p_k - mu_n|^2."""
     bank = random_bank(key)
     return _subtraction_trial(bank, bank.parts.hard, "(1/B) sum min")
 
 
-@claim(
-    "prototypes/algorithm-1-line-12/corrected",
-    PROTOTYPES.at("Algorithm 1, line 12"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=22,
-)
-def subtraction_of_the_error_gives_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("prototypes/algorithm-1-line-12/corrected", PROTOTYPES.at("Algorithm 1, line 12"), num_trials=22)
+def subtraction_of_the_error_gives_the_variance(key: Key) -> Trial:
     """V := Lq - (1/B) sum_n |z_n - mu_n|^2 equals (1/B) sum_nk q_nk |p_k - mu_n|^2. Changed: what is subtracted."""
     bank = hard_bank(key)
     measured = _subtraction_trial(bank, bank.parts.error, "(1/B) sum |z - mu|^2")
@@ -103,21 +96,20 @@ def subtraction_of_the_error_gives_the_variance(key: Key, integrator: AbstractIn
 
 
 @subtraction_of_the_error_gives_the_variance.with_control
-def subtraction_of_the_error_gives_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def subtraction_of_the_error_gives_the_variance(key: Key) -> Trial:
     """The distances of embeddings from the mean of all soft centroids."""
     bank = random_bank(key)
     mean = np.sum(bank.parts.centroids, axis=0) / len(bank.z)
     return _subtraction_trial(bank, np.sum(squared_norms(bank.z - mean[None])), "(1/B) sum |z - mean mu|^2")
 
 
-@claim(
+@certified(
     "prototypes/algorithm-1-line-20",
     PROTOTYPES.at("Algorithm 1, line 20"),
-    evidence="certified",
     num_trials=4,
     note=f"Lq - L_OLS is never negative, whatever the decomposition. {POSITIVE_CASE}",
 )
-def assertion_is_a_check_of_the_decomposition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def assertion_is_a_check_of_the_decomposition(key: Key) -> Trial:
     """Passing the assertion V >= -1e-8, with V of line 12, is a check of (3): where it passes, Lq = L_OLS + V holds.
 
     V in (3) is the mean of sum_k q_nk |p_k - mu_n|^2.
@@ -156,29 +148,22 @@ def _detection_trial(key: Key, *, two_sided: bool) -> Trial:
     )
 
 
-@claim(
+two_sided_assertion_is_a_check = certified(
     "prototypes/algorithm-1-line-20/corrected",
     PROTOTYPES.at("Algorithm 1, line 20"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=8,
-    note="a check of the normalisation of Q, which is all that the decomposition rests on; the temperature does not "
-    "enter it",
-)
-def two_sided_assertion_is_a_check(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Passing the assertion |Lq - R - V| <= 1e-8, means over n, is a check of the decomposition.
+    statement="""Passing the assertion |Lq - R - V| <= 1e-8, means over n, is a check of the decomposition.
 
     Changed: R in place of L_OLS, V by its own formula, and both signs. It passes with soft assignments; where the rows
     of Q sum to s instead of one, Lq - R - V is the mean of (s - 1)(|z_n|^2 - |mu_n|^2), and it fails unless that is
     nearly zero.
-    """
-    return _detection_trial(key, two_sided=True)
-
-
-@two_sided_assertion_is_a_check.with_control
-def two_sided_assertion_is_a_check(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The printed assertion, which passes with any rows that sum to s >= 1."""
-    return _detection_trial(key, two_sided=False)
+    """,
+    trial=partial(_detection_trial, two_sided=True),
+    # The printed assertion, which passes with any rows that sum to s >= 1.
+    control=partial(_detection_trial, two_sided=False),
+    num_trials=8,
+    note="a check of the normalisation of Q, which is all that the decomposition rests on; the temperature does not "
+    "enter it",
+)
 
 
 def _assertion_trial(bank: RationalBank, subtracted: Fraction, second: str) -> Trial:
@@ -197,21 +182,20 @@ def _assertion_trial(bank: RationalBank, subtracted: Fraction, second: str) -> T
     )
 
 
-@claim(
+@certified(
     "prototypes/algorithm-1-assertion",
     PROTOTYPES.at("Algorithm 1; Section 3.4"),
-    evidence="certified",
     num_trials=22,
     note="true because a weighted mean is at least the least of its terms, and no evidence for (3)",
 )
-def subtraction_is_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
+def subtraction_is_not_negative(key: Key) -> Trial:
     """V of line 12, Lq - (1/B) sum_n min_k d_nk, is never negative; in floating point up to rounding."""
     bank = hard_bank(key)
     return _assertion_trial(bank, bank.parts.hard, "hard")
 
 
 @subtraction_is_not_negative.with_control
-def subtraction_is_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
+def subtraction_is_not_negative(key: Key) -> Trial:
     """The reconstruction error R in place of Lq."""
     bank = between_bank(key)
     measured = _assertion_trial(bank, bank.parts.hard, "hard")
@@ -227,7 +211,7 @@ def subtraction_is_not_negative(key: Key, integrator: AbstractIntegrator) -> Tri
     note="the printed bound is absolute and rounding is relative to Lq; zero violations say something about the size "
     "of Lq; no control: the printed claim is the positive case",
 )
-def assertion_passes_in_single_precision(key: Key, integrator: AbstractIntegrator) -> Trial:
+def assertion_passes_in_single_precision(key: Key) -> Trial:
     """Read: V of line 12, computed in single precision, is at least -1e-8, the bound of line 20."""
     rng = numpy_rng(key, "single precision")
     draws = [_single_precision_data(rng) for _ in range(100)]

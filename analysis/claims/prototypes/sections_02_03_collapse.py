@@ -1,6 +1,7 @@
 """Claims of Section 2.2 and the abstract on collapse: its linearisation, and whether prototypes can converge to it."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,7 @@ from analysis.claims.prototypes.instances.clouds import (
     slow_flow,
 )
 from analysis.claims.rational_instances import identity
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from analysis.prototypes.collapse import FACTORS, collapse, collapse_spectrum, critical_temperature
 from dynsim._core.types import Key
@@ -51,21 +52,20 @@ def _spectrum(flow: PrototypeFlow) -> tuple[np.ndarray, tuple[Measurement, ...]]
     )
 
 
-@claim(
+collapse_is_a_saddle = certified(
     "prototypes/claim-collapse-saddle",
     PROTOTYPES.at("Section 2.2"),
-    evidence="certified",
+    statement="""
+    For embeddings that do not coincide, collapse (all prototypes at their mean) is an unstable saddle of Lq in P.
+
+    Read: its Hessian has a negative eigenvalue; in the mode frozen that of the free energy.
+    """,
+    trial=lambda key: in_some_mode(lambda mode: _exact_trial(key, mode)),
     num_trials=4,
     note="both modes: on perturbations with sum zero the Hessian is (2N/K)(1 - (a/T) C) with the covariance C of the "
     "embeddings and a = 2 (frozen), 4 (full), so that collapse is a strict minimum for T > a lambda_max(C); "
     "no control: the corrected claim is the positive case",
 )
-def collapse_is_a_saddle(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For embeddings that do not coincide, collapse (all prototypes at their mean) is an unstable saddle of Lq in P.
-
-    Read: its Hessian has a negative eigenvalue; in the mode frozen that of the free energy.
-    """
-    return in_some_mode(lambda mode: _exact_trial(key, mode))
 
 
 def _exact_trial(key: Key, gradient: str) -> Trial:
@@ -115,23 +115,18 @@ def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
 @claim(
     "prototypes/claim-collapse-saddle/corrected",
     PROTOTYPES.at("Section 2.2"),
-    variant="corrected",
+    # Frozen assignments below the critical temperature of the mode full.
+    control=partial(_saddle_trial, gradient="frozen", factor=4.0),
     num_trials=8,
     note="the closed form of the whole spectrum is measured, with which the critical temperatures are sharp",
 )
-def collapse_is_a_saddle_below_the_critical_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
+def collapse_is_a_saddle_below_the_critical_temperature(key: Key) -> Trial:
     """Collapse is a saddle with an unstable direction in P. Added: T < 4 lambda_max(C), C = cov z, in the mode full.
 
     In the mode frozen T < 2 lambda_max(C) is needed.
     """
     gradient = mode_of(key)
     return _saddle_trial(key, gradient, {"frozen": 2.0, "full": 4.0}[gradient])
-
-
-@collapse_is_a_saddle_below_the_critical_temperature.with_control
-def collapse_is_a_saddle_below_the_critical_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Frozen assignments below the critical temperature of the mode full."""
-    return _saddle_trial(key, "frozen", 4.0)
 
 
 @jax.jit
@@ -186,19 +181,18 @@ def _at_start(flow: CoupledFlow) -> tuple[Measurement, ...]:
     return _spectrum(flow.frozen_encoder(jnp.eye(M)))[1]
 
 
-@claim(
+prototypes_do_not_converge_to_one_point = claim(
     "prototypes/claim-anti-collapse",
     PROTOTYPES.at("abstract"),
+    statement="""Prototypes that start apart and descend Lq cannot all converge to one point, since Lq contains V.
+
+    Here with a slow encoder, eps = 1/1000, whose embeddings do not collapse in that time.
+    """,
+    trial=lambda key, integrator: in_some_mode(lambda mode: _hot_trial(key, integrator, mode)),
     num_trials=4,
     note="both modes; above the critical temperature prototypes converge to the mean of the embeddings from everywhere "
     "near, at the rate of the closed form; no control: the corrected claim is the positive case",
 )
-def prototypes_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Prototypes that start apart and descend Lq cannot all converge to one point, since Lq contains V.
-
-    Here with a slow encoder, eps = 1/1000, whose embeddings do not collapse in that time.
-    """
-    return in_some_mode(lambda mode: _hot_trial(key, integrator, mode))
 
 
 def _hot_trial(key: Key, integrator: AbstractIntegrator, gradient: str) -> Trial:
@@ -228,27 +222,20 @@ def _barrier_trial(key: Key, integrator: AbstractIntegrator, *, present: bool) -
     return _path_trial(flow, p0, integrator, (positive,), _barrier_bound(flow, p0, strength))
 
 
-@claim(
+prototypes_with_a_barrier_do_not_converge_to_one_point = claim(
     "prototypes/claim-anti-collapse/corrected",
     PROTOTYPES.at("abstract"),
-    variant="corrected",
+    statement="""Prototypes that start apart cannot all converge to one point. Added: the barrier (15), lambda > 0.
+
+    At all times S(P) >= lambda / (W(0) - w), W being the potential of the mode, and w a lower bound of the part
+    without barrier: 0 (full) or -T log K (frozen, mean over embeddings).
+    """,
+    trial=partial(_barrier_trial, present=True),
+    control=partial(_barrier_trial, present=False),  # The same bound for the flow without barrier.
     num_trials=6,
     note="by descent of the potential, not by the decomposition; any lambda > 0 does. Two to four prototypes, both "
     "modes, losses being means",
 )
-def prototypes_with_a_barrier_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Prototypes that start apart cannot all converge to one point. Added: the barrier (15), lambda > 0.
-
-    At all times S(P) >= lambda / (W(0) - w), W being the potential of the mode, and w a lower bound of the part
-    without barrier: 0 (full) or -T log K (frozen, mean over embeddings).
-    """
-    return _barrier_trial(key, integrator, present=True)
-
-
-@prototypes_with_a_barrier_do_not_converge_to_one_point.with_control
-def prototypes_with_a_barrier_do_not_converge_to_one_point(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The same bound for the flow without barrier."""
-    return _barrier_trial(key, integrator, present=False)
 
 
 def _escape_trial(key: Key, integrator: AbstractIntegrator, heat: float, below: float) -> Trial:
@@ -261,22 +248,16 @@ def _escape_trial(key: Key, integrator: AbstractIntegrator, heat: float, below: 
     return replace(trial, conclusions=(*trial.conclusions, *_at_start(flow)))
 
 
-@claim(
+prototypes_leave_collapse_below_the_critical_temperature = claim(
     "prototypes/claim-anti-collapse/below-critical",
     PROTOTYPES.at("abstract"),
+    statement="""Almost no prototypes that start apart near collapse converge to one point.
+
+    Added: T < a lambda_max(C), with a = 4 in the mode full and 2 in the mode frozen.
+    """,
+    trial=partial(_escape_trial, heat=0.6, below=1.0),
+    control=partial(_escape_trial, heat=3.0, below=4.0),  # Temperatures up to four times as high.
     variant="special case",
     num_trials=4,
     note="two prototypes, random starts near collapse; of more, some may still converge to one point",
 )
-def prototypes_leave_collapse_below_the_critical_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Almost no prototypes that start apart near collapse converge to one point.
-
-    Added: T < a lambda_max(C), with a = 4 in the mode full and 2 in the mode frozen.
-    """
-    return _escape_trial(key, integrator, 0.6, 1.0)
-
-
-@prototypes_leave_collapse_below_the_critical_temperature.with_control
-def prototypes_leave_collapse_below_the_critical_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Temperatures up to four times as high."""
-    return _escape_trial(key, integrator, 3.0, 4.0)

@@ -1,6 +1,7 @@
 """Claims of Sections 2.2, 3.4 and 4.1 on the decomposition of the loss Lq, by exact rational instances."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -21,10 +22,9 @@ from analysis.claims.prototype_banks import (
 from analysis.claims.prototypes.instances.encoded_banks import EncodedBank, encoded_bank, perceptron
 from analysis.claims.rational_instances import Exact
 from analysis.hardmax.exact_geometry import in_hull
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 
@@ -43,29 +43,22 @@ def _about_the_nearest(bank: RationalBank) -> Fraction:
     return np.sum(bank.q * distances(nearest, bank.p))
 
 
-@claim(
+@certified(
     "prototypes/equation-3",
     PROTOTYPES.at("Section 2.2", "(3)"),
-    evidence="certified",
     num_trials=4,
     note="V alone is no matter of the gradient's mode; M + V can be below and above Lq, and Lq - M - V = R - M. "
     + POSITIVE_CASE,
 )
-def loss_is_hard_loss_plus_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def loss_is_hard_loss_plus_variance(key: Key) -> Trial:
     """Lq = M + V for all embeddings, prototypes and T > 0, with M = sum_n min_k |z_n - p_k|^2, the paper's L_OLS."""
     bank = random_bank(key)
     Lq, M, V = bank.parts.loss, bank.parts.hard, bank.parts.variance
     return _trial(bank, (holds("Lq = M + V", Lq == M + V),), computed(bank), Lq=Lq, M=M, V=V)
 
 
-@claim(
-    "prototypes/equation-3/corrected",
-    PROTOTYPES.at("Section 2.2", "(3)"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=22,
-)
-def loss_is_reconstruction_error_plus_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("prototypes/equation-3/corrected", PROTOTYPES.at("Section 2.2", "(3)"), num_trials=22)
+def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
     """Lq = R + V for all embeddings, prototypes and T > 0. Changed: R = sum_n |z_n - mu_n|^2 in place of L_OLS."""
     bank = hard_bank(key)
     Lq, R, V = bank.parts.loss, bank.parts.error, bank.parts.variance
@@ -73,7 +66,7 @@ def loss_is_reconstruction_error_plus_variance(key: Key, integrator: AbstractInt
 
 
 @loss_is_reconstruction_error_plus_variance.with_control
-def loss_is_reconstruction_error_plus_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
     """The variance about the nearest prototype in place of the soft centroid."""
     bank = random_bank(key)
     Lq, R, V = bank.parts.loss, bank.parts.error, _about_the_nearest(bank)
@@ -92,15 +85,15 @@ def _variance_trial(bank: RationalBank, V: Fraction) -> Trial:
     )
 
 
-@claim("prototypes/equation-3-v-nonnegative", PROTOTYPES.at("Section 2.2", "(3)"), evidence="certified", num_trials=22)
-def variance_is_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("prototypes/equation-3-v-nonnegative", PROTOTYPES.at("Section 2.2", "(3)"), num_trials=22)
+def variance_is_not_negative(key: Key) -> Trial:
     """V >= 0. Read: with equality if and only if all prototypes coincide, since assignments are positive."""
     bank = hard_bank(key)
     return _variance_trial(bank, bank.parts.variance)
 
 
 @variance_is_not_negative.with_control
-def variance_is_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
+def variance_is_not_negative(key: Key) -> Trial:
     """The assignments of temperature zero, which are not positive, at distinct prototypes."""
     bank = random_bank(key)
     nearest = np.argmin(distances(bank.z, bank.p).astype(float), axis=1)
@@ -126,14 +119,13 @@ def _encoded_trial(given: EncodedBank, conclusions: tuple[Measurement, ...], *, 
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-1",
     PROTOTYPES.at("Proposition 1"),
-    evidence="certified",
     num_trials=4,
     note="encoders are linear, affine or free, with integers for weights. " + POSITIVE_CASE,
 )
-def decomposition_holds_for_any_encoder(key: Key, integrator: AbstractIntegrator) -> Trial:
+def decomposition_holds_for_any_encoder(key: Key) -> Trial:
     """For any differentiable encoder, its parameters, P and T > 0: Lq = M + V exactly, and V >= 0."""
     given = encoded_bank(key)
     found = given.bank.parts
@@ -161,19 +153,18 @@ def _universal_trial(key: Key, factor: float) -> Trial:
     return _encoded_trial(given, (exact, flow, holds("V >= 0", found.variance >= 0)))
 
 
-@claim("prototypes/proposition-1/corrected", PROTOTYPES.at("Proposition 1"), variant="corrected", num_trials=12)
-def corrected_decomposition_holds_for_any_encoder(key: Key, integrator: AbstractIntegrator) -> Trial:
+@claim(
+    "prototypes/proposition-1/corrected",
+    PROTOTYPES.at("Proposition 1"),
+    control=partial(_universal_trial, factor=0.5),  # R and V at half the temperature of Lq.
+    num_trials=12,
+)
+def corrected_decomposition_holds_for_any_encoder(key: Key) -> Trial:
     """For any differentiable encoder, its parameters, P and T > 0: Lq = R + V exactly, and V >= 0.
 
     Changed: R = sum_n |z_n - mu_n|^2 in place of L_OLS. Encoders are linear, affine, free (exact), or perceptrons.
     """
     return _universal_trial(key, 1.0)
-
-
-@corrected_decomposition_holds_for_any_encoder.with_control
-def corrected_decomposition_holds_for_any_encoder(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """R and V at half the temperature of Lq."""
-    return _universal_trial(key, 0.5)
 
 
 def _inequality_trial(bank: RationalBank, least: list[Fraction], what: str, *, refuted: bool = False) -> Trial:
@@ -183,14 +174,13 @@ def _inequality_trial(bank: RationalBank, least: list[Fraction], what: str, *, r
     return _trial(bank, (fact,), computed(bank)) if refuted else _trial(bank, (fact, *computed(bank)))
 
 
-@claim(
+@certified(
     "prototypes/proposition-1-inequality",
     PROTOTYPES.at("Proposition 1 (proof)"),
-    evidence="certified",
     num_trials=2,
     note="it would be the other way round for sum_k q_nk |z_n - p_k|^2. " + POSITIVE_CASE,
 )
-def centroid_is_no_closer_than_a_prototype(key: Key, integrator: AbstractIntegrator) -> Trial:
+def centroid_is_no_closer_than_a_prototype(key: Key) -> Trial:
     """|z_n - mu_n|^2 >= min_k |z_n - p_k|^2 for every n."""
     bank = between_bank(key)
     least = list(np.min(distances(bank.z, bank.p), axis=1))
@@ -210,22 +200,20 @@ def _distance_from_hull(z: Exact, p: Exact) -> Fraction:
     return min(nearest)
 
 
-@claim(
+@certified(
     "prototypes/proposition-1-inequality/corrected",
     PROTOTYPES.at("Proposition 1 (proof)"),
-    variant="corrected",
-    evidence="certified",
     num_trials=22,
     note="true because mu_n is in the hull",
 )
-def centroid_is_no_closer_than_the_hull(key: Key, integrator: AbstractIntegrator) -> Trial:
+def centroid_is_no_closer_than_the_hull(key: Key) -> Trial:
     """|z_n - mu_n|^2 >= min |z_n - c|^2 for every n. Changed: the minimum over c in the convex hull of prototypes."""
     bank = hard_bank(key)
     return _inequality_trial(bank, [_distance_from_hull(z, bank.p) for z in bank.z], "the squared distance of the hull")
 
 
 @centroid_is_no_closer_than_the_hull.with_control
-def centroid_is_no_closer_than_the_hull(key: Key, integrator: AbstractIntegrator) -> Trial:
+def centroid_is_no_closer_than_the_hull(key: Key) -> Trial:
     """The hull without the prototype in the second place, opposite to the first."""
     bank = between_bank(key)
     least = [_distance_from_hull(z, bank.p[[0, 2]]) for z in bank.z]

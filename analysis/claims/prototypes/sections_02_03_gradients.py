@@ -1,6 +1,7 @@
 """Claims of Sections 2.2 and 4.1 on derivatives at fixed assignments: of V by prototypes, and of Lq by the encoder."""
 
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -11,10 +12,9 @@ from jax.flatten_util import ravel_pytree
 from analysis.claims.prototype_banks import RationalBank, computed, hard_bank, parts, random_bank, soft
 from analysis.claims.prototypes.instances.encoded_banks import EncodedBank, encoded_bank
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
 
@@ -59,22 +59,16 @@ def _variance_gradient_trial(bank: RationalBank, *, stopped: bool) -> Trial:
     )
 
 
-@claim(
+gradient_of_the_variance = certified(
     "prototypes/equation-3-gradient",
     PROTOTYPES.at("Section 2.2"),
-    evidence="certified",
+    statement="At fixed assignments the gradient of V by P is 2 P Sigma_q, Sigma_q = sum_n (diag q_n - q_n q_n^T).",
+    trial=lambda key: _variance_gradient_trial(hard_bank(key), stopped=True),
+    # The gradient through the assignments.
+    control=lambda key: _variance_gradient_trial(random_bank(key), stopped=False),
     num_trials=12,
     note="the prototypes are the columns of P as printed; the gradient through the assignments is another",
 )
-def gradient_of_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At fixed assignments the gradient of V by P is 2 P Sigma_q, Sigma_q = sum_n (diag q_n - q_n q_n^T)."""
-    return _variance_gradient_trial(hard_bank(key), stopped=True)
-
-
-@gradient_of_the_variance.with_control
-def gradient_of_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The gradient through the assignments."""
-    return _variance_gradient_trial(random_bank(key), stopped=False)
 
 
 def _pair_sum(p: Exact) -> Fraction:
@@ -82,16 +76,15 @@ def _pair_sum(p: Exact) -> Fraction:
     return np.sum((p[:, None] - p[None]) ** 2)
 
 
-@claim(
+@certified(
     "prototypes/claim-separation-force",
     PROTOTYPES.at("Section 2.2"),
-    evidence="certified",
     num_trials=4,
     note="descent moves P along -2 P Sigma_q, which decreases the sum of |p_j - p_k|^2 over all pairs at the rate "
     "8 K V, whatever the configuration: the force contracts, and has no other case. Ascent on V would separate at "
     "that rate, as measured among the hypotheses; no control: the sign is that of descent",
 )
-def variance_gradient_separates_in_descent(key: Key, integrator: AbstractIntegrator) -> Trial:
+def variance_gradient_separates_in_descent(key: Key) -> Trial:
     """In the descent on Lq the gradient 2 P Sigma_q of V acts as a separation force.
 
     Read: along its contribution to the descent the sum of |p_j - p_k|^2 over all pairs does not decrease.
@@ -158,14 +151,13 @@ def _encoder_trial(given: EncodedBank, claimed: Exact, conclusions: tuple[Measur
     )
 
 
-@claim(
+@certified(
     "prototypes/proposition-2",
     PROTOTYPES.at("Proposition 2", "(10)"),
-    evidence="certified",
     num_trials=4,
     note=f"mode frozen; the proof has the factor 2 that (10) lacks. {POSITIVE_CASE}",
 )
-def encoder_gradient_as_printed(key: Key, integrator: AbstractIntegrator) -> Trial:
+def encoder_gradient_as_printed(key: Key) -> Trial:
     """At fixed assignments the gradient of Lq by theta is sum_n (d z_n / d theta)^T (z_n - mu_n), that of R."""
     given = encoded_bank(key)
     return _encoder_trial(given, _encoder_gradient(given, 1, given.bank.parts.centroids))
@@ -205,23 +197,15 @@ def _error_slope(given: EncodedBank, dz: Exact) -> Fraction:
     return Fraction(sum(s * parts(bank.z + s * dz, bank.p, bank.q).error for s in (1, -1))) / 2
 
 
-@claim(
+encoder_gradient_with_its_factor = certified(
     "prototypes/proposition-2/corrected",
     PROTOTYPES.at("Proposition 2", "(10)"),
-    variant="corrected",
-    evidence="certified",
+    statement="""At fixed assignments the gradient of Lq by theta is 2 sum_n (d z_n / d theta)^T (z_n - mu_n).
+
+    Changed: the factor 2. It is that of R = sum_n |z_n - mu_n|^2 at fixed assignments.
+    """,
+    trial=partial(_corrected_trial, gradient="frozen"),
+    control=partial(_corrected_trial, gradient="full"),  # The gradient of the coupled flow in the mode full.
     num_trials=9,
     note="mode frozen; in the mode full the gradient is another, that of the control",
 )
-def encoder_gradient_with_its_factor(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At fixed assignments the gradient of Lq by theta is 2 sum_n (d z_n / d theta)^T (z_n - mu_n).
-
-    Changed: the factor 2. It is that of R = sum_n |z_n - mu_n|^2 at fixed assignments.
-    """
-    return _corrected_trial(key, "frozen")
-
-
-@encoder_gradient_with_its_factor.with_control
-def encoder_gradient_with_its_factor(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The gradient of the coupled flow in the mode full."""
-    return _corrected_trial(key, "full")

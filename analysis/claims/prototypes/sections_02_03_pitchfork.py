@@ -11,7 +11,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, 
 from analysis.prototypes.bifurcations import branches_in_temperature, pitchfork
 from analysis.prototypes.collapse import collapse, collapse_spectrum
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -63,7 +62,7 @@ def _pitchfork_trial(key: Key, mode: str, factor: float) -> Trial:
     note="two prototypes and a simple largest variance; at the critical temperature itself collapse is still "
     "asymptotically stable (proposition-3-iff). Both modes, losses being means",
 )
-def collapse_becomes_a_saddle_where_separate_prototypes_begin(key: Key, integrator: AbstractIntegrator) -> Trial:
+def collapse_becomes_a_saddle_where_separate_prototypes_begin(key: Key) -> Trial:
     """Just below its critical temperature collapse is a saddle, beside which stable separate prototypes have begun.
 
     They are the mean of the embeddings +- s e, e being the direction of the largest variance, with s^2 = -12 h / phi to
@@ -75,7 +74,7 @@ def collapse_becomes_a_saddle_where_separate_prototypes_begin(key: Key, integrat
 
 
 @collapse_becomes_a_saddle_where_separate_prototypes_begin.with_control
-def collapse_becomes_a_saddle_where_separate_prototypes_begin(key: Key, integrator: AbstractIntegrator) -> Trial:
+def collapse_becomes_a_saddle_where_separate_prototypes_begin(key: Key) -> Trial:
     """The fourth derivative of the other mode."""
     mode = mode_of(key)
     return _pitchfork_trial(key, mode, FACTORS["full" if mode == "frozen" else "frozen"])

@@ -26,6 +26,7 @@ from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
+from dynsim.errors import counted
 from dynsim.integrators import Diffrax
 
 NOT_SETTLED, ESCAPED, NOT_ATTRACTING, FAILED, UNDECIDED = -1, -2, -3, -4, -5
@@ -110,7 +111,8 @@ class Attractors(NamedTuple):
         kinds = "; ".join(str(a) for a in self.attractors) or "none"
         caps = f"after at most {self.longest} intervals of {self.interval:.4g}, periods up to {self.longest_period}"
         stiff = held_back(self.is_stiff, self.labels)
-        first = f"{len(self.attractors)} attractors of {len(self.labels)} starts{rest} ({caps}): {kinds}"
+        starts = counted(len(self.labels), "start")
+        first = f"{counted(len(self.attractors), 'attractor')} of {starts}{rest} ({caps}): {kinds}"
         return "; ".join(filter(None, (first, stiff)))
 
 

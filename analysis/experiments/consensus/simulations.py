@@ -56,12 +56,7 @@ def run_ensemble(config: EnsembleConfig, key: Key, folder: Path) -> Arrays:
     solver = InSpan(Diffrax(rtol=config.rtol, atol=config.rtol / 1000))
     found = ensemble(flow, y0s, ts, _observables, integrator=solver, folder=folder)
     values = np.asarray(found.values)
-    return {
-        "ts": ts,
-        "E": values[:, :, 0],
-        "diameter": values[:, :, 1],
-        "succeeded": np.asarray(found.stats.succeeded),
-    }
+    return {"ts": ts, "E": values[:, :, 0], "diameter": values[:, :, 1], "succeeded": np.asarray(found.stats.succeeded)}
 
 
 def summarise_ensemble(arrays: Arrays) -> str:

@@ -240,12 +240,7 @@ QUICK = ReviewsConfig(
     published="hardmax_imdb_d2.npz",
 )
 PAPER = replace(
-    QUICK,
-    train=Selection("imdb_train.csv.gz"),
-    test=Selection("imdb_test.csv.gz"),
-    epochs=300,
-    every=10,
-    batch=64,
+    QUICK, train=Selection("imdb_train.csv.gz"), test=Selection("imdb_test.csv.gz"), epochs=300, every=10, batch=64
 )
 
 REVIEWS = Experiment(

@@ -20,12 +20,7 @@ from analysis.experiments.prototypes.scores import chance_band, contingency, sco
 from dynsim._core.types import Key, Scalar
 from dynsim._runtime.progress import progress
 from dynsim.networks.prototypes.convolution import two_rates
-from dynsim.networks.prototypes.documents import (
-    DocumentClassifier,
-    classification_loss,
-    draw_projected,
-    with_bank,
-)
+from dynsim.networks.prototypes.documents import DocumentClassifier, classification_loss, draw_projected, with_bank
 from dynsim.networks.training import Loss
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.assignments import separation, utilisation

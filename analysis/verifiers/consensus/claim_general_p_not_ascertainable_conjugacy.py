@@ -11,7 +11,6 @@ map, and all conditions on P are those on I. Any P has such a factor; the instan
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot, linear_image, rank
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/claim-general-p-not-ascertainable/conjugacy"
 WITNESS = {
@@ -44,7 +43,3 @@ def checks(witness):
     direct = [[v - dot(z[i], z[j]) * u for u, v in zip(z[i], z[j], strict=True)] for i, j in pairs]
     gap = max(abs(s - t) for a, b in zip(moved, direct, strict=True) for s, t in zip(a, b, strict=True))
     yield "largest difference of the terms of the fields in the coordinates z", gap, gap == 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,8 +10,6 @@ not converge to (y, ..., y), and s can be any positive number. Every neighbourho
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "consensus/claim-identity-consensus-point"
 WITNESS = {"y": ["3/5", "0", "4/5"], "s": ["1/10", "1/1000000", "1/1000000000000"]}
 
@@ -30,7 +28,3 @@ def checks(witness):
         yield f"the field at the point rotated with s = {s}", [*map(str, field)], square == 1 and not any(field)
         gap = sum((v - w) ** 2 for v, w in zip(z, y, strict=True))
         yield "its squared distance from y, at most 4 s^2 and not zero", float(gap), 0 < gap <= 4 * s * s
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

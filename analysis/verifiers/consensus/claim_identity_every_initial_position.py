@@ -10,7 +10,6 @@ weights are: the initial position is an equilibrium, at which two tokens differ.
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/claim-identity-every-initial-position"
 WITNESS = {"tokens": [["2/3", "-1/3", "2/3"], ["-2/3", "1/3", "-2/3"], ["2/3", "-1/3", "2/3"]]}
@@ -26,7 +25,3 @@ def checks(witness):
     yield "largest entry of a term y_j - (y_i.y_j) y_i of the field", largest, largest == 0
     gap = max(2 - 2 * dot(tokens[0], y) for y in tokens)
     yield "largest squared distance from the first token, for all t", gap, gap > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

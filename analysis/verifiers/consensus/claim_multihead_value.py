@@ -22,7 +22,6 @@ import math
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import bilinear_form
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/claim-multihead-value"
 WITNESS = {
@@ -107,7 +106,3 @@ def checks(witness):
     yield "their cosines are in [c_0, c_1]", [float(e) for pair in ends for e in pair], inside
     signs = [field(heads, *pair) for pair in ends]
     yield "F at these cosines", [float(b) for pair in signs for b in pair], signs[0][0] > 0 > signs[1][1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -18,8 +18,6 @@ so that r_2 stays below eta and b_2 < -beta. Then |y_1 - y_2| >= b_1 - b_2 > sqr
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "consensus/claim-value-matrix-consensus"
 # delta and eta with their cosines sqrt(1 - delta^2) and sqrt(1 - eta^2)
 WITNESS = {"lambda": "1", "mu": "-3", "delta": ["7/25", "24/25"], "eta": ["3/5", "4/5"]}
@@ -37,7 +35,3 @@ def checks(witness):
     rate = mu * beta**2 * (eta**2 - eta * delta) + lam * beta * (1 - beta) * eta**2
     yield "bound of (r_2^2)' / (2 alpha) at r_2 = eta", rate, rate < 0
     yield "lower bound of |y_1 - y_2| for all t", near + beta, near + beta > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,8 +12,6 @@ tends to -oo for t > 0 and f_i(0) = -1/i < 0. Only f_0 is active at 0, with the 
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "consensus/equation-12/infinite-family"
 WITNESS = {"slope": "4", "k": [1, 10, 1000, 1000000]}
 
@@ -27,7 +25,3 @@ def checks(witness):
         quotient = member(k, Fraction(1, k)) * k
         yield f"a lower bound of (f(1/{k}) - f(0)) / (1/{k}), above the derivative 0 of f_0", quotient, quotient > 0
         yield "it is slope - 2, for every k", slope - 2, quotient == slope - 2
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

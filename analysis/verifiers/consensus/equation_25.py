@@ -9,7 +9,6 @@ Instance: tokens y and -y on the sphere. The absolute value makes E zero althoug
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/equation-25"
 WITNESS = {"tokens": [["2/3", "-1/3", "2/3"], ["-2/3", "1/3", "-2/3"], ["2/3", "-1/3", "2/3"]]}
@@ -24,7 +23,3 @@ def checks(witness):
     yield "the tokens do not coincide: largest 1 - y_1.y_i", gap, gap > 0
     E = 1 - sum(abs(dot(tokens[0], y)) for y in tokens) / len(tokens)
     yield "E", E, E == 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,7 +13,6 @@ from fractions import Fraction
 from math import isqrt
 
 from analysis.verifiers.frames.linear_algebra import bilinear_form
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/equation-5"
 WITNESS = {
@@ -56,7 +55,3 @@ def checks(witness):
         max(abs(p[a] * q[b] - p[b] * q[a]) for a in range(d) for b in range(a)) for p, q in zip(five, six, strict=True)
     ]
     yield "some pair is not parallel: largest cross products", [*map(float, turns)], any(turns)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,8 +12,6 @@ circle y_1 = 0 with y_2 > 0 this means that y converges to e_2 = y*.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "consensus/lemma-6.1-lower"
 WITNESS = {"U": ["3", "2", "1"], "start": ["0", "4/5", "3/5"]}
 
@@ -37,7 +35,3 @@ def checks(witness):
     ratio, rate = y[2] / y[1], (field[2] * y[1] - y[2] * field[1]) / y[1] ** 2
     yield "r' / (a r) = u_3 - u_2 at the start", rate / ratio if ratio else 0, rate == (u[2] - u[1]) * ratio
     yield "r tends to 0: u_2 - u_3", u[1] - u[2], u[1] > u[2]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,8 +12,6 @@ from fractions import Fraction
 from itertools import combinations, product
 from math import comb
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "consensus/remark-4.2-formula"
 WITNESS = {"l": 2, "n": 1, "points": [["1", "0"], ["1", "2"]]}
 
@@ -68,7 +66,3 @@ def checks(witness):
     )
     full = Fraction(sum(comb(l - 1, mu) for mu in range(n + 1)), 2 ** (l - 1))
     yield "the same sum up to n is the share", full, full == share
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,7 +10,6 @@ Instance: a regular U, not the identity, and the images X of the unit vectors, t
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import linear_image
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/remark-5.1-projection"
 WITNESS = {"U": [["2", "0"], ["0", "1"]], "inverse of U": [["1/2", "0"], ["0", "1"]], "y": ["3/10", "4/5"]}
@@ -37,7 +36,3 @@ def checks(witness):
     yield "the images X of the unit vectors are tangent: y.W X", [*map(str, tangent)], not any(tangent)
     moved = [X for X in images if image(X) != X]
     yield "Pi moves some of them", [[*map(str, X)] for X in moved], len(moved) > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

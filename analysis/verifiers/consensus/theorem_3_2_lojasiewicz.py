@@ -13,7 +13,6 @@ not zero, and no lambda makes |V_P| <= 0. (The inequality of Lojasiewicz has V_P
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import pivots
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-3.2-lojasiewicz"
 WITNESS = {"P": [["1", "0"], ["0", "4"]], "tokens": [["3/5", "2/5"], ["3/5", "2/5"], ["3/5", "2/5"]]}
@@ -39,7 +38,3 @@ def checks(witness):
     yield "that is zero for z with z.P y_k = 0: sum_j P y_j is a multiple of P y_k", [*map(str, drive)], all(normal)
     least = Fraction(len(exponents), 2) * (1 + 1 + Fraction(1, 2))
     yield "lower bound of |V_P|, with e > 5/2", least, least > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -15,13 +15,9 @@ jumps at t_0 by the difference, and is not continuous.
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-4.1-barbalat"
-WITNESS = {
-    "v": ["1", "0", "0"],
-    "tokens": [["3/5", "4/5", "0"], ["3/5", "12/25", "-16/25"], ["12/13", "5/13", "0"]],
-}
+WITNESS = {"v": ["1", "0", "0"], "tokens": [["3/5", "4/5", "0"], ["3/5", "12/25", "-16/25"], ["12/13", "5/13", "0"]]}
 
 
 def checks(witness):
@@ -34,7 +30,3 @@ def checks(witness):
     yield "tokens 1 and 2 alone attain V: least v.y_i", str(heights[0]), heights[0] == heights[1] < min(heights[2:])
     rates = [-sum(dot(v, z) - dot(y, z) * dot(v, y) for z in tokens) for y in tokens[:2]]
     yield "l sqrt(n+1) V_i' for i = 1, 2, which differ", [*map(str, rates)], rates[0] != rates[1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

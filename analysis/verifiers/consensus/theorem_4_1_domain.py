@@ -19,7 +19,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
 from analysis.verifiers.frames.polynomials import product
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-4.1-domain"
 WITNESS = {"v": ["1", "0"], "y1": ["-7/25", "24/25"], "y2": ["1", "0"]}
@@ -55,7 +54,3 @@ def checks(witness):
     gap = difference(first[0], product([2], product(c, product(t, t))))
     yield "a' is proportional to 2 a b^2: coefficients of the difference", gap, not any(gap)
     yield "a increases: coefficients of a' N^3 / alpha", first[0], min(first[0]) >= 0 < max(first[0])
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ other u in the hemisphere.
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-4.1-lyapunov"
 WITNESS = {"v": ["1", "0"], "u": ["3/5", "4/5"]}
@@ -25,7 +24,3 @@ def checks(witness):
     yield "u is in the open hemisphere: v.u", dot(v, u), dot(v, u) > 0
     values = [1 - dot(v, v), 1 - dot(v, u)]
     yield "V at (v, ..., v) and at (u, ..., u), which differ", [*map(str, values)], values[0] != values[1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

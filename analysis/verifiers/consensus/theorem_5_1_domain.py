@@ -24,7 +24,6 @@ and not all zero is positive.
 from fractions import Fraction
 
 from analysis.verifiers.frames.polynomials import product
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "consensus/theorem-5.1-domain"
 WITNESS = {"y1": ["1", "0"], "y2": ["-3/5", "4/5"], "P": [["0", "0"], ["0", "0"]]}
@@ -74,7 +73,3 @@ def checks(witness):
     rate = cross((product([-1], c), product([-1], t)), drive)
     yield "(c) at -m the rate of the angle of y_3 is zero", rate, not any(rate)
     yield "the arc from -y_1 to -m has positive length: coefficients of the sine", t, positive(t)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

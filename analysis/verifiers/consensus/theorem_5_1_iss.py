@@ -11,8 +11,6 @@ the inequality fails.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "consensus/theorem-5.1-iss"
 WITNESS = {"derivative of V": ["-1", "0", "1"], "w(1) / r": ["1", "1/1000", "1/1000000000000"]}
 
@@ -38,7 +36,3 @@ def checks(witness):
         )
         rate = slope(a) ** 2
         yield "the rate / r at this a is smaller", float(rate), rate <= 4 * d * d < bound
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,8 +10,6 @@ Instance: causal tokens on the circle, P = 0, U = diag(lambda, mu) with mu < 0 <
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "consensus/theorem-6.1-equilibria"
 WITNESS = {"lambda": "1", "mu": "-2/3", "tokens": [["1", "0"], ["-3/5", "4/5"]]}
 
@@ -31,7 +29,3 @@ def checks(witness):
         yield f"the field of token {i + 1} without the common weight", [*map(str, field)], not any(field)
     b = tokens[-1][0]
     yield "b is in (-1, 1)", b, -1 < b < 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

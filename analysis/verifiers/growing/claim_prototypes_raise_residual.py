@@ -11,7 +11,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import assignments, on_lattice
 from analysis.verifiers.frames.linear_algebra import matrix, matrix_product, transpose
 from analysis.verifiers.frames.residuals import antisymmetric_part, complement, dominant
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/claim-prototypes-raise-residual"
 WITNESS = {
@@ -45,7 +44,3 @@ def checks(witness):
     yield "the prototypes move", [[str(c) for c in row] for row in after], after != p
     for A in (*residuals(X, M, q, p), *residuals(X, M, q, after)):
         yield "the dominant value of A_res is s", s, dominant(A, v, s)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, on_lattice
 from analysis.verifiers.frames.linear_algebra import matrix
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import deviations
 
 STATEMENT = "growing/claim-separation-force"
@@ -30,7 +29,3 @@ def checks(witness):
     yield "the third is elsewhere", p[2] != p[0], p[2] != p[0]
     r = deviations(q, p)
     yield "their gradients, halved, are the same", [str(v) for v in r[0]], r[0] == r[1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import assignments
 from analysis.verifiers.frames.linear_algebra import dot, matrix, squared_distance, vector
 from analysis.verifiers.frames.residuals import dominant_direction
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import assignment_series, force_series, separated_along, variance_bound
 
 STATEMENT = "growing/corollary-1"
@@ -39,7 +38,3 @@ def checks(witness):
     threshold = len(p) ** 2 * correction / (s0**2 * variance)
     yield "lambda_max exceeds the right side of (19)", (str(level), str(threshold)), level > threshold
     yield "T^2 phi''(0) / 2 is not positive", phi[2], phi[2] <= 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

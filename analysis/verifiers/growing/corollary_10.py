@@ -15,7 +15,6 @@ from analysis.verifiers.frames.assignments import activity, assignments
 from analysis.verifiers.frames.linear_algebra import integer_matrix
 from analysis.verifiers.frames.logarithms import log_2_is_within
 from analysis.verifiers.frames.losses import squared_slope
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-10"
 WITNESS = {
@@ -45,7 +44,3 @@ def checks(witness):
     first, last = (Fraction(v) for v in witness["T of (iii)"])
     yield "squared distances of the pair", f"{b * b}, {(-b) ** 2}", b * b == (-b) ** 2 > 0
     yield "fall of the schedule of (iii), positive", str(first - last), first > last > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

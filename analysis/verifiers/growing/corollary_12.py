@@ -12,8 +12,6 @@ against eta_P < 2 / L_P.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/corollary-12"
 WITNESS = {"a": "5/4", "lambda": "625/64", "kappa": "23/32"}
 
@@ -34,7 +32,3 @@ def checks(witness):
         str(needed - 4 * given),
         needed >= 4 * given,
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -15,7 +15,6 @@ import math
 from fractions import Fraction
 
 from analysis.verifiers.frames.barriers import invariant_interval
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-13"
 WITNESS = {
@@ -45,7 +44,3 @@ def checks(witness):
     sigma = (4 * z * low) ** 2 / (4 * 3**largest)
     yield "sigma at the rest point, at least, positive", str(sigma), sigma > 0 < coldest
     yield "the bound of dW/dt = 0 there, negative", str(-left * sigma), -left * sigma < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

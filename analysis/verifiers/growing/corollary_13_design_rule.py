@@ -9,8 +9,6 @@ C_gate = C_0 / D^2 and C_1 = 2 eta_P C_gate |X|^2 L_P / D^2; C_2 = eta_P, and c_
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/corollary-13/design-rule"
 WITNESS = {
     "C_0": "1",
@@ -41,7 +39,3 @@ def checks(witness):
     yield "(61): (3 |H| eta_theta / eta_P)^2, below (c_0 L_theta)^2", f"{given}, {most}", given < most
     first = 2 * eta * (C0 / D**2) * size * L / D**2 * eps
     yield "C_1 eps_1, at least c_0: (55) fails", f"{first}, {c0}", first >= c0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -17,8 +17,6 @@ of sigma is at most 2 a^2 c_2^2 / kappa, and T^3 stays above T_init^3 - 6 eta_T 
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/corollary-15/boundary"
 WITNESS = {
     "c": ["1", "1/4"],
@@ -46,7 +44,3 @@ def checks(witness):
     kappa = eta_P * (1 - 4 * short**2 / least)
     left = start**3 - 6 * eta_T * a**2 * short**2 / kappa if kappa else Fraction(0)
     yield "along c_2: T^3 stays above T_min^3", left, left > least**3
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

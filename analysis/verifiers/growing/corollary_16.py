@@ -22,7 +22,6 @@ import math
 from fractions import Fraction
 
 from analysis.verifiers.frames.cooling import second_head_cools
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-16"
 WITNESS = {
@@ -45,7 +44,3 @@ def checks(witness):
     given = Fraction(witness["least assignment"])
     yield "no assignment of head 2 falls below", given, 0 < given <= bound
     yield "distance of its outputs from both prototypes, at least, positive", long * given, long * given > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,7 +10,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import assignments
 from analysis.verifiers.frames.linear_algebra import dot, matrix, vector
 from analysis.verifiers.frames.residuals import dominant_direction
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import displaced, separated_along, separation_force
 
 STATEMENT = "growing/corollary-2"
@@ -37,7 +36,3 @@ def checks(witness):
     yield "lambda_max > theta_w = 1", s, s > 1
     start, end = separation_force(q, p), separation_force(assignments(displaced(z, u, alpha), p, b), p)
     yield "phi(1) < phi(0)", (str(start), str(end)), end < start
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, on_lattice
 from analysis.verifiers.frames.linear_algebra import matrix
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import separation_force
 
 STATEMENT = "growing/corollary-2/algorithm"
@@ -35,7 +34,3 @@ def checks(witness):
         (len(before), len(after)) == (1, 2),
     )
     yield "the force of the first head is the same", after[0], after[0] == before[0]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -16,7 +16,6 @@ local.
 """
 
 from analysis.verifiers.frames.cooling import second_head_cools
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-3"
 WITNESS = {
@@ -33,7 +32,3 @@ WITNESS = {
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     yield from second_head_cools(witness)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -16,7 +16,6 @@ neither assignments nor sigma change, and (A2') holds.
 """
 
 from analysis.verifiers.frames.cooling import both_heads_cool
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-4"
 WITNESS = {"c": ["1", "2"], "a": "1", "T_init": "1", "T_min": "1/2", "eta_P": "1", "eta_T": "1/100"}
@@ -25,7 +24,3 @@ WITNESS = {"c": ["1", "2"], "a": "1", "T_init": "1", "T_min": "1/2", "eta_P": "1
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     yield from both_heads_cool(witness)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

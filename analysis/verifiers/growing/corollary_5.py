@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot, vector
 from analysis.verifiers.frames.residuals import remaining_value_squared
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/corollary-5"
 WITNESS = {
@@ -31,7 +30,3 @@ def checks(witness):
     by_ddcl, by_mlp = remaining_value_squared(s, u, v, u), remaining_value_squared(s, u, v, w)
     yield "one head leaves no value and no gap: the square of the value", str(by_ddcl), by_ddcl == 0
     yield "one row leaves a gap, and less than theta_w: the square of the value", str(by_mlp), 0 < by_mlp < theta**2
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

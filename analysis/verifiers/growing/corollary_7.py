@@ -11,7 +11,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import exact_assignments
 from analysis.verifiers.frames.linear_algebra import matrix
 from analysis.verifiers.frames.residuals import values_and_thresholds
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import separation_force
 
 STATEMENT = "growing/corollary-7"
@@ -48,7 +47,3 @@ def checks(witness):
         fall = sum(forces[len(banks) - j :])
         yield f"F_sep falls by more than 10^9 {j} phi_g^2 in {j} prunings", str(fall), fall > j * 10**9 * phi**2
     yield "and by more than 10^9 d phi_g^2 in all", str(fall), fall > d * 10**9 * phi**2
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,7 +10,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import exact_assignments
 from analysis.verifiers.frames.linear_algebra import matrix
 from analysis.verifiers.frames.residuals import last_gap, values_and_thresholds
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import separation_force
 
 STATEMENT = "growing/corollary-8"
@@ -39,7 +38,3 @@ def checks(witness):
     forces, H = [separation_force(exact_assignments(z, p, b), p) for p, b in zip(banks, bases, strict=True)], len(banks)
     fall = sum(forces) / H - sum(forces[:-1]) / (H - 1)
     yield "the mean force falls by more than 10^9 phi_g^2 / (H - 1)", str(fall), fall > 10**9 * phi**2 / (H - 1)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

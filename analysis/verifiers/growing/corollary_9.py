@@ -11,7 +11,6 @@ is at least 2 r.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.two_prototypes import tanh
 
 STATEMENT = "growing/corollary-9"
@@ -28,7 +27,3 @@ def checks(witness):
     yield "L_P is at least 2 r", str(across), across == 2 * r and min(a, v, r) > 0
     yield "(E2) fails: eta_P L_P is at least", str(eta * across), eta * across >= 2
     yield "a step enlarges what is across the line by", str(abs(1 - eta * across)), abs(1 - eta * across) >= 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

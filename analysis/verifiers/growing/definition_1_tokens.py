@@ -10,7 +10,6 @@ tokens interact through the one number x_1^T M_a x_2, and the ratio of the norms
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import bilinear_form
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/definition-1/tokens"
 WITNESS = {"t": "1/2"}
@@ -28,7 +27,3 @@ def checks(witness):
     before, after = abs(bilinear_form(tokens[0], m, tokens[1])), abs(bilinear_form(seen[0], m, seen[1]))
     yield "the tokens interact: |x_1^T M_a x_2|", before, before > 0
     yield "|x_1^T P M_a P x_2| is larger", after, after > before
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import activity, assignments
 from analysis.verifiers.frames.linear_algebra import integer_matrix
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/definition-2"
 WITNESS = {
@@ -32,7 +31,3 @@ def checks(witness):
         yield "sigma, positive", str(sigma), sigma > 0
         yield "dPhi/dt, which is sigma", str(along), along == sigma
         yield "dPhi/dt + sigma, not zero", str(along + sigma), along != -sigma
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, centroids, losses, on_lattice
 from analysis.verifiers.frames.linear_algebra import matrix, squared_distance
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/equation-2"
 WITNESS = {"z": [["0"]], "p": [["1"], ["-1"]], "b": "2", "spacing": "1"}
@@ -30,7 +29,3 @@ def checks(witness):
     error = sum(squared_distance(x, mu) for x, mu in zip(z, centroids(q, p), strict=True))
     yield "Lq = R + V with the soft centroids: R", error, loss == error + variance
     yield "Lq is not L_OLS + V: the two", (str(loss), str(hard + variance)), loss != hard + variance
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

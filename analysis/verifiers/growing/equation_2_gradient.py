@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, centroids, on_lattice
 from analysis.verifiers.frames.linear_algebra import matrix, squared_distance
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/equation-2-gradient"
 WITNESS = {"z": [["1"]], "p": [["1"], ["-1"]], "b": "2", "spacing": "1"}
@@ -38,7 +37,3 @@ def checks(witness):
         [[str(v) for v in row] for row in rest],
         any(v for row in rest for v in row),
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import matrix, matrix_product, transpose
 from analysis.verifiers.frames.residuals import antisymmetric_part, complement
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/equation-3/square"
 WITNESS = {
@@ -40,7 +39,3 @@ def checks(witness):
     yield "A_res is not 0", [[str(v) for v in row] for row in A], any(v for row in A for v in row)
     coefficients = characteristic(A)
     yield "no coefficient of det(x - A_res) is negative", [str(c) for c in coefficients], min(coefficients) >= 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

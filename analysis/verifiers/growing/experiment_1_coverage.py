@@ -9,8 +9,6 @@ the sum of the squares. No number of heads reaches .899, and none would if every
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/experiment-1-coverage"
 WITNESS = {"lambda_1": "2", "rho": "7/10", "pairs": "32", "heads": "11"}
 BOUND = Fraction(899, 1000)
@@ -32,7 +30,3 @@ def checks(witness):
     every = sum(values) / square
     yield "so is that of all pairs", float(every), every < BOUND
     yield "so is twice that, with every eigenvalue counted once", float(2 * every), 2 * every < BOUND
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot, vector
 from analysis.verifiers.frames.residuals import remaining_value_squared
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-11"
 WITNESS = {
@@ -33,7 +32,3 @@ def checks(witness):
     first, second, third = vector(witness["values"])
     yield "values decrease, with a positive gap", str(first - second), first > second >= third > 0
     yield "the next gap is smaller", str(second - third), second - third < first - second
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

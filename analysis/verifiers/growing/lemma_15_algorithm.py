@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import activity, exact_assignments
 from analysis.verifiers.frames.linear_algebra import matrix, squared_distance
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-15/algorithm"
 WITNESS = {
@@ -30,7 +29,3 @@ def checks(witness):
     farthest = sum(max(squared_distance(x, y) for y in p) for x in z) / len(z)
     sigma = activity(z, p, exact_assignments(z, p, b, h))
     yield "sigma over its bound exceeds one", float(sigma / (phi * farthest)), sigma > phi * farthest
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

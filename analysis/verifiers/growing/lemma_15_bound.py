@@ -10,7 +10,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import activity, exact_assignments
 from analysis.verifiers.frames.linear_algebra import matrix, squared_distance
 from analysis.verifiers.frames.residuals import last_gap, values_and_thresholds
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-15/bound"
 WITNESS = {
@@ -33,7 +32,3 @@ def checks(witness):
     yield "T = 1 / log b is positive, and S(P) too", str(S), b > 1 and S > 0
     sigma = activity(z, p, exact_assignments(z, p, b))
     yield "sigma exceeds 1000 phi_g S(P)", float(sigma), sigma > 1000 * phi * S
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,7 +10,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import exact_assignments
 from analysis.verifiers.frames.linear_algebra import matrix
 from analysis.verifiers.frames.residuals import last_gap, values_and_thresholds
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import separation_force
 
 STATEMENT = "growing/lemma-16"
@@ -33,7 +32,3 @@ def checks(witness):
     yield "T = 1 / log b is positive, and prototypes differ", str(b), b > 1 and len({tuple(x) for x in p}) == len(p)
     F = separation_force(exact_assignments(z, p, b), p)
     yield "F_sep exceeds 10^9 phi_g^2", str(F), 10**9 * phi**2 < F
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

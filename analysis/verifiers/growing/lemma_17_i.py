@@ -9,7 +9,6 @@ Instance: T_init just above T_min, sigma = sigma_max, one step.
 from fractions import Fraction
 
 from analysis.verifiers.frames.cooling import slow_cooling
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-17-i"
 WITNESS = {"T_init": "101/100", "T_min": "1", "sigma": "1", "eta_T": "33/100"}
@@ -21,7 +20,3 @@ def checks(witness):
     yield from slow_cooling(start, least, sigma, rate)
     after = start - rate * sigma / start**2
     yield "T_1 is below T_min", after, after < least
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

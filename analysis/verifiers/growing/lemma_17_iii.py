@@ -11,7 +11,6 @@ import math
 from fractions import Fraction
 
 from analysis.verifiers.frames.cooling import cooled, slow_cooling
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-17-iii"
 WITNESS = {"T_init": "10", "T_min": "1", "sigma": "1", "eta_T": "19/60"}
@@ -26,7 +25,3 @@ def checks(witness):
     T = cooled(start, least, sigma, rate, steps)
     yield "steps allowed: ceil(t*) + 1", steps, True
     yield "T after them, rounded down, is above T_min", f"{float(T):.12f}", least < T
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ assignments the derivative is another one, and another eta_P gives the same step
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.two_prototypes import pair_force, step_conditions, step_conditions_in_full, tanh
 
 STATEMENT = "growing/lemma-18"
@@ -39,7 +38,3 @@ def checks(witness):
     )
     gain = pair_force(2 * a, v - shift, r, b, h) - pair_force(a, v, r, b, h)
     yield "F_sep falls: the gain", float(gain), gain < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ import math
 from fractions import Fraction
 
 from analysis.verifiers.frames.cooling import cooled, slow_cooling
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-19"
 WITNESS = {"T_init": "25", "T_min": "1", "sigma": "1", "eta_T": "5208/16447", "N_gate": 1}
@@ -26,7 +25,3 @@ def checks(witness):
     T = cooled(start, least, sigma, rate, steps)
     yield "steps made: max(N_gate, ceil(t*) + 1) + 1", steps, True
     yield "T after them, rounded down, is above T_min", f"{float(T):.12f}", least < T
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

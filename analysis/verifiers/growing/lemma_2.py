@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, centroids, on_lattice
 from analysis.verifiers.frames.linear_algebra import dot, matrix, vector
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import assignment_series
 
 STATEMENT = "growing/lemma-2"
@@ -35,7 +34,3 @@ def checks(witness):
         (str(slope), str(formula)),
         slope == -formula != 0,
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,7 +13,6 @@ from analysis.verifiers.frames.assignments import activity, assignments
 from analysis.verifiers.frames.linear_algebra import integer_matrix
 from analysis.verifiers.frames.logarithms import log_2_is_within
 from analysis.verifiers.frames.losses import squared_slope
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-20"
 WITNESS = {
@@ -42,7 +41,3 @@ def checks(witness):
     steepest = max(squared_slope(z, banks, lam, log_2) for log_2 in (low, high))
     bound = sum(sigma) - eta * steepest - eta_T * sum(s * s for s in sigma) * high**4
     yield "dW/dt, at least, positive", float(bound), bound > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,7 +12,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.linear_algebra import frobenius_product, integer_matrix
 from analysis.verifiers.frames.logarithms import log_2_is_within
 from analysis.verifiers.frames.losses import barrier_gradient, mean_loss_gradient
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-20/equation-46"
 WITNESS = {
@@ -37,7 +36,3 @@ def checks(witness):
     steepest = max(sum(frobenius_product(g, g) for g in pair) for pair in slopes)
     bound = eta * (-lam * crossed - steepest)
     yield "dW/dt, at least, positive", float(bound), bound > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

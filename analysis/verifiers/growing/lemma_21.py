@@ -8,8 +8,6 @@ Phi(T_init) = 0, and the barrier lambda / distance^2.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/lemma-21"
 WITNESS = {"lambda": "1/4", "distance": "2", "T_init": "1", "T of the new head": "1", "eta_T": "1/100"}
 
@@ -23,7 +21,3 @@ def checks(witness):
     yield "Phi of the new head", str(potential), potential == 0
     barrier = lam / distance**2
     yield "W increases by more than", str(barrier + potential), barrier + potential > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

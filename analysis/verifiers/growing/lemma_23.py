@@ -9,8 +9,6 @@ gate rests at e_1, and it rests at e_2, from the start and for every eps_1. For 
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/lemma-23"
 WITNESS = {"s": "25/4", "r": "17/4", "C_gate": "16", "eps_1": "1/32"}
 
@@ -29,7 +27,3 @@ def checks(witness):
         yield f"velocity of the gate at e_{k + 1}", [str(v) for v in speed], not any(speed)
     yield "sqrt 2, below 23/16", "23/16", Fraction(23, 16) ** 2 > 2
     yield "C_gate eps_1, below 3/4", str(C * epsilon), 0 < C * epsilon < Fraction(3, 4)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -15,7 +15,6 @@ import math
 from fractions import Fraction
 
 from analysis.verifiers.frames.barriers import invariant_interval
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-24"
 WITNESS = {"z": "5/8", "lambda": "3/4", "least p": "1/2", "largest p": "2", "C_temp": "745", "eps_2": "1/143040"}
@@ -36,7 +35,3 @@ def checks(witness):
     yield "eta_T t*, at most", float(arrival), arrival > 0
     yield "eta_T times the time from y_0 / 30 to y_0 / 60, at least, above it", float(longer), longer > arrival
     yield "C_temp eps_2, below T - T_min at t*", str(C * epsilon), 0 < C * epsilon < cool - coldest
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,7 +13,6 @@ import math
 from fractions import Fraction
 
 from analysis.verifiers.frames.barriers import invariant_interval
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-25"
 WITNESS = {
@@ -43,7 +42,3 @@ def checks(witness):
     sigma = (4 * z * low) ** 2 / (4 * 3 ** math.ceil(4 * z * high / coldest))
     yield "sigma of the second head, at least, positive", str(sigma), sigma > 0
     yield "T_inf^(1) - T_inf^(2), positive", str(hot - coldest), hot > coldest > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

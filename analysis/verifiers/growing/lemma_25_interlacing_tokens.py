@@ -8,8 +8,6 @@ Instance: M_a with the planes (e_1, e_2) and (e_3, e_4) of values s and r, two t
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/lemma-25-interlacing/tokens"
 WITNESS = {"s": "11/4", "r": "1/2", "tokens": [["1", "0", "1", "0"], ["0", "1", "0", "-1"]]}
 
@@ -25,7 +23,3 @@ def checks(witness):
     before, after = value(x, y), value(without(x), without(y))
     yield "top value before", str(before), before >= 0
     yield "top value after, above it", str(after), after > before
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -8,8 +8,6 @@ plane above theta_w gives one head, at its value.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/lemma-26"
 WITNESS = {"values": ["28", "21", "16"], "theta_w": "1/4"}
 
@@ -21,7 +19,3 @@ def checks(witness):
     energy = 2 * sum(v * v for v in s)
     covered, least = sum(s) / energy, 1 - len(s) * threshold / energy
     yield "coverage, below the bound", f"{float(covered)} < {float(least)}", covered < least
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,7 +13,6 @@ cosh^4(x/2) <= 8 p_1^2 / (x^2/4)^2 = T^4 / (2 z^4 p_1^2), with T = T_min, which 
 from fractions import Fraction
 
 from analysis.verifiers.frames.barriers import invariant_interval
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-27"
 WITNESS = {
@@ -36,7 +35,3 @@ def checks(witness):
     yield "T_min, positive", str(T), T > 0
     ratio = T**4 / (16 * z**4 * low**4)
     yield "F^(1) / F^(2), at most, below 1", str(ratio), ratio < 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

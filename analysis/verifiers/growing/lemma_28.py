@@ -11,8 +11,6 @@ leave at least 2 sum_{j > k} s_j^2, by interlacing.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/lemma-28"
 WITNESS = {"values": ["7/4", "7/4", "3/4"], "distinct values": ["9/4", "7/4", "3/4"]}
 
@@ -39,7 +37,3 @@ def checks(witness):
     least = [2 * sum(v * v for v in s[k:]) for k in (1, 2, 3)]
     yield "energies of the first order", [str(v) for v in one], one == least
     yield "energies of the second order", [str(v) for v in other], other == least
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import assignments, centroids
 from analysis.verifiers.frames.linear_algebra import dot, matrix, vector
 from analysis.verifiers.frames.residuals import dominant_direction
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/lemma-4"
 WITNESS = {
@@ -37,7 +36,3 @@ def checks(witness):
     means = [dot(mu, u) for mu in centroids(q, p)]
     found = [sum(a * (dot(y, u) - m) for a, m in zip(alpha, means, strict=True)) for y in p]
     yield "C_k are negative", [str(c) for c in found], max(found) < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,8 +10,6 @@ summed over n.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/lemma-6"
 WITNESS = {"z": [["1", "0"], ["2", "1"]], "p": [["1", "0"], ["0", "1"]], "b": "2"}
 
@@ -39,7 +37,3 @@ def checks(witness):
     sigma = sum(variances) / len(z)
     yield "sigma", sigma, True
     yield "T^2 dLq/dT is not sigma", slope, slope != sigma
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

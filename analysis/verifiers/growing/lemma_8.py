@@ -11,8 +11,6 @@ b < 1 for b <= 8/3 < 1 + 1 + 1/2 + 1/6 + 1/24 < e, all signs are known.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/lemma-8"
 WITNESS = {"a": "1", "b": "2", "eta_P": "1", "eta_T": "1"}
 
@@ -30,7 +28,3 @@ def checks(witness):
     yield "sigma_1 increases with T: a^6 q (1 - q) (2 q - 1)", a**2 * sigma * (2 * q - 1), 2 * q - 1 > 0
     yield "sigma_1 increases with a: 2 - s (2 q - 1) is at least", 2 - (2 * q - 1), 2 - (2 * q - 1) > 0
     yield "a does not increase: 1 - s q is at least", 1 - q, 1 - q > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

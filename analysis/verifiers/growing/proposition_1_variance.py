@@ -13,7 +13,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import assignments
 from analysis.verifiers.frames.linear_algebra import dot, matrix, squared_distance, vector
 from analysis.verifiers.frames.residuals import dominant_direction
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import assignment_series, force_series, separated_along, variance_bound
 
 STATEMENT = "growing/proposition-1/variance"
@@ -40,7 +39,3 @@ def checks(witness):
     yield "S(P) >= s_0 > 0: s_0", s0, squared_distance(*p) >= s0 > 0
     least = s0**2 / len(p) ** 2 * level * variance - correction
     yield "T^2 phi''(0) / 32 is below the bound", (str(phi[2] / 16), str(least)), phi[2] / 16 < least
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

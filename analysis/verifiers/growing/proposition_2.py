@@ -10,7 +10,6 @@ captured it. The share of the squared norm that is left, I_MLP^2, is below the s
 from fractions import Fraction
 
 from analysis.verifiers.frames.residuals import remaining_square
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/proposition-2"
 WITNESS = {
@@ -47,7 +46,3 @@ def checks(witness):
     gain, bound = remaining_square(m, w) / total, a * a / total * (1 - w[0] ** 2)
     yield "the printed bound is positive", bound, bound > 0
     yield "I_MLP^2 is below its square", gain, gain < bound**2
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -6,8 +6,6 @@ about 33.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/remark-3"
 WITNESS = {"T_init": "1", "T_min": "1/10", "eta_T": "1/100", "sigma_0": "1/10"}
 
@@ -18,7 +16,3 @@ def checks(witness):
     yield "the values are positive", (str(start), str(least), str(rate), str(sigma)), min(start, least, rate, sigma) > 0
     found = (start**3 - least**3) / (3 * rate * sigma)
     yield "t* is not between 30 and 36", found, not 30 <= found <= 36
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,7 +13,6 @@ from analysis.verifiers.frames.assignments import assignments
 from analysis.verifiers.frames.linear_algebra import dot, matrix, vector
 from analysis.verifiers.frames.polynomials import product
 from analysis.verifiers.frames.residuals import dominant_direction
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import displaced, separated_along, separation_force
 
 STATEMENT = "growing/theorem-1"
@@ -43,7 +42,3 @@ def checks(witness):
     factors = [1, -2, 1], [1, 1, 1]  # (1 - x)^2 and 1 + x + x^2
     same = polynomial == product(*factors)
     yield "it falls at every T: (1 + x^2)^2 - x (1 + x)^2 = (1 - x)^2 (1 + x + x^2)", polynomial, same
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

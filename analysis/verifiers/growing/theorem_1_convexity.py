@@ -11,7 +11,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import assignments
 from analysis.verifiers.frames.linear_algebra import dot, matrix, vector
 from analysis.verifiers.frames.residuals import dominant_direction
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import assignment_series, force_series, separated_along
 
 STATEMENT = "growing/theorem-1-convexity"
@@ -42,7 +41,3 @@ def checks(witness):
     yield "x > 2/5", x, x > Fraction(2, 5)
     sign = [1 - 3 * v + v * v for v in (Fraction(2, 5), Fraction(1))]
     yield "1 - 3 x + x^2 is negative at 2/5 and 1, and so between", [str(v) for v in sign], max(sign) < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import assignments
 from analysis.verifiers.frames.linear_algebra import dot, matrix, vector
 from analysis.verifiers.frames.residuals import dominant_direction
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import displaced, separated_along, separation_force
 
 STATEMENT = "growing/theorem-1/projected"
@@ -38,7 +37,3 @@ def checks(witness):
     yield "all assignments are 1/2", str(q[0][0]), all(w == Fraction(1, 2) for row in q for w in row)
     start, end = separation_force(q, p), separation_force(assignments(displaced(z, u, alpha), p, b), p)
     yield "phi(1) < phi(0)", (str(start), str(end)), end < start
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import assignments
 from analysis.verifiers.frames.linear_algebra import dot, matrix, squared_distance, vector
 from analysis.verifiers.frames.residuals import dominant_direction
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.separation import assignment_series, force_series, separated_along, variance_bound
 
 STATEMENT = "growing/theorem-2"
@@ -42,7 +41,3 @@ def checks(witness):
     yield "the bound is positive, so that theta_w is above (19)", least, least > 0
     yield "T phi'(0) is negative", phi[1], phi[1] < 0
     yield "T^2 phi''(0) / 32 is below the bound", (str(phi[2] / 16), str(least)), phi[2] / 16 < least
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -14,7 +14,6 @@ import math
 from fractions import Fraction
 
 from analysis.verifiers.frames.cooling import local_head
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-3-assignments"
 WITNESS = {"c": ["1"], "a": "1", "T_init": "1", "T_min": "1/10", "eta_P": "1", "eta_T": "1/100"}
@@ -26,7 +25,3 @@ def checks(witness):
     least, c = Fraction(witness["T_min"]), Fraction(witness["c"][0])
     bound = Fraction(1, 1 + 2 ** math.ceil(9 * c**2 / least))
     yield "no assignment falls below", bound, bound > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

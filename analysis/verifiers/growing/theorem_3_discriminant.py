@@ -12,7 +12,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import activity, exact_assignments
 from analysis.verifiers.frames.linear_algebra import squared_distance
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-3-discriminant"
 WITNESS = {"f": "2", "z": [["1", "0", "0"], ["-1", "2", "0"]], "spread": "1", "b": "2", "spacing": "1"}
@@ -28,7 +27,3 @@ def checks(witness):
     yield "sigma(0) of both is positive", sigma, sigma > 0
     ratios = [sigma / (value * S) for value in (Fraction(1), f)]
     yield "sigma(0) over lambda S(P)(0) differs", (str(ratios[0]), str(ratios[1])), ratios[0] != ratios[1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

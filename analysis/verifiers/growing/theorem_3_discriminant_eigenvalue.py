@@ -10,8 +10,6 @@ lambda^2. The tokens have the coordinates +-c along e_1, the squared distances o
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/theorem-3-discriminant/eigenvalue"
 WITNESS = {"f": "2", "c": "1", "b": "2", "spacing": "1"}
 
@@ -33,7 +31,3 @@ def checks(witness):
         far = weight / (1 + weight)
         ratios.append(gap**2 * far * (1 - far) / value**3)
     yield "sigma(0) over lambda S(P)(0) differs", (str(ratios[0]), str(ratios[1])), ratios[0] != ratios[1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

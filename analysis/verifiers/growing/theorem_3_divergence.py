@@ -12,7 +12,6 @@ If c^2 >= T_init, then at a = c / 2 tanh x >= x / (1 + x) >= 1 / 2, so that a' >
 """
 
 from analysis.verifiers.frames.cooling import both_heads_cool
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-3-divergence"
 WITNESS = {"c": ["1", "2"], "a": "1", "T_init": "1", "T_min": "1/2", "eta_P": "1", "eta_T": "1/100"}
@@ -21,7 +20,3 @@ WITNESS = {"c": ["1", "2"], "a": "1", "T_init": "1", "T_min": "1/2", "eta_P": "1
 def checks(witness):
     """Yield what is checked, the number measured, and whether the check holds."""
     yield from both_heads_cool(witness)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -15,7 +15,6 @@ c^2 >= T_init, for then sigma is bounded below.
 from fractions import Fraction
 
 from analysis.verifiers.frames.cooling import local_head
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-3-hitting-time"
 WITNESS = {"c": ["2"], "a": "1", "T_init": "2", "T_min": "1", "eta_P": "1", "eta_T": "1/100"}
@@ -28,7 +27,3 @@ def checks(witness):
     x = 2 * a * c / start
     yield "a_0 <= c x_0 / (1 + x_0)", c * x / (1 + x), a <= c * x / (1 + x)
     yield "x_0^2 / (1 + x_0) >= 1", x**2 / (1 + x), x**2 / (1 + x) >= 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

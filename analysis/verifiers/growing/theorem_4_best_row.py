@@ -10,7 +10,6 @@ M_a u = 0.
 from fractions import Fraction
 
 from analysis.verifiers.frames.residuals import remaining_square
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-4/best-row"
 WITNESS = {"a": "1", "w": ["1", "2", "3", "4"]}
@@ -26,7 +25,3 @@ def checks(witness):
     adaptive, fixed = remaining_square(m, [Fraction(1), zero, zero, zero]), remaining_square(m, w)
     yield "squared norm left by e_1", adaptive, True
     yield "that left by w is not larger", fixed, fixed <= adaptive
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,14 +9,9 @@ dominant direction. If it is captured the second plane is left. Some rows of W_1
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import matrix, rank
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-4/span"
-WITNESS = {
-    "a": "2",
-    "b": "1",
-    "W": [[1, 0, 0, 0], [1, 2, 0, 1], [0, 0, 3, 1], [0, 1, 1, 1]],
-}
+WITNESS = {"a": "2", "b": "1", "W": [[1, 0, 0, 0], [1, 2, 0, 1], [0, 0, 3, 1], [0, 1, 1, 1]]}
 
 
 def checks(witness):
@@ -30,7 +25,3 @@ def checks(witness):
     left = [[0 if 0 in (i, j) else m[i][j] for j in range(4)] for i in range(4)]  # e_1 is captured
     share = sum(v * v for row in left for v in row) / sum(v * v for row in m for v in row)
     yield "I_DDCL^2 is positive", share, share > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,7 +12,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import exact_assignments
 from analysis.verifiers.frames.linear_algebra import matrix
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-6-iii"
 WITNESS = {"z": [["0"]], "P": [[["1"], ["0"]], [["0"], ["1"]], [["2"], ["-1"]]], "b": ["2", "2", "2"]}
@@ -40,7 +39,3 @@ def checks(witness):
     yield "every head has a gradient: the least", str(min(pulls)), min(pulls) > 0
     factor = sum(pulls) / sum(pulls[:-1])
     yield "the factor is not H / (H - 1)", str(factor), factor != Fraction(H, H - 1)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,7 +12,6 @@ another eta_P, v over it, takes both prototypes to 0.
 from fractions import Fraction
 
 from analysis.verifiers.frames.logarithms import logarithm
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.two_prototypes import step_conditions, step_conditions_in_full, tanh
 
 STATEMENT = "growing/theorem-7"
@@ -66,7 +65,3 @@ def checks(witness):
         float(v / least / gate),
         10 * max(eta_T * largest / v, v / least / gate) <= 1,
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

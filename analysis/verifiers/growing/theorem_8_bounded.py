@@ -13,8 +13,6 @@ and db/dt = -2 eta w b + 2 eta lambda / g^3. For x >= 2, (1 - q) x >= 2 - 2 e^-2
 import math
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/theorem-8-bounded"
 WITNESS = {"lambda": "33/8", "eta_P": "1", "T_init": "2", "a_0": "33/256", "b_0": "4"}
 
@@ -28,7 +26,3 @@ def checks(witness):
     square = sum(Fraction(2**n, math.factorial(n)) for n in range(8))
     yield "e^2, at least, above 2", float(square), square > 2
     yield "a_0 b_0^3 - lambda, not negative", str(a * b**3 - lam), a * b**3 >= lam
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

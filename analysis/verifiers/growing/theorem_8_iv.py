@@ -14,8 +14,6 @@ with sigma = 0 and distinct prototypes, in A*; nothing triggers growth. The resi
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "growing/theorem-8-iv"
 WITNESS = {
     "a": "1/2",
@@ -41,7 +39,3 @@ def checks(witness):
     force = a - lam / (4 * a**3)
     yield "derivative of W by its prototypes", str(force), force == 0
     yield "residual without the first head, above theta_w", str(s), s > theta
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

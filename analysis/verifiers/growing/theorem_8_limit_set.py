@@ -12,7 +12,6 @@ import math
 from fractions import Fraction
 
 from analysis.verifiers.frames.barriers import invariant_interval
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "growing/theorem-8-limit-set"
 WITNESS = {"z": "1/4", "lambda": "9/4", "eta_P": "9/16", "least p": "1/2", "largest p": "1", "T_min": "7/16"}
@@ -28,7 +27,3 @@ def checks(witness):
     largest = math.ceil(4 * z * high / coldest)
     sigma = (4 * z * low) ** 2 / (4 * 3**largest)
     yield "sigma, at least, positive", str(sigma), sigma > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

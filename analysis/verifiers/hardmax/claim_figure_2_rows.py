@@ -13,7 +13,6 @@ origin onto two edges are in S in row (C) as in row (D). The paper prints no coo
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-figure-2-rows"
 WITNESS = {
@@ -52,7 +51,3 @@ def checks(witness):
             support,
             support == 0 and inside and x not in v,
         )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -15,8 +15,6 @@ The map (1.1) is iterated in exact rational arithmetic.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "hardmax/claim-no-metastability"
 WITNESS = {
     "tokens": [
@@ -85,7 +83,3 @@ def checks(witness):
         end[0] <= near and end[1] >= far,
     )
     yield "some of the clusters have merged: their numbers", (len(clusters), len(then)), len(then) < len(clusters)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

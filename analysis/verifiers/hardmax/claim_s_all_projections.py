@@ -11,7 +11,6 @@ vertex v lies beyond it, <v - p, p> > 0: p is not in S. (It is if K lies on the 
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-s-all-projections"
 WITNESS = {"tokens": [["4", "0"], ["0", "4"], ["3", "3"]], "edge": [0, 1]}
@@ -35,7 +34,3 @@ def checks(witness):
     yield "the projection p is on the edge: its coordinate along it", share, dot(p, along) == 0 and 0 < share < 1
     beyond = max(dot(less(w, p), p) for w in z)
     yield "p is not in S: max_l <v_l - p, p>", beyond, beyond > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -16,7 +16,6 @@ What the argument says about one layer is checked on the first layers, in exact 
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-semidefinite/tokens"
 WITNESS = {
@@ -72,7 +71,3 @@ def checks(witness):
         yield f"layer {k}: this component is a vertex", len(others), all(v < norms[longest] for v in others)
         means = [[sum(z[j][c] for j in f) / len(f) for c in range(len(A))] for f in followed]
         z = [[r * v + (1 - r) * m for v, m in zip(a, b, strict=True)] for a, b in zip(z, means, strict=True)]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,8 +11,6 @@ token 2 the weight 1 and softmax less than 2/3, whatever m is.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "hardmax/claim-softmax-limit/uniform"
 WITNESS = {"m": [64, 1024, 16384], "gap times m": "1"}
 
@@ -33,7 +31,3 @@ def checks(witness):
         )
         weight = 1 / sum(Fraction(2) ** int(v) for v in powers)
         yield "the softmax weight of token 2, where hardmax has 1", float(weight), weight < Fraction(2, 3)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

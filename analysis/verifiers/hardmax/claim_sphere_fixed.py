@@ -11,7 +11,6 @@ Instance: tokens on the unit circle and a matrix A for which token 1 follows tok
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/claim-sphere-fixed"
 WITNESS = {"A": [["2", "1"], ["1", "1"]], "tokens": [["0", "1"], ["3/5", "4/5"]], "alpha": "1/2"}
@@ -36,7 +35,3 @@ def checks(witness):
     moved = [s + alpha * t for s, t in zip(z[0], mean, strict=True)]
     turn = z[0][0] * moved[1] - z[0][1] * moved[0]
     yield "token 1 after the layer is no multiple of z_1: cross product", turn, turn != 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,8 +13,6 @@ whereas the theorem says that it is not.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "hardmax/claim-theory-applies-to-reviews"
 WITNESS = {
     "review": ["an", "amazing", "film", "<PAD>", "<PAD>", "<PAD>"],
@@ -44,7 +42,3 @@ def checks(witness):
         apart = [i for i in alike if i in leaders or after.count(after[i]) == 1]
         yield f"layer {k}: leaders, none of those tokens, which remain equal", leaders, not apart
         z = after
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

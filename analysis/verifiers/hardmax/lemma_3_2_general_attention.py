@@ -10,7 +10,6 @@ direction of z_1: its norm decreases in the first layer.
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/lemma-3.2/general-attention"
 WITNESS = {"A": [["4", "0"], ["0", "1"]], "tokens": [["1", "2"], ["2", "1/2"]], "alpha": "1/2"}
@@ -32,7 +31,3 @@ def checks(witness):
     after = [s + alpha / (1 + alpha) * (t - s) for s, t in zip(*z, strict=True)]
     norms = [dot(z[0], z[0]), dot(after, after)]
     yield "its squared norm decreases: before and after", [*map(str, norms)], norms[1] < norms[0]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

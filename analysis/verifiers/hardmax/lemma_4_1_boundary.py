@@ -12,7 +12,6 @@ The origin is interior if, as here, small multiples of the vectors e_1, -e_1, e_
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "hardmax/lemma-4.1-boundary"
 WITNESS = {"tokens": [["1", "1"], ["-1", "1"], ["-1", "-1"], ["1", "-1"]], "point": ["0", "0"]}
@@ -30,7 +29,3 @@ def checks(witness):
     for e in ([1, 0], [-1, 0], [0, 1], [0, -1]):
         reach = max((dot(m, e) for m in middles if m[0] * e[1] == m[1] * e[0]), default=0)
         yield f"a mean of two vertices lies beyond the point in the direction {e}, at", reach, reach > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -14,8 +14,6 @@ The induction step is checked on the first layers, in exact arithmetic, and by t
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "hardmax/proposition-5.3-if"
 WITNESS = {"tokens": [["1"], ["2"]], "alpha": "1/2", "layers": 8}
 
@@ -33,7 +31,3 @@ def checks(witness):
         fact = followed == [[1], [1]] and after[1] == z[1] and z[1] - after[0] == r * (z[1] - z[0]) > 0
         yield f"layer {k}: both follow token 2, and the distance z_2 - z_1 shrinks by r", float(z[1] - z[0]), fact
         z = after
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

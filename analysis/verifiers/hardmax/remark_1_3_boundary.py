@@ -14,8 +14,6 @@ never move, K = [-1, 1], and z_3 = 0 converges to 0: the added origin must be ke
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "hardmax/remark-1.3/boundary"
 WITNESS = {"tokens": [["-1"], ["-1/2"], ["0"], ["1/2"], ["1"]], "alpha": "1/2", "layers": 8}
 
@@ -39,7 +37,3 @@ def checks(witness):
         z = [r * z[i] + (1 - r) * sum(z[j] for j in followed[i]) / len(followed[i]) for i in n]
         yield "in the next layer x is multiplied by r", float(1 - z[3]), 1 - z[3] == r * x
     yield "the origin is interior to K = [-1, 1]", (str(z[0]), str(z[4])), z[0] < 0 < z[4]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

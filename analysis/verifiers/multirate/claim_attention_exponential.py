@@ -10,8 +10,6 @@ A the propagator of a time-dependent generator, whose determinant is positive to
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/claim-attention-exponential"
 WITNESS = {"exponentials of the scores": [["1", "3"], ["3", "1"]]}
 
@@ -29,7 +27,3 @@ def checks(witness):
     )
     determinant = A[0][0] * A[1][1] - A[0][1] * A[1][0]
     yield "det A", determinant, determinant < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

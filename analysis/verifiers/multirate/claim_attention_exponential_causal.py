@@ -12,8 +12,6 @@ positive diagonal. The only such B with B B = A is found entry by entry; its ent
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/claim-attention-exponential/causal"
 WITNESS = {"A": [["1", "0", "0"], ["3/4", "1/4", "0"], ["1/9", "7/9", "1/9"]], "roots": ["1", "1/2", "1/3"]}
 
@@ -37,7 +35,3 @@ def checks(witness):
     square = [[sum(B[i][k] * B[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
     yield "the half step B with B B = A", [[*map(str, row)] for row in B], square == A
     yield "its entry (3, 1) is negative", B31, B31 < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,8 +10,6 @@ stationary distribution is positive. (The only one is the unit mass on the first
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/claim-causal-irreducible"
 WITNESS = {"A": [["1", "0", "0"], ["1/2", "1/2", "0"], ["1/6", "1/3", "1/2"]]}
 
@@ -34,7 +32,3 @@ def checks(witness):
         column,
         A[-1][-1] < 1 and not any(A[i][-1] for i in range(n - 1)),
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -14,8 +14,6 @@ layers.) The norms of the instance are rational.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/claim-euler-step"
 WITNESS = {
     "W": [["1", "0", "0", "0"], ["0", "1", "0", "0"], ["1/2", "0", "1", "0"], ["0", "0", "0", "1"]],
@@ -45,7 +43,3 @@ def checks(witness):
     after, added = post(injected, later), [v + q for v, q in zip(post(tokens, norms), p, strict=True)]
     gap = [a - b for a, b in zip(after, added, strict=True)]
     yield "the last token after the round less the sum x + F(x) + alpha proj(c)", [*map(str, gap)], any(gap)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,7 +11,6 @@ constant along this solution, and positive.
 from fractions import Fraction
 
 from analysis.verifiers.frames.chains import column_sums
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-h-theorem/strict"
 WITNESS = {
@@ -35,7 +34,3 @@ def checks(witness):
         )
     gap = max(abs(Fraction(a) - Fraction(b)) for a, b in zip(witness["p_st"], witness["p"], strict=True))
     yield "p is not p_st, hence D > 0: largest difference", gap, gap > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

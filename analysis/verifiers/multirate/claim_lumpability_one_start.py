@@ -11,13 +11,8 @@ last one only. But states 1 and 2 reach block {3} with different probabilities, 
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/claim-lumpability/one-start"
-WITNESS = {
-    "M": [["1/8", "1/2", "1/4"], ["3/8", "1/4", "1/4"], ["1/2", "1/4", "1/2"]],
-    "p": ["1/4", "1/4", "1/2"],
-}
+WITNESS = {"M": [["1/8", "1/2", "1/4"], ["3/8", "1/4", "1/4"], ["1/2", "1/4", "1/2"]], "p": ["1/4", "1/4", "1/2"]}
 
 
 def checks(witness):
@@ -36,7 +31,3 @@ def checks(witness):
         )
     exits = M[2][0], M[2][1]
     yield "probabilities of block {3} from states 1 and 2, which differ", [*map(str, exits)], exits[0] != exits[1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,7 +9,6 @@ Instance: any generator Q. With p_st all its multiples are equilibria, 0 and 2 p
 from fractions import Fraction
 
 from analysis.verifiers.frames.chains import column_sums
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-qss-equals-stationary"
 WITNESS = {"Q": [["-1", "2"], ["1", "-2"]], "p_st": ["2/3", "1/3"], "another equilibrium": ["4/3", "2/3"]}
@@ -25,7 +24,3 @@ def checks(witness):
         field = [sum(a * b for a, b in zip(row, y, strict=True)) for row in Q]
         yield f"the field at {name}", [*map(str, field)], not any(field)
     yield "they differ", witness["another equilibrium"], x != p
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

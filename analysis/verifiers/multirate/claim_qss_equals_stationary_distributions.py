@@ -9,7 +9,6 @@ Instance: a generator with two closed classes, which has two stationary distribu
 from fractions import Fraction
 
 from analysis.verifiers.frames.chains import column_sums
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "multirate/claim-qss-equals-stationary/distributions"
 WITNESS = {
@@ -31,7 +30,3 @@ def checks(witness):
             (sum(p) == 1 and min(p) >= 0 and not any(field)),
         )
     yield "the number of different stationary distributions", len({*map(tuple, found)}), len({*map(tuple, found)}) > 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

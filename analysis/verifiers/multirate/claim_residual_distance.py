@@ -13,8 +13,6 @@ point, the other beside it.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/claim-residual-distance"
 WITNESS = {
     "t": "2",
@@ -43,7 +41,3 @@ def checks(witness):
     yield "the first state has the smaller residual: squares", [*map(str, sizes)], sizes[0] < sizes[1]
     distances = [sum((a - b) ** 2 for a, b in zip(x, points[0], strict=True)) for x in points[1:]]
     yield "and the larger distance from the fixed point: squares", [*map(str, distances)], distances[0] > distances[1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

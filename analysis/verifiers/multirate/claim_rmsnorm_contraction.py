@@ -14,8 +14,6 @@ for a list of L.
 import math
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/claim-rmsnorm-contraction"
 WITNESS = {
     "tokens": 1,
@@ -66,7 +64,3 @@ def checks(witness):
         yield "a constant L of a contraction", float(L), 0 <= L < 1
         excess = 2 * size - 2 * above(n) * C - L * 2 * size
         yield f"at |x| = {float(size)}, |Post(x) - Post(-x)| - L |x - (-x)| is at least", float(excess), excess > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,8 +11,6 @@ projector of the injection, which (20) leaves out, is not counted here either.)
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/proposition-19"
 WITNESS = {
     "width": 128,
@@ -46,7 +44,3 @@ def checks(witness):
     cost = lambda slow: layers["L_pre"] + layers["R"] * (layers["L_post"] + layers["L_slow"] * slow)
     counted, printed = cost(share), cost(Fraction(1, P * P))
     yield "the cost counted and the cost by (20)", (float(counted), float(printed)), counted != printed
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -14,8 +14,6 @@ rational intervals, square roots by integer square roots, for two values of toke
 import math
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/proposition-21-full-slow"
 WITNESS = {
     "tokens": [["1", "0"], ["0", "1"], ["1", "1"], ["2", "-1"], ["1", "2"], ["0", "3"]],
@@ -72,7 +70,3 @@ def checks(witness):
         )
     gap = max(max(a[0] - b[1], b[0] - a[1]) for a, b in zip(first, second, strict=True))
     yield "they differ by at least", float(gap), gap > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,8 +13,6 @@ roots, for two values of token 2; the intervals are disjoint. Head and final nor
 import math
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/proposition-21/secant-over-the-sequence"
 WITNESS = {"token 1": "1", "token 2": "2", "other token 2": "-1", "w": "1/2", "epsilon": "1/4", "span": "sequence"}
 DIGITS = 10**40
@@ -78,7 +76,3 @@ def checks(witness):
         found.append(end)
     gap = max(found[0][0] - found[1][1], found[1][0] - found[0][1])
     yield "token 1 differs by at least", float(gap), gap > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,8 +9,6 @@ Instance: the tail mean of the second block changes with every token that arrive
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/proposition-22/arrival"
 WITNESS = {"tokens": [["1"], ["2"], ["3"], ["4"], ["5"], ["7"], ["8"]], "P": 4}
 
@@ -26,7 +24,3 @@ def checks(witness):
     last = [[*map(str, row[-1])] for row in seen[1:]]
     yield f"the pooled token of the last block as {len(last)} < P tokens arrive", last, len(last) < P
     yield "the number of changes of the pooled sequence, more than one", changes, changes > 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

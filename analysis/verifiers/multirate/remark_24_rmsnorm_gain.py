@@ -8,8 +8,6 @@ Instance: a context along a coordinate whose gain is greater than one.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/remark-24-rmsnorm/gain"
 WITNESS = {"gain": ["1", "1", "5/4", "1"], "context": ["0", "0", "7", "0"], "epsilon": "1/100000"}
 
@@ -21,7 +19,3 @@ def checks(witness):
     yield "epsilon > 0", epsilon, epsilon > 0
     square = sum((g * v) ** 2 for g, v in zip(gain, c, strict=True)) / (sum(v * v for v in c) / d + epsilon)
     yield f"the squared norm after RMSNorm, more than d = {d}", float(square), square > d
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

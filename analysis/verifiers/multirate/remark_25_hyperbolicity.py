@@ -15,7 +15,6 @@ critical manifold x = phi(y) persists.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.slow_manifolds import invariant_graph
 
 STATEMENT = "multirate/remark-25-hyperbolicity"
@@ -37,7 +36,3 @@ def checks(witness):
     contracts = determinant > 0 > trace
     yield "the fast dynamics is not contractive: det A and tr A", (str(determinant), str(trace)), not contracts
     yield from invariant_graph(A, phi, graph, rate, epsilon)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

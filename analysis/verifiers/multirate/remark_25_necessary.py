@@ -16,7 +16,6 @@ slow manifold is within O(epsilon) of the critical one. Its states are unbounded
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
 from analysis.verifiers.frames.slow_manifolds import invariant_graph
 
 STATEMENT = "multirate/remark-25-necessary"
@@ -44,7 +43,3 @@ def checks(witness):
     unbounded = rate != 0 and any(map(any, phi))
     yield "it is unbounded: phi is not constant, and lambda is not 0", witness["phi"], unbounded
     yield from invariant_graph(A, phi, graph, rate, epsilon)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,8 +11,6 @@ keep their distance for all times.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/remark-25-norm-constraints"
 WITNESS = {
     "S": ["-1", "1", "2"],
@@ -41,7 +39,3 @@ def checks(witness):
     yield "M is doubly stochastic: sums of rows and columns", sums, {*sums} == {"1"} and least >= 0
     rate = [sum(row) - 1 for row in M]
     yield "derivative of a difference (1, ..., 1)", [*map(str, rate)], not any(rate)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

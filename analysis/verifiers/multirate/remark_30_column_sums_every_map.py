@@ -9,8 +9,6 @@ Instance: J with columns of sum zero and a negative rate. Column sums of 1 mean 
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/remark-30-column-sums/every-map"
 WITNESS = {"J": [["-1", "-1/4", "1"], ["1/2", "3/4", "1"], ["1/2", "-1/2", "-2"]], "tau": "1/4"}
 
@@ -24,7 +22,3 @@ def checks(witness):
     yield "J is not a generator: its least rate", least, least < 0
     sums = [str(sum((i == j) + tau * J[i][j] for i in n)) for j in n]
     yield "column sums of I + tau J", sums, sums == ["1"] * len(J)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,8 +10,6 @@ point. For b = 0 a contraction has only the fixed point 0, which is no direction
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/remark-30-fixed-point"
 WITNESS = {
     "M": [["3/4", "0"], ["0", "1/4"]],
@@ -42,7 +40,3 @@ def checks(witness):
     yield "x is the fixed point: M x + b - x", [*map(str, gap)], any(x) and not any(gap)
     away = [m - values[0] * v for m, v in zip(apply(x), x, strict=True)]
     yield "x is no eigenvector of the first: M x less its multiple", [*map(str, away)], any(away)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,8 +9,6 @@ its multiples are equilibria of x' = Q x.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/remark-32"
 WITNESS = {"A": [["1/3", "2/3"], ["1/2", "1/2"]], "p_st": ["3/7", "4/7"], "another equilibrium": ["6/7", "8/7"]}
 
@@ -35,7 +33,3 @@ def checks(witness):
         field = [sum(a * b for a, b in zip(row, y, strict=True)) for row in Q]
         yield f"the field at {name}", [*map(str, field)], not any(field)
     yield "they differ", witness["another equilibrium"], x != p
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

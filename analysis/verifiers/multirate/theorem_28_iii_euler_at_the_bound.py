@@ -10,8 +10,6 @@ are periodic and stay at a fixed distance from the stationary distribution.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "multirate/theorem-28-iii-euler/at-the-bound"
 WITNESS = {"Q": [["-2", "0", "2"], ["2", "-2", "0"], ["0", "2", "-2"]], "tau": "1/2"}
 
@@ -38,7 +36,3 @@ def checks(witness):
         p = [v + tau * sum(a * b for a, b in zip(row, p, strict=True)) for v, row in zip(p, Q, strict=True)]
     gap = max(abs(v - w) for v, w in zip(p, stationary, strict=True))
     yield f"after {len(Q)} steps the unit mass is back, at the same distance", gap, p == start and gap > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

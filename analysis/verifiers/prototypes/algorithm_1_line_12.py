@@ -7,7 +7,6 @@ Instance: a batch of two embeddings, all numbers rational.
 
 from analysis.verifiers.frames.assignments import assignments, losses, positive_assignments
 from analysis.verifiers.frames.linear_algebra import matrix, vector
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/algorithm-1-line-12"
 WITNESS = {"z": [["0"], ["2"]], "p": [["1"], ["-1"]], "b": "2", "spacing": "1"}
@@ -20,7 +19,3 @@ def checks(witness):
     q = assignments(z, p, *grid)
     loss, hard, variance = (v / len(z) for v in losses(z, p, q))
     yield "Lq - (1/B) sum min and the mean variance differ", (str(loss - hard), str(variance)), loss - hard != variance
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

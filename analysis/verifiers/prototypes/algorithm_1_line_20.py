@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, losses, positive_assignments
 from analysis.verifiers.frames.linear_algebra import matrix, vector
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/algorithm-1-line-20"
 WITNESS = {"z": [["0"], ["2"]], "p": [["1"], ["-1"]], "b": "2", "spacing": "1"}
@@ -24,7 +23,3 @@ def checks(witness):
     loss, hard, variance = (v / len(z) for v in losses(z, p, q))
     yield "the assertion passes: V by line 12", loss - hard, loss - hard >= Fraction(-1, 10**8)
     yield "(3) fails: Lq - M - V", loss - hard - variance, loss != hard + variance
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,8 +9,6 @@ y^2 eps t) >= theta_0 (1 - 4 y^2 eps t).
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/appendix-a-6"
 WITNESS = {
     "y": "1",
@@ -26,7 +24,3 @@ def checks(witness):
     for C, epsilon in (map(Fraction, pair) for pair in witness["C and eps"]):
         low = start * (1 - 4 * y * y * epsilon * t)
         yield f"C = {C}, eps = {epsilon}: |theta - theta*|, at least", str(low), low > C * epsilon > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,8 +12,6 @@ solutions on either side of P = 0 move apart at the rate 4 a^2 / T - 2.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/appendix-a-7"
 WITNESS = {"a": "1", "y": "1", "1 / T": "2/3"}
 
@@ -24,7 +22,3 @@ def checks(witness):
     yield "H_thetatheta, positive", str(4 * y * y), y != 0 < cold
     least = 2 - 4 * a * a * cold
     yield "least eigenvalue of the reduced Hessian, negative", str(least), least < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,8 +11,6 @@ linearisation has the eigenvalue 0.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/appendix-a-ii"
 WITNESS = {"mode": "frozen", "b": "1", "T": "2", "lambda": "4", "eta_P": "1"}
 
@@ -24,7 +22,3 @@ def checks(witness):
     yield "gradient b - 2 lambda / (2 b)^3", str(b - 2 * lam / (2 * b) ** 3), b == 2 * lam / (2 * b) ** 3
     second = 2 - {"frozen": 4, "full": 8}[witness["mode"]] * b * b / T
     yield "second derivative, not positive", str(second), second <= 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -14,7 +14,6 @@ At eps = 1 J* = eta_P H*: symmetric, so that its eigenvalues are real, and posit
 from fractions import Fraction
 
 from analysis.verifiers.frames.encoders import eigenvalue_bounds
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/appendix-a-iv"
 WITNESS = {"y": "1", "r": "3/5"}
@@ -27,7 +26,3 @@ def checks(witness):
     yield "least eigenvalue in the first coordinates, positive", float(low), low > 0 < r < 1
     minors = [Fraction(2), Fraction(4), 4 * (4 * y * y) - 2 * 2 * (2 * y * r) ** 2]
     yield "minors of the other block, positive", [*map(str, minors)], all(m > 0 for m in minors)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

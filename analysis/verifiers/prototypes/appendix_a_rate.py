@@ -16,7 +16,6 @@ of the witness eps = c mu / (8 y^2), or less, contradicts.
 from fractions import Fraction
 
 from analysis.verifiers.frames.encoders import eigenvalue_bounds
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/appendix-a-rate"
 WITNESS = {"y": "1", "r": "3/5", "c": ["1", "1/10", "1/1000"]}
@@ -33,7 +32,3 @@ def checks(witness):
         epsilon = min(c * mu / (4 * y * y), mu / L, 1 / L) / 2
         rate, bound = 4 * y * y * epsilon, c * min(mu, mu / (L * epsilon))
         yield f"c = {c}: rate at most, bound at least", (float(rate), float(bound)), 0 < rate < bound
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

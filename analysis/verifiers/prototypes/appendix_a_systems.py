@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import frobenius_product, integer_matrix
 from analysis.verifiers.frames.losses import loss_and_gradients
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/appendix-a-systems"
 WITNESS = {
@@ -27,7 +26,3 @@ def checks(witness):
     epsilon, (_, by_z, _) = slow / fast, loss_and_gradients(integer_matrix(witness["z"]), integer_matrix(witness["p"]))
     yield "|F|^2, positive", float(frobenius_product(by_z, by_z)), frobenius_product(by_z, by_z) > 0
     yield "eps^2, not 1", str(epsilon**2), 0 < epsilon**2 != 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -15,8 +15,6 @@ positive collapse is a strict local minimum, and no saddle.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/claim-collapse-saddle"
 WITNESS = {
     "frozen": {"z": [["2"], ["-2"], ["1"], ["-1"]], "T": "6"},
@@ -33,7 +31,3 @@ def checks(witness):
         spread = sum((v - c) ** 2 for row in z for v, c in zip(row, mean, strict=True))
         yield f"{mode}: the embeddings do not coincide: sum of squares about their mean", spread, spread > 0
         yield f"{mode}: coefficient of the mean of |p_k|^2", len(z) - a * spread / T, len(z) - a * spread / T > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

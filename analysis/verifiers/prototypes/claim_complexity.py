@@ -7,8 +7,6 @@ takes T K m multiplications and min(T, K) m^2 more, which exceeds C T K m once m
 projections W_h of T tokens besides, m x m together, which take T m^2 multiplications.
 """
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/claim-complexity"
 WITNESS = {"T": 4, "K": 2, "heads": 1, "C": 1000, "m": 4001}
 
@@ -21,7 +19,3 @@ def checks(witness):
     yield "multiplications of one head in both orders", orders, min(orders) == T * K * m + min(T, K) * m * m
     least = min(orders) if heads == 1 else T * m * m
     yield "those of the layer are more than C T K m", (least, C * T * K * m), least > C * T * K * m
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

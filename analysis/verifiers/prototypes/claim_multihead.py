@@ -9,7 +9,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, losses, on_lattice
 from analysis.verifiers.frames.linear_algebra import matrix
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/claim-multihead"
 WITNESS = {
@@ -34,7 +33,3 @@ def checks(witness):
         )
         loss, hard, variance = losses(z, p, assignments(z, p, *grid))
         yield f"head {h}: Lq is not M + V: Lq - M - V", loss - hard - variance, loss != hard + variance
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -13,7 +13,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, centroids, on_lattice, separation_gradient
 from analysis.verifiers.frames.linear_algebra import matrix
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/claim-no-interference"
 WITNESS = {
@@ -51,7 +50,3 @@ def checks(witness):
     gradients = [separation_gradient(assignments(x, p, *grid), p) for x, p in ((z, first), (mu, far))]
     sizes = [sum(v * v for row in rows for v in row) for rows in gradients]
     yield "squared gradients of V of levels 1 and 2", [*map(str, sizes)], sizes[0] * 10**12 < sizes[1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

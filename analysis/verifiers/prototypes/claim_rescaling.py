@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import frobenius_product, integer_matrix, matrix_product, transpose
 from analysis.verifiers.frames.losses import loss_and_gradients
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/claim-rescaling"
 WITNESS = {
@@ -35,7 +34,3 @@ def checks(witness):
     yield "|grad_P L_q|^2, positive", float(frobenius_product(by_p, by_p)), frobenius_product(by_p, by_p) > 0
     yield "eps^2 eta_theta eta_P, not 1", str(epsilon**2 * slow * fast), epsilon**2 * slow * fast != 1
     yield "eps eta_P, not 1", str(epsilon * fast), epsilon * fast != 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

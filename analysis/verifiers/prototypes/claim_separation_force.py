@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, losses, positive_assignments, separation_gradient
 from analysis.verifiers.frames.linear_algebra import matrix, vector
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/claim-separation-force"
 WITNESS = {"z": [["0", "0"], ["1", "2"]], "p": [["1", "0"], ["-1", "1"], ["0", "2"]], "b": "2", "spacing": "1"}
@@ -29,7 +28,3 @@ def checks(witness):
             rate += 2 * sum((a - b) * (c - d) for a, b, c, d in zip(x, y, v, w, strict=True))
     yield "it is -8 K V", rate, rate == -8 * len(p) * losses(z, p, q)[2]
     yield "the pairs approach each other: the derivative", rate, rate < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -5,8 +5,6 @@ epochs". One run of Section 7.2 has 500 epochs, one of Section 7.6 has 300. The 
 in integers.
 """
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/claim-training-epochs"
 PRINTED = 155
 WITNESS = {
@@ -24,7 +22,3 @@ def checks(witness):
     yield "every section has a run", list(runs.values()), all(n >= 1 and epochs >= 1 for n, epochs in runs.values())
     total = sum(n * epochs for n, epochs in runs.values())
     yield f"the total is not the printed {PRINTED}", total, total != PRINTED
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,7 +12,6 @@ of Theorem 1 fails.
 from fractions import Fraction
 
 from analysis.verifiers.frames.encoders import eigenvalue_bounds
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/corollary-1"
 WITNESS = {"y": "1", "r": "3/5", "lambda of Theorem 1": "0", "eta_P": "1", "b": "1", "T": "2", "lambda of Fact 1": "4"}
@@ -27,7 +26,3 @@ def checks(witness):
     yield "Fact 1 applies: lambda - 2 eta_P C(2, 2), positive", str(lam - 2 * eta), lam > 2 * eta > 0
     yield "at rest: gradient b - 2 lambda / (2 b)^3", str(b - 2 * lam / (2 * b) ** 3), b == 2 * lam / (2 * b) ** 3
     yield "(ii) fails: 1 - 2 b^2 / T, not positive", str(1 - 2 * b * b / T), 1 - 2 * b * b / T <= 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -8,7 +8,6 @@ so that Lq = 1, M = 1 and V = 1.
 
 from analysis.verifiers.frames.assignments import assignments, losses, positive_assignments
 from analysis.verifiers.frames.linear_algebra import matrix, vector
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/equation-3"
 WITNESS = {"z": [["0"]], "p": [["1"], ["-1"]], "b": "2", "spacing": "1"}
@@ -22,7 +21,3 @@ def checks(witness):
     loss, hard, variance = losses(z, p, q)
     yield "Lq, M, V", (str(loss), str(hard), str(variance)), True
     yield "Lq is not M + V: Lq - M - V", loss - hard - variance, loss != hard + variance
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,8 +9,6 @@ q_nk = exp(-d_nk/T) / sum_j exp(-d_nj/T) are 1/K, since d_nk does not depend on 
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/experiment-7.4-utilisation"
 WITNESS = {"K": 64, "prototype": ["1/2", "0"], "embeddings": [["1", "0"], ["0", "1"], ["1/2", "-1"]]}
 
@@ -28,7 +26,3 @@ def checks(witness):
     yield "prototypes with mean assignment above 1/100", f"{used} of {len(p)}", used == len(p)
     S = min(sum((a - b) ** 2 for a, b in zip(p[0], y, strict=True)) for y in p[1:])
     yield "the least squared distance of two prototypes", str(S), S == 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -6,8 +6,6 @@ text experiments is .1 (Section 7.3: eta_P = 1e-3, eta_W = 1e-4) and .05 (Table 
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/experiment-consistency"
 WITNESS = {
     "epochs to full utilisation of hard VQ with K = 64": {"Table 5": "44", "Figure 4": "26"},
@@ -21,7 +19,3 @@ def checks(witness):
         printed = {place: Fraction(value) for place, value in witness[quantity].items()}
         shown = [f"{place}: {value}" for place, value in printed.items()]
         yield f"two printed values differ: {quantity}", shown, len(set(printed.values())) > 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

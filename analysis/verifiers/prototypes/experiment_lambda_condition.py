@@ -6,8 +6,6 @@ lambda = .5; Section 7.4 trains with eta_P = 1e-3. The condition is evaluated in
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/experiment-lambda-condition"
 WITNESS = {"runs": {"Table 5, K = 64": {"K": 64, "lambda": "1/2", "eta_P": "1/1000"}}}
 
@@ -21,7 +19,3 @@ def checks(witness):
         excess[place] = barrier - rate * k * (k - 1)
     shown = {place: str(value) for place, value in excess.items()}
     yield "lambda - 2 eta_P C(K, 2), not positive in some run", shown, min(excess.values()) <= 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -9,17 +9,9 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, losses, on_lattice
 from analysis.verifiers.frames.linear_algebra import matrix
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-1"
-WITNESS = {
-    "x": [["1"], ["3"]],
-    "weight": [["2"]],
-    "bias": ["-3"],
-    "p": [["1"], ["-2"]],
-    "b": "2",
-    "spacing": "1",
-}
+WITNESS = {"x": [["1"], ["3"]], "weight": [["2"]], "bias": ["-3"], "p": [["1"], ["-2"]], "b": "2", "spacing": "1"}
 
 
 def checks(witness):
@@ -36,7 +28,3 @@ def checks(witness):
     loss, hard, variance = losses(z, p, assignments(z, p, *grid))
     yield "V is not negative", variance, variance >= 0
     yield "Lq is not M + V: Lq - M - V", loss - hard - variance, loss != hard + variance
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

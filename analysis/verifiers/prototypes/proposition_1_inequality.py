@@ -7,7 +7,6 @@ Instance: an embedding midway between two prototypes, where mu_n = z_n at every 
 
 from analysis.verifiers.frames.assignments import assignments, centroids, positive_assignments
 from analysis.verifiers.frames.linear_algebra import matrix, squared_distance, vector
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-1-inequality"
 WITNESS = {"z": [["0"]], "p": [["1"], ["-1"]], "b": "2", "spacing": "1"}
@@ -21,7 +20,3 @@ def checks(witness):
     mu = centroids(q, p)[0]
     error, least = squared_distance(z[0], mu), min(squared_distance(z[0], y) for y in p)
     yield "|z - mu|^2 and min |z - p_k|^2", (str(error), str(least)), error < least
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

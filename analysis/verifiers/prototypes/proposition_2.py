@@ -10,7 +10,6 @@ assignments Lq is a quadratic polynomial in each, of which a central difference 
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import matrix, squared_distance
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-2"
 WITNESS = {
@@ -58,7 +57,3 @@ def checks(witness):
         found.append(((loss(1, dz) - loss(-1, dz)) / 2, sum(d * (a - c) for row in terms for d, a, c in row)))
     slope, printed = max(found, key=lambda pair: abs(pair[0] - pair[1]))
     yield "a derivative and the printed one differ", (str(slope), str(printed)), slope != printed
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -16,8 +16,6 @@ minimum.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/proposition-3-iff"
 WITNESS = {"mode": "frozen", "a": "1", "y": "1", "T": "2"}
 
@@ -31,7 +29,3 @@ def checks(witness):
     yield "the others, positive", [str(4 * y * y), "2", "2", "2"], y != 0
     fourth *= a**4 / (3 * T**3)
     yield "coefficient of s^4, positive", str(fourth), fourth > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

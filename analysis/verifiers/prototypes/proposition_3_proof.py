@@ -15,7 +15,6 @@ part of J* in (theta, (1, -1) / sqrt 2) has the determinant 8 eps y^2 - 2 (1 + e
 from fractions import Fraction
 
 from analysis.verifiers.frames.encoders import eigenvalue_bounds
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-3-proof"
 WITNESS = {"y": "1", "r": "3/5", "eps": "1/20"}
@@ -35,7 +34,3 @@ def checks(witness):
     yield "lower bound of it, above the small ratio", float(bounds[0]), bounds[0] > epsilon > 0
     determinant = 8 * epsilon * y * y - 2 * (1 + epsilon) ** 2 * r * r * y * y
     yield "determinant of the symmetric part, negative", str(determinant), determinant < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -11,8 +11,6 @@ first it is 2 I - (2 a^2 / T)((1, -1), (-1, 1)), with the eigenvalues 2 and 2 - 
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/proposition-3-weak-coupling"
 WITNESS = {"a": "1", "y": "1", "1 / T": "1/4", "ratio": "3/4"}
 
@@ -24,7 +22,3 @@ def checks(witness):
     yield "least eigenvalue of H_PP, positive", str(least), least > 0 != y and cold > 0
     yield "eta_theta / eta_P, below 1", str(ratio), 0 < ratio < 1
     yield "the bound of (14), not above the ratio", str(least / 2), least / 2 <= ratio
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

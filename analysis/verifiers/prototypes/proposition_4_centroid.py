@@ -15,7 +15,6 @@ from fractions import Fraction
 from analysis.verifiers.frames.assignments import assignments, positive_assignments
 from analysis.verifiers.frames.linear_algebra import matrix, pivots, squared_distance, vector
 from analysis.verifiers.frames.logarithms import logarithm
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-4-centroid"
 WITNESS = {
@@ -66,7 +65,3 @@ def checks(witness):
     yield "the equilibrium attracts: the least pivot of H", float(least), least > 0
     centroid = [sum(column) / len(z) for column in zip(*z, strict=True)]
     yield "a prototype is at the centroid", [*map(str, centroid)], centroid in p
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -8,7 +8,6 @@ proof speaks; at T > 0 no assignment is zero.)
 
 from analysis.verifiers.frames.assignments import covariance
 from analysis.verifiers.frames.linear_algebra import matrix
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-4-sigma"
 WITNESS = {"q": [["1", "0"], ["0", "1"]]}
@@ -23,7 +22,3 @@ def checks(witness):
     yield "Sigma_q", [[*map(str, row)] for row in sigma], not any(v for row in sigma for v in row)
     single = [all(row[k] == 1 for row in q) for k in range(len(q[0]))]
     yield "all tokens assigned to prototype k", single, not any(single)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,7 +10,6 @@ v = (p_1 - p_2) / 2. The gradient 2 (z - p_k), k being the nearest, jumps by 4 (
 from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import squared_distance
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-4-soft"
 WITNESS = {"z": [["0"]], "p": [["1"], ["-1"]], "h": ["1/1024", "1/1048576", "1/1073741824"]}
@@ -35,7 +34,3 @@ def checks(witness):
             (str(jump), str(gap)),
             h > 0 < gap <= jump,
         )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, positive_assignments
 from analysis.verifiers.frames.linear_algebra import matrix, vector
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-4-utilisation"
 WITNESS = {"z": [["0"]], "p": [["1"], ["3"]], "b": "2", "spacing": "1"}
@@ -24,7 +23,3 @@ def checks(witness):
     yield "prototypes are distinct", witness["p"], len({tuple(y) for y in p}) == len(p)
     means = [sum(column) / len(q) for column in zip(*q, strict=True)]
     yield "the least mean assignment is not above 1/100", float(min(means)), min(means) <= Fraction(1, 100)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

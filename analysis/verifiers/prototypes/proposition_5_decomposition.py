@@ -9,7 +9,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, centroids, losses, on_lattice
 from analysis.verifiers.frames.linear_algebra import matrix
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-5-decomposition"
 WITNESS = {"z": [["0"]], "P1": [["1"], ["-1"]], "P2": [["2"], ["-2"]], "b": "2", "spacing": "1"}
@@ -29,7 +28,3 @@ def checks(witness):
         loss, hard, variance = losses(z, p, q)
         yield f"{name}: Lq is not M + V: Lq - M - V", loss - hard - variance, loss != hard + variance
         z = centroids(q, p)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

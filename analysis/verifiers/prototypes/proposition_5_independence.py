@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, centroids, on_lattice, separation_gradient
 from analysis.verifiers.frames.linear_algebra import matrix
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/proposition-5-independence"
 WITNESS = {
@@ -39,7 +38,3 @@ def checks(witness):
         found.append(separation_gradient(assignments(inputs, second, *grid), second))
     shown = [[[*map(str, row)] for row in rows] for rows in found]
     yield "the gradients of V of level 2 differ", shown, found[0] != found[1]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -12,7 +12,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import frobenius_product, integer_matrix, matrix_product, transpose
 from analysis.verifiers.frames.losses import loss_and_gradients
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/remark-2"
 WITNESS = {
@@ -34,7 +33,3 @@ def checks(witness):
     rate = -2 * frobenius_product(W, by_W) - 2 * frobenius_product(p, by_p)
     yield "rate of the norm + 4 L_q", str(rate + 4 * loss), rate == -4 * loss
     yield "rate of the norm, negative", float(rate), rate < 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,8 +10,6 @@ Instance: every code is nearest to some embedding. The codebook loss sum_n |sg[z
 from fractions import Fraction
 from math import floor
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/remark-3-formula/share"
 WITNESS = {"codes": [["0"], ["1"], ["2"]], "embeddings": [["1/4"], ["5/4"], ["9/4"]]}
 
@@ -34,7 +32,3 @@ def checks(witness):
         floor(100 * Fraction(dead, len(p))),
         dead == 0 < formula,
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

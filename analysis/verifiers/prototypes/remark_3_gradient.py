@@ -13,7 +13,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, positive_assignments, separation_gradient
 from analysis.verifiers.frames.linear_algebra import matrix, vector
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/remark-3-gradient"
 WITNESS = {"z": [["0"], ["1"]], "p": [["-1"], ["2"]], "b": "2", "spacing": "1", "eta_P": "1/1000"}
@@ -28,7 +27,3 @@ def checks(witness):
     yield "eta_P is positive", rate, rate > 0
     second = [[rate * v for v in row] for row in separation_gradient(q, p)]
     yield "the second term is not zero", [[*map(str, row)] for row in second], any(v for row in second for v in row)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

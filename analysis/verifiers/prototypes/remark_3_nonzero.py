@@ -8,7 +8,6 @@ by symmetry, at every temperature.
 
 from analysis.verifiers.frames.assignments import assignments, positive_assignments, separation_gradient
 from analysis.verifiers.frames.linear_algebra import matrix, vector
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/remark-3-nonzero"
 WITNESS = {"z": [["0"]], "p": [["-1"], ["0"], ["1"]], "b": "2", "spacing": "1"}
@@ -22,7 +21,3 @@ def checks(witness):
     yield "prototypes are distinct", witness["p"], len({tuple(y) for y in p}) == len(p)
     rows = [[*map(str, row)] for row in separation_gradient(q, p)]
     yield "2 Sigma_q P has a row of zeros", rows, any(set(row) == {"0"} for row in rows)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

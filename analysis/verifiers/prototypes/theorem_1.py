@@ -15,7 +15,6 @@ from fractions import Fraction
 
 from analysis.verifiers.frames.linear_algebra import frobenius_product, integer_matrix
 from analysis.verifiers.frames.losses import loss_and_gradients
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/theorem-1"
 WITNESS = {
@@ -42,7 +41,3 @@ def checks(witness):
     yield "L_q, positive", float(loss), loss > 0
     moved = loss_and_gradients([[x + shift for x in row] for row in z], [[x + shift for x in row] for row in p])
     yield "the gradient after a translation is the same", shift, shift != 0 and moved == (loss, by_z, by_p)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

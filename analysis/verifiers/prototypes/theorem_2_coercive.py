@@ -8,8 +8,6 @@ Instance: one embedding at 0, prototypes at 0 and b: W = b^2 / (1 + e^y) + lambd
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/theorem-2-coercive"
 WITNESS = {"lambda": "3", "eta_P": "1", "T": "1/2", "b": ["1", "10", "1000", "1000000"]}
 
@@ -23,7 +21,3 @@ def checks(witness):
     for b in values:
         bound = b * b / (2 + b * b / T) + lam / (b * b)
         yield f"W at b = {b}, by e^y >= 1 + y, at most T + lambda", float(bound), bound <= T + lam
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

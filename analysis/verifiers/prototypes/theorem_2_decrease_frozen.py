@@ -11,8 +11,6 @@ derivative of L_q by b is 2 w b, w = q (1 - 2 (1 - q)), but the flow takes 2 q b
 import math
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/theorem-2-decrease/frozen"
 WITNESS = {"b": "4", "lambda": "7/8", "eta_P": "1/4"}
 
@@ -34,7 +32,3 @@ def checks(witness):
     yield "2 l b - c, positive", float(2 * low * b - c), 2 * low * b > c
     bound = (2 * u * b + c) * (2 * low * b - c) - c**2
     yield "lower bound of dW/dt / eta_P, positive", float(bound), bound > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

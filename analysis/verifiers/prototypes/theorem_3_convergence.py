@@ -3,30 +3,12 @@
 Printed: for any decreasing T(t) with limit T_min > 0 the flow of Theorem 2 converges to the critical set at T_min.
 
 Instance: one free embedding and two prototypes on a line. The region below, for the first temperature T, is one for
-every lower temperature, at which x is larger.
-
-For prototypes at distances a and b from the embedding, on opposite sides of it, let g = a + b, x = (b^2 - a^2) / T and
-q = 1 / (1 + e^x). The weight w of the far prototype in the gradient is q in the mode frozen, and q (1 - (1 - q) x) in
-the mode full. The field is
-
-    a' = -2 (eta_theta + eta) (1 - w) a + 2 eta_theta w b + 2 eta lambda / g^3,
-    b' = -2 (eta_theta + eta) w b + 2 eta_theta (1 - w) a + 2 eta lambda / g^3.
-
-Under the conditions below no trajectory leaves the region 0 <= a <= a_0, b >= b_0, where x >= 2. In it b' >= eta
-lambda / g^3, so that (a_0 + b)^4 grows at least like 4 eta lambda t: it has no limit point.
-
-Mode full: w < 0, as (1 - q) x >= 2 - 2 e^-2 > 1, so that b' is as said; at a = a_0, a' <= 2 eta (lambda / g^3 - a_0);
-at a = 0, |w| < x e^-x < 24 / x^3, so that a' > 0 if 24 T^3 eta_theta <= eta lambda b_0^2.
-
-Mode frozen: 0 < w < 1/2, and w < e^-x < 6 / x^3, so that w b g^3 < 6 T^3 (b + a_0) / (b - a_0)^3, which decreases in b.
-If it is at most s lambda / 2 with s = eta / (eta_theta + eta), b' is as said, and at a = a_0, a' <= (3 - s) eta
-lambda / g^3 - eta a_0 / s, which is not positive for a_0 b_0^3 >= 2 lambda, as s (3 - s) <= 2. At a = 0, a' > 0.
+every lower temperature, at which x is larger. The argument is that of `escape`.
 """
 
 from fractions import Fraction
 
 from analysis.verifiers.frames.barriers import escape
-from analysis.verifiers.frames.script import main
 
 STATEMENT = "prototypes/theorem-3-convergence"
 WITNESS = {
@@ -48,7 +30,3 @@ def checks(witness):
     floor = Fraction(witness["T_min"])
     yield "eta_theta, not negative", str(slow), slow >= 0
     yield "T_min, positive and below T", str(floor), 0 < floor < T
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

@@ -10,8 +10,6 @@ increases by (T_0 - T_1) log 2 as T falls from T_0 to T_1.
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.script import main
-
 STATEMENT = "prototypes/theorem-3-monotone/frozen"
 WITNESS = {"b": "1", "lambda": "4", "eta_P": "1", "T": ["2", "1/2"]}
 
@@ -23,7 +21,3 @@ def checks(witness):
     yield "lambda - 2 eta_P C(2, 2), positive", str(lam - 2 * eta), lam > 2 * eta > 0
     yield "gradient b - 2 lambda / (2 b)^3", str(b - 2 * lam / (2 * b) ** 3), b == 2 * lam / (2 * b) ** 3
     yield "T_0 - T_1, the increase over log 2, positive", str(first - last), first > last > 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(STATEMENT, WITNESS, checks))

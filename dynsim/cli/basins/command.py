@@ -225,7 +225,7 @@ def sampled(
     if o.against:
         return along(o, made, sampler, search)
     found = basin_fractions(made.system, sampler, o.sample, random_key(o.seed, "starts"), search=search)
-    say(f"{found.total} starts, with {100 * found.confidence:g} % Wilson intervals")
+    say(f"{counted(found.total, 'start')}, with {100 * found.confidence:g} % Wilson intervals")
     for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):
         say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")
     if told := unsettled(found.is_stiff, found.labels, o.longest):

@@ -14,12 +14,7 @@ from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import SHARE, Search, _slow_interval, set_up
 from analysis.dynamics.attractors.perturbation import RADII, Line, _are_decided
 from analysis.dynamics.attractors.sampling import LONGER, adapted, hold_back, relieved
-from analysis.dynamics.attractors.search import (
-    ESCAPED,
-    NOT_SETTLED,
-    Attractors,
-    find_attractors,
-)
+from analysis.dynamics.attractors.search import ESCAPED, NOT_SETTLED, Attractors, find_attractors
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import lyapunov_spectrum

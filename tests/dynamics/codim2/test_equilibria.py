@@ -20,7 +20,7 @@ from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.parameter import Parameter
 from figures.panels.bifurcations import critical_lines, number_image
 from figures.style import canvas, settings
-from tests.support.commands import refused, run
+from tests.support.commands import answer, refused
 
 WELL = (lambda flow: flow.h, lambda flow: flow.a)
 
@@ -430,12 +430,10 @@ def test_the_command_follows_folds_in_a_second_parameter_and_draws_the_plane(cap
     file = tmp_path / "cusp.png"
     base = ["continue", "double-well", "--parameter", "h=-1:1", "--start", "0.1"]
     kept = ["--out", tmp_path / "cusp.npz"]
-    status, said, _ = run(capsys, *base, "--second", "a=0.8:1.2", *kept)
-    assert status == 0
+    said = answer(capsys, *base, "--second", "a=0.8:1.2", *kept)
     assert said.count("curve of folds") == 2
     plane = ["--second", "a=-1:1.5", "--counts", "2", "--figure", file]
-    status, said, _ = run(capsys, *base, *plane, "--resume", tmp_path / "cusp.npz")
-    assert status == 0
+    said = answer(capsys, *base, *plane, "--resume", tmp_path / "cusp.npz")
     assert said.count("curve of folds") == 1
     assert "cusp at (" in said
     assert file.stat().st_size > 5_000

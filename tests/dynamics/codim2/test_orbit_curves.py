@@ -14,7 +14,7 @@ from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.parameter import Parameter
-from tests.support.commands import run
+from tests.support.commands import answer
 
 TURN = 2 * np.pi
 
@@ -121,8 +121,7 @@ def test_the_command_follows_bifurcations_of_a_map_in_a_second_parameter(capsys,
     monkeypatch.setattr("figures.files.write_figure", lambda figure, *_: drawn.append(figure.axes[0]))
     words = ["continue", "henon", "--parameter", "a=-1.2:1.5", "--a", "0.1", "--levels", "0"]
     plane = ["--second", "b=-1.05:0.5", "--figure", tmp_path / "plane.png"]
-    status, said, _ = run(capsys, *words, "--start", "0.8", "0.24", *plane, "--step", "0.3", "--max-points", "20")
-    assert status == 0
+    said = answer(capsys, *words, "--start", "0.8", "0.24", *plane, "--step", "0.3", "--max-points", "20")
     assert "curve of folds, " in said
     assert "1:1 resonance at (-1, -1) with a = " in said
     assert "curve of period doublings, " in said
@@ -146,8 +145,7 @@ def test_the_command_follows_folds_of_periodic_orbits_in_a_second_parameter(caps
     )
     words = ["continue", f"{tmp_path / 'bautin.py'}:field", "--parameter", "mu=-0.5:0.2"]
     plane = ["--second", "b=0.2:1.4", "--figure", tmp_path / "plane.png"]
-    status, said, _ = run(capsys, *words, "--start", "0", "0", "--cycles", "--segments", "3", *plane)
-    assert status == 0
+    said = answer(capsys, *words, "--start", "0", "0", "--cycles", "--segments", "3", *plane)
     assert "subcritical" in said
     assert "curve of Hopf points" in said
     assert "curve of folds of periodic orbits" in said

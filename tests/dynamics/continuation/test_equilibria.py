@@ -281,12 +281,7 @@ def test_a_bifurcation_at_a_point_of_the_branch_is_found_once():
     grows = lambda rate, x: jnp.stack([rate * x[0] - x[1], x[0] + rate * x[1]])
     rising, falling, touching = lambda p, x: grows(p, x), lambda p, x: grows(-p - 1e-13, x), lambda p, x: grows(p**2, x)
     kept = lambda p, x: jnp.append(grows(p, x), 0.0)  # with the eigenvalue 0 everywhere
-    for rule, kinds in (
-        (rising, ["Hopf point"]),
-        (falling, ["Hopf point"]),
-        (touching, []),
-        (kept, ["Hopf point"]),
-    ):
+    for rule, kinds in ((rising, ["Hopf point"]), (falling, ["Hopf point"]), (touching, []), (kept, ["Hopf point"])):
         start = jnp.zeros(3 if rule is kept else 2)
         found = continue_equilibria(Parameter(Scalar(-0.5, rule), lambda f: f.p, -0.5, 1.0), start, **exactly)
         assert 0.0 in found.parameters

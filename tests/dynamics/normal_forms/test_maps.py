@@ -96,10 +96,7 @@ def test_the_doubling_of_the_henon_map_has_its_closed_form():
     (doubling,) = bifurcations(Henon(a=0.3, b=b), lambda f: f.a, [0.9, 0.3], (0.3, 0.5))
     a = 3 * (1 - b) ** 2 / 4
     assert doubling.parameter == pytest.approx(a, abs=1e-9)
-    assert (doubling.coefficient, doubling.criticality) == (
-        pytest.approx(a**2 / (1 - b**4), abs=1e-8),
-        "supercritical",
-    )
+    assert (doubling.coefficient, doubling.criticality) == (pytest.approx(a**2 / (1 - b**4), abs=1e-8), "supercritical")
 
 
 @pytest.mark.parametrize(("q", "criticality"), [(0.5, "supercritical"), (-0.5, "subcritical"), (0.0, "degenerate")])

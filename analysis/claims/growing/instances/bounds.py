@@ -43,11 +43,7 @@ def bound_of(at: Expansion, separation: Fraction = Fraction(2)) -> Bound:
     delta = at.starred[None] - (q @ at.starred)[:, None]
     variances = np.sum(q * delta**2, axis=1)
     widest = np.max(distances(at.bank.parts.centroids, at.bank.p))
-    return Bound(
-        np.sum(variances) / len(q),
-        max(alpha**2) * max(variances) * len(q) * widest,
-        separation,
-    )
+    return Bound(np.sum(variances) / len(q), max(alpha**2) * max(variances) * len(q) * widest, separation)
 
 
 def bound_computed(at: Expansion, dominant: Fraction, separation: Fraction = Fraction(2)) -> tuple[Measurement, ...]:

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -10,25 +11,23 @@ import numpy as np
 
 from analysis.claims.growing.instances.boxes import rates_of_change, two_heads
 from analysis.growing.temperatures import activity
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key, Scalar
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 
 
-@claim(
+@certified(
     "growing/lemma-8",
     GROWING.at("Lemma 8"),
-    evidence="certified",
     num_trials=4,
     note="sigma tends to 0 with T at every token without a tie, and so does the difference: the limit in the proof is "
     "not that of the variance. Any eta_P >= 0, modes full and frozen, sum or mean; no control: the corrected claim is "
     "the positive case",
 )
-def scale_separation_is_amplified(key: Key, integrator: AbstractIntegrator) -> Trial:
+def scale_separation_is_amplified(key: Key) -> Trial:
     """Of heads on orthogonal directions with sigma_1(0) > sigma_2(0), sigma_1 - sigma_2 does not decrease.
 
     The instance: tokens at 0, prototypes 0 and a e_1 of head 1, +-e_2 of head 2, so that sigma_2 = 0 for ever, and T =
@@ -117,24 +116,18 @@ def _amplification_trial(key: Key, chill: float) -> Trial:
     )
 
 
-@claim(
+scale_separation_is_amplified_while_hot = claim(
     "growing/lemma-8/corrected",
     GROWING.at("Lemma 8"),
-    variant="corrected",
+    statement="""
+    At fixed prototypes T^2 d sigma/dT is the mean third central moment k, so that d sigma/dt = -eta_T sigma k / T^4.
+
+    So sigma_1 - sigma_2 does not decrease while k_1 <= 0 <= k_2. Instances: head 1 with one near and two far prototypes
+    at equal distances, hot; head 2 in effect with two.
+    """,
+    trial=partial(_amplification_trial, chill=1.0),
+    control=partial(_amplification_trial, chill=1 / 6),  # Head 1 at a sixth of that temperature.
     num_trials=8,
     note="added: prototypes at rest, and third central moments of the squared distances, averaged over tokens, at most "
     "0 for head 1 and at least 0 for head 2; the former needs three prototypes, and ends when T_1 is low enough",
 )
-def scale_separation_is_amplified_while_hot(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At fixed prototypes T^2 d sigma/dT is the mean third central moment k, so that d sigma/dt = -eta_T sigma k / T^4.
-
-    So sigma_1 - sigma_2 does not decrease while k_1 <= 0 <= k_2. Instances: head 1 with one near and two far prototypes
-    at equal distances, hot; head 2 in effect with two.
-    """
-    return _amplification_trial(key, 1.0)
-
-
-@scale_separation_is_amplified_while_hot.with_control
-def scale_separation_is_amplified_while_hot(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Head 1 at a sixth of that temperature."""
-    return _amplification_trial(key, 1 / 6)

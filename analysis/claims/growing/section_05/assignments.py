@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -10,10 +11,9 @@ import numpy as np
 from analysis.claims.growing.instances.boxes import Box
 from analysis.claims.growing.instances.interactions import in_planes
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -28,15 +28,14 @@ POSITIVE_CASE = "no control: the corrected claim is the positive case"
 _assignments = jax.jit(assignments)
 
 
-@claim(
+@certified(
     "growing/theorem-3-assignments",
     HARDNESS,
-    evidence="certified",
     num_trials=2,
     note="T_min > 0 keeps them soft, at bounded distances; for global heads the statement is the definition of q. "
     + POSITIVE_CASE,
 )
-def local_heads_become_hard(key: Key, integrator: AbstractIntegrator) -> Trial:
+def local_heads_become_hard(key: Key) -> Trial:
     """The assignments of a head that tends to T_min converge to 0 and 1.
 
     The instance: a box with c^2 >= T_init, whose prototypes +-a stay with a <= 3 c / 2. The squared distances differ by
@@ -98,25 +97,19 @@ def _hardness_trial(key: Key, *, tied: bool) -> Trial:
     )  # fmt: skip
 
 
-@claim(
+assignments_become_hard_without_a_least_temperature = claim(
     "growing/theorem-3-assignments/corrected",
     HARDNESS,
-    variant="corrected",
+    statement="""As T tends to 0 the assignments of a token with one nearest prototype tend to 0 and 1.
+
+    1 - max_k q_k <= (K - 1) exp(-gap / T), the gap being that of the two least squared distances.
+    """,
+    trial=partial(_hardness_trial, tied=False),
+    # A token as far from two nearest prototypes; the gap is that to the third one.
+    control=partial(_hardness_trial, tied=True),
     num_trials=8,
     note="changed: in the limit T_min to 0, at fixed prototypes, and for tokens without a tie",
 )
-def assignments_become_hard_without_a_least_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """As T tends to 0 the assignments of a token with one nearest prototype tend to 0 and 1.
-
-    1 - max_k q_k <= (K - 1) exp(-gap / T), the gap being that of the two least squared distances.
-    """
-    return _hardness_trial(key, tied=False)
-
-
-@assignments_become_hard_without_a_least_temperature.with_control
-def assignments_become_hard_without_a_least_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A token as far from two nearest prototypes; the gap is that to the third one."""
-    return _hardness_trial(key, tied=True)
 
 
 def born(m: np.ndarray, tokens: np.ndarray, *, k: int = 2, **rules: float | str) -> tuple[GrowingFlow, Growing]:
@@ -151,15 +144,14 @@ def _scaled(key: Key, scaling: str) -> tuple[Fraction, list[tuple[float, float, 
     return factor, found, tokens
 
 
-@claim(
+@certified(
     "growing/theorem-3-discriminant",
     DISCRIMINANT,
-    evidence="certified",
     num_trials=2,
     note="with a spread of the first prototypes that does not depend on lambda; in units of lambda, as the proof has "
     "it, see `eigenvalue`. Readings features, data and tokens: all are homogeneous in M_a. " + POSITIVE_CASE,
 )
-def first_activity_is_proportional_to_lambda_and_separation(key: Key, integrator: AbstractIntegrator) -> Trial:
+def first_activity_is_proportional_to_lambda_and_separation(key: Key) -> Trial:
     """sigma(0) is proportional to lambda_max(A_res) S(P)(0) for a new head.
 
     The instance: M_a and a multiple f M_a of it. Direction, prototypes, sigma(0) and S(P)(0) are the same, and lambda
@@ -179,15 +171,14 @@ def first_activity_is_proportional_to_lambda_and_separation(key: Key, integrator
     )
 
 
-@claim(
+@certified(
     "growing/theorem-3-discriminant/eigenvalue",
     DISCRIMINANT,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read, as in the proof: the first prototypes are lambda apart in some unit. " + POSITIVE_CASE,
 )
-def first_activity_is_proportional_if_the_spread_is(key: Key, integrator: AbstractIntegrator) -> Trial:
+def first_activity_is_proportional_if_the_spread_is(key: Key) -> Trial:
     """With first prototypes +-lambda / 2 along u, sigma(0) is proportional to lambda_max(A_res) S(P)(0) = lambda^3.
 
     The instance: tokens (+-c, +-d, 0, 0), M_a and f M_a with f > 1. sigma = lambda^2 c^2 / cosh^2(lambda c / T), which
@@ -232,20 +223,14 @@ def _variance_trial(key: Key, *, centred: bool) -> Trial:
     )
 
 
-@claim(
+first_activity_is_proportional_to_variance_and_separation = claim(
     "growing/theorem-3-discriminant/corrected",
     DISCRIMINANT,
-    variant="corrected",
+    statement="sigma(0) = (K^2 - 1) / 3 Var_n(<z_n, u>) S(P)(0) (1 + o(1)) as the spread of the first prototypes "
+    "tends to 0.",
+    trial=partial(_variance_trial, centred=True),
+    control=partial(_variance_trial, centred=False),  # The mean square in place of the variance.
     num_trials=4,
     note="changed: the variance of the tokens along the direction in place of lambda, to leading order in the spread "
     "of the first prototypes, equally spaced on the line through the mean",
 )
-def first_activity_is_proportional_to_variance_and_separation(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """sigma(0) = (K^2 - 1) / 3 Var_n(<z_n, u>) S(P)(0) (1 + o(1)) as the spread of the first prototypes tends to 0."""
-    return _variance_trial(key, centred=True)
-
-
-@first_activity_is_proportional_to_variance_and_separation.with_control
-def first_activity_is_proportional_to_variance_and_separation(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The mean square in place of the variance."""
-    return _variance_trial(key, centred=False)

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -18,7 +19,7 @@ from analysis.claims.growing.instances.boxes import (
 )
 from analysis.claims.growing.section_05.temperatures import random_heads
 from analysis.growing.temperatures import activity, hitting_time, printed_hitting_time
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -41,16 +42,15 @@ def cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
     return Box(sides, sides[1] / 2, start, start * Fraction(int(rng.integers(2, 4)), 4), eta_P, eta_T)
 
 
-@claim(
+@certified(
     "growing/theorem-3-divergence",
     GROWING.at("Theorem 3 (1)"),
-    evidence="certified",
     num_trials=2,
     note="the paper's own Fig. 1 has all eight heads at T_min. Head h reaches T_min if and only if the integral of "
     "sigma_h over time reaches (T_init^3 - T_min^3) / (3 eta_T); (B1)-(B3) say nothing on it. Modes full and frozen. "
     + POSITIVE_CASE,
 )
-def heads_split_into_local_and_global_ones(key: Key, integrator: AbstractIntegrator) -> Trial:
+def heads_split_into_local_and_global_ones(key: Key) -> Trial:
     """Under (B1)-(B3) some head tends to T_min, and some to a temperature above it.
 
     The instance: tokens at the corners of a rectangle, two heads of two prototypes along its sides 2 c_h, c_h^2 >=
@@ -109,7 +109,6 @@ def _split_trial(key: Key, integrator: AbstractIntegrator, order: tuple[int, int
 @claim(
     "growing/theorem-3-divergence/corrected",
     GROWING.at("Theorem 3 (1)"),
-    variant="corrected",
     num_trials=3,
     note="added: tokens at the corners of a rectangle, losses averaged, two prototypes a head; c^2 >= T_init along one "
     "head and 4 c^2 < T_min along the other, eta_T / eta_P small. What decides is the variance of the tokens along the "
@@ -132,16 +131,15 @@ def heads_split_by_the_variance_of_tokens(key: Key, integrator: AbstractIntegrat
     return _split_trial(key, integrator, (1, 0) if swapped else (0, 1), first=int(not swapped))
 
 
-@claim(
+@certified(
     "growing/corollary-3",
     GROWING.at("Corollary 3"),
-    evidence="certified",
     num_trials=2,
     note="(1) holds, see lemma-25-interlacing; (2) and (3) do not: lambda, of M_a, says nothing on the tokens that the "
     "temperatures see, and with the readings data and tokens, too, M_a can make lambda_1 the larger one. (4) rests on "
     "theorem-2. " + POSITIVE_CASE,
 )
-def first_heads_are_local(key: Key, integrator: AbstractIntegrator) -> Trial:
+def first_heads_are_local(key: Key) -> Trial:
     """Heads are added in decreasing order of lambda, the first ones become local, and the last ones global.
 
     The instance: tokens at the corners of a rectangle, its short side along the first head, 4 c_1^2 < T_min, its long
@@ -187,37 +185,27 @@ def _order_trial(key: Key, order: tuple[int, int]) -> Trial:
     )
 
 
-@claim(
+first_heads_are_local_if_tokens_vary_along_them = certified(
     "growing/corollary-3/corrected",
     GROWING.at("Corollary 3"),
-    variant="corrected",
-    evidence="certified",
+    statement="With c_1^2 >= T_init and 4 c_2^2 < T_min, heads are added in decreasing order of lambda, the first one "
+    "becomes local and the last one global.",
+    trial=partial(_order_trial, order=(0, 1)),
+    control=partial(_order_trial, order=(1, 0)),  # The short side along the head of the larger lambda.
     num_trials=2,
     note="added: as in theorem-3-divergence/corrected, with the long side along the head of the larger lambda; left "
     "out: (4). Mode full",
 )
-def first_heads_are_local_if_tokens_vary_along_them(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With c_1^2 >= T_init and 4 c_2^2 < T_min, heads are added in decreasing order of lambda, the first one becomes
-    local and the last one global.
-    """
-    return _order_trial(key, (0, 1))
 
 
-@first_heads_are_local_if_tokens_vary_along_them.with_control
-def first_heads_are_local_if_tokens_vary_along_them(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The short side along the head of the larger lambda."""
-    return _order_trial(key, (1, 0))
-
-
-@claim(
+@certified(
     "growing/theorem-3-hitting-time",
     GROWING.at("Theorem 3 (proof), Experiment 2 (ii)"),
-    evidence="certified",
     num_trials=2,
     note="sigma falls with T. For prototypes at rest the time is a quadrature, for trained ones the inequality is "
     "strict all the same. " + POSITIVE_CASE,
 )
-def local_heads_arrive_by_the_printed_time(key: Key, integrator: AbstractIntegrator) -> Trial:
+def local_heads_arrive_by_the_printed_time(key: Key) -> Trial:
     """A local head reaches T_min by t* = (T_init^3 - T_min^3) / (3 eta_T sigma_0), sigma_0 its initial activity.
 
     The instance: a box with x_0 = 2 a_0 c / T_init, a_0 <= c x_0 / (1 + x_0) and x_0^2 / (1 + x_0) >= 1. As tanh x >=
@@ -304,24 +292,17 @@ def _arrival_trial(key: Key, integrator: AbstractIntegrator, *, by_first: bool) 
     )  # fmt: skip
 
 
-@claim(
+local_heads_arrive_by_the_least_activity = claim(
     "growing/theorem-3-hitting-time/corrected",
     GROWING.at("Theorem 3 (proof), Experiment 2 (ii)"),
-    variant="corrected",
+    statement="""A head whose activity is at least s until then reaches T_min by (T_init^3 - T_min^3) / (3 eta_T s).
+
+    Nor earlier than by the largest activity; both bounds are attained as the squared distances become small against T.
+    For prototypes at rest the time is the integral of T^2 / (eta_T sigma(T)) over T.
+    """,
+    trial=partial(_arrival_trial, by_first=False),
+    control=partial(_arrival_trial, by_first=True),  # The initial activity in place of the least one.
     num_trials=4,
     note="changed: sigma_0 is the least activity on the way, as the proof uses it. Mode full, prototypes at rest and "
     "trained",
 )
-def local_heads_arrive_by_the_least_activity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A head whose activity is at least s until then reaches T_min by (T_init^3 - T_min^3) / (3 eta_T s).
-
-    Nor earlier than by the largest activity; both bounds are attained as the squared distances become small against T.
-    For prototypes at rest the time is the integral of T^2 / (eta_T sigma(T)) over T.
-    """
-    return _arrival_trial(key, integrator, by_first=False)
-
-
-@local_heads_arrive_by_the_least_activity.with_control
-def local_heads_arrive_by_the_least_activity(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The initial activity in place of the least one."""
-    return _arrival_trial(key, integrator, by_first=True)

@@ -1,6 +1,7 @@
 """Claims of Section 5.2 on the equation of trained temperatures: Lemmas 6 and 7."""
 
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -12,10 +13,9 @@ from analysis.claims.growing.instances.boxes import Box, rates_of_change, two_he
 from analysis.claims.growing.instances.interactions import in_planes
 from analysis.claims.prototype_banks import RationalBank, distances
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key, Scalar
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -76,15 +76,14 @@ def _lattice_head(key: Key) -> LatticeHead:
     )
 
 
-@claim(
+@certified(
     "growing/lemma-6",
     LEMMA_6,
-    evidence="certified",
     num_trials=2,
     note="with the Lq of (2), a sum over tokens, dLq/dT = N sigma / T^2 for the sigma of (21), a mean: (22) lacks a "
     "factor N. " + POSITIVE_CASE,
 )
-def temperature_equation(key: Key, integrator: AbstractIntegrator) -> Trial:
+def temperature_equation(key: Key) -> Trial:
     """Gradient descent at the rate eta_T on Lq, the sum (2), is dT/dt = -eta_T sigma / T^2, sigma being the mean (21).
 
     The instance: four integer tokens on a line and two prototypes, T = 1 / log b.
@@ -138,23 +137,16 @@ def _loss_by_cubes(flow: GrowingFlow, x: Growing) -> np.ndarray:
     return np.asarray(_by_cubes(flow, x))
 
 
-@claim(
+temperature_equation_of_the_mean = claim(
     "growing/lemma-6/corrected",
     LEMMA_6,
-    variant="corrected",
+    statement="Gradient descent at the rate eta_T on Lq / N is dT/dt = -eta_T sigma / T^2, with sigma of (21).",
+    trial=partial(_rate_trial, reduction="mean"),
+    control=partial(_rate_trial, reduction="sum"),  # The sum Lq.
     num_trials=4,
     note="changed: Lq / N, the mean over tokens, or equally sigma without 1 / N. The derivative by T is the full one; "
     "at fixed assignments it is zero",
 )
-def temperature_equation_of_the_mean(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Gradient descent at the rate eta_T on Lq / N is dT/dt = -eta_T sigma / T^2, with sigma of (21)."""
-    return _rate_trial(key, "mean")
-
-
-@temperature_equation_of_the_mean.with_control
-def temperature_equation_of_the_mean(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The sum Lq."""
-    return _rate_trial(key, "sum")
 
 
 @jax.jit
@@ -182,22 +174,16 @@ def _monotone_trial(key: Key, energy: int) -> Trial:
     )  # fmt: skip
 
 
-@claim(
+temperatures_do_not_increase = claim(
     "growing/lemma-6-monotone",
     GROWING.at("Lemma 6"),
+    statement="Under gradient descent on Lq temperatures never increase: dLq/dT >= 0, zero for equidistant prototypes.",
+    trial=partial(_monotone_trial, energy=0),
+    control=partial(_monotone_trial, energy=1),  # The free energy F in place of Lq.
     num_trials=8,
     note="whatever prototypes and embeddings do; sum or mean. For F, whose gradient by P the mode frozen descends, "
     "temperatures would rise",
 )
-def temperatures_do_not_increase(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Under gradient descent on Lq temperatures never increase: dLq/dT >= 0, zero for equidistant prototypes."""
-    return _monotone_trial(key, 0)
-
-
-@temperatures_do_not_increase.with_control
-def temperatures_do_not_increase(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The free energy F in place of Lq."""
-    return _monotone_trial(key, 1)
 
 
 @eqx.filter_jit
@@ -250,22 +236,16 @@ def _decay_trial(key: Key, heat: float) -> Trial:
     )
 
 
-@claim(
+more_active_heads_cool_faster_at_first = claim(
     "growing/lemma-7",
     GROWING.at("Lemma 7"),
+    statement="""If sigma_1(0) > sigma_2(0), there is a delta > 0 such that dT_1/dt < dT_2/dt <= 0 on [0, delta].
+
+    Read: T_1(0) = T_2(0). Prototypes are trained too.
+    """,
+    trial=partial(_decay_trial, heat=1.0),
+    control=partial(_decay_trial, heat=1.4),  # The more active head starts at a temperature 1.4 times as high.
     num_trials=8,
     note="both heads start at T_init, as in the proof; heads of the Algorithm born at different times do not. A factor "
     "N makes no difference if all heads see the same tokens. Mode full",
 )
-def more_active_heads_cool_faster_at_first(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If sigma_1(0) > sigma_2(0), there is a delta > 0 such that dT_1/dt < dT_2/dt <= 0 on [0, delta].
-
-    Read: T_1(0) = T_2(0). Prototypes are trained too.
-    """
-    return _decay_trial(key, 1.0)
-
-
-@more_active_heads_cool_faster_at_first.with_control
-def more_active_heads_cool_faster_at_first(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The more active head starts at a temperature 1.4 times as high."""
-    return _decay_trial(key, 1.4)

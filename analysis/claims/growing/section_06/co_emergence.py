@@ -1,6 +1,7 @@
 """Claims of Corollary 4: least directional loss, amplified force and specialised temperatures, all at once."""
 
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -11,10 +12,9 @@ from analysis.claims.growing.instances.boxes import Box, rates_of_change
 from analysis.claims.growing.section_05.specialisation import cooling_box, mixed_box
 from analysis.growing.pruning import heads_at
 from analysis.growing.residuals import directional_loss
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
@@ -84,10 +84,9 @@ def _least(flow: GrowingFlow, rng: np.random.Generator) -> tuple[Measurement, ..
     return (at_least("(1): least loss of other directions less I", min(others) - own, 0.0, tolerance=ROUNDING),)
 
 
-@claim(
+@certified(
     "growing/corollary-4",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="(1) holds here; (2) and (3) do not. (3): both heads are local, as in theorem-3-divergence. (2): in the "
     "Algorithm tokens do not depend on heads, so that growth leaves F_sep of older heads as it is, although (A2') "
@@ -95,7 +94,7 @@ def _least(flow: GrowingFlow, rng: np.random.Generator) -> tuple[Measurement, ..
     "prototypes stay apart (theorem-6-iv). (C1) is on another layer. Mode full; no control: the special case is the "
     "positive one",
 )
-def co_emergence_is_full(key: Key, integrator: AbstractIntegrator) -> Trial:
+def co_emergence_is_full(key: Key) -> Trial:
     """Jointly: (1) I is least, (2) F_sep is amplified at each growth, (3) some heads become local and some global.
 
     The instance: tokens at the corners of a rectangle, heads along its sides 2 c_h with c_h^2 >= T_init, the first bank
@@ -147,23 +146,16 @@ def _joint_trial(key: Key, order: tuple[int, int]) -> Trial:
     )
 
 
-@claim(
+three_properties_emerge_jointly = claim(
     "growing/corollary-4/joint",
     COROLLARY,
+    statement="Jointly, with c_1^2 >= T_init and 4 c_2^2 < T_min: I after each head is the least; growth keeps the "
+    "force of the first head and adds that of the second; the first becomes local and the second global.",
+    trial=partial(_joint_trial, order=(0, 1)),
+    control=partial(_joint_trial, order=(1, 0)),  # The short side along the head of the larger lambda.
     variant="special case",
     num_trials=2,
     note="changed: (1) with the best direction of a head, in the reading features; (2) growth preserves the force of a "
     "head and adds that of the new one, as in corollary-2/corrected; added, for (3): tokens that vary along the heads "
     "as in corollary-3/corrected. The global head's prototypes come together. Mode full",
 )
-def three_properties_emerge_jointly(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Jointly, with c_1^2 >= T_init and 4 c_2^2 < T_min: I after each head is the least; growth keeps the force of the
-    first head and adds that of the second; the first becomes local and the second global.
-    """
-    return _joint_trial(key, (0, 1))
-
-
-@three_properties_emerge_jointly.with_control
-def three_properties_emerge_jointly(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The short side along the head of the larger lambda."""
-    return _joint_trial(key, (1, 0))

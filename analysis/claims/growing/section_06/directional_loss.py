@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +15,9 @@ from analysis.growing.residuals import (
     paired_spectrum,
     squared_norm,
 )
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
@@ -93,38 +93,31 @@ def _loss_trial(key: Key, readings: tuple[str, ...]) -> Trial:
     )
 
 
-@claim(
+directional_loss_is_a_share = claim(
     "growing/definition-1",
     LOSS,
+    statement="""For every projection P on the complement of captured directions, 0 <= |P A P|_F / |A|_F <= 1.
+
+    A is M_a, G^{1/2} M_a G^{1/2} / n, or for n = d X M_a X^T, and not zero; the ratio is 1 where nothing is captured,
+    and 0 where all planes are.
+    """,
+    trial=partial(_loss_trial, readings=("features", "data", "printed")),
+    control=partial(_loss_trial, readings=("tokens",)),  # The reading tokens, X P M_a P X^T over X M_a X^T.
     num_trials=12,
     note="I >= 0 is that of a norm. Readings features and data, and the printed matrix for n = d; with the reading "
     "tokens I can exceed 1, see `tokens`. The denominator must not vanish",
 )
-def directional_loss_is_a_share(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every projection P on the complement of captured directions, 0 <= |P A P|_F / |A|_F <= 1.
-
-    A is M_a, G^{1/2} M_a G^{1/2} / n, or for n = d X M_a X^T, and not zero; the ratio is 1 where nothing is captured,
-    and 0 where all planes are.
-    """
-    return _loss_trial(key, ("features", "data", "printed"))
 
 
-@directional_loss_is_a_share.with_control
-def directional_loss_is_a_share(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The reading tokens, X P M_a P X^T over X M_a X^T."""
-    return _loss_trial(key, ("tokens",))
-
-
-@claim(
+@certified(
     "growing/definition-1/tokens",
     LOSS,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="read: |X P M_a P X^T|_F / |X M_a X^T|_F, where P is no contraction of the tokens' matrix; no control: "
     "`growing/definition-1` is the positive case",
 )
-def directional_loss_of_tokens_is_a_share(key: Key, integrator: AbstractIntegrator) -> Trial:
+def directional_loss_of_tokens_is_a_share(key: Key) -> Trial:
     """With the reading tokens the directional loss is at most 1.
 
     The instance: M_a has entries (1, 2) = 1 and (1, 3) = t, 0 < t < 1, two tokens e_1 and e_2 - e_3, and e_3 is
@@ -180,25 +173,20 @@ def _alignment_trial(key: Key, power: int) -> Trial:
     )
 
 
-@claim(
+rows_are_hardly_aligned = claim(
     "growing/lemma-9",
     GROWING.at("Lemma 9", equation="(27)"),
+    statement="""
+    For 4d rows w_i ~ N(0, sigma^2 I / d) and a unit vector v_1, E max_i <v_1, w_i>^2 = O(sigma^2 log d / d).
+
+    Pinned: E d / (sigma^2 log d) is at most 5 for d >= 2, and tends to 2.
+    """,
+    trial=partial(_alignment_trial, power=1),
+    control=partial(_alignment_trial, power=0),  # O(sigma^2 / d), without the logarithm.
     num_trials=4,
     note="4d independent normal variables: E = 2 sigma^2 log d / d (1 + o(1)), at most 5 sigma^2 log d / d. It is "
     "about single rows, of length sigma and not 1: all 4d rows together span the whole space, see theorem-4/span",
 )
-def rows_are_hardly_aligned(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For 4d rows w_i ~ N(0, sigma^2 I / d) and a unit vector v_1, E max_i <v_1, w_i>^2 = O(sigma^2 log d / d).
-
-    Pinned: E d / (sigma^2 log d) is at most 5 for d >= 2, and tends to 2.
-    """
-    return _alignment_trial(key, 1)
-
-
-@rows_are_hardly_aligned.with_control
-def rows_are_hardly_aligned(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """O(sigma^2 / d), without the logarithm."""
-    return _alignment_trial(key, 0)
 
 
 def _captured_trial(key: Key, row: int) -> Trial:
@@ -233,20 +221,15 @@ def _captured_trial(key: Key, row: int) -> Trial:
     )
 
 
-@claim(
+dominant_direction_is_captured = claim(
     "growing/lemma-10",
     GROWING.at("Lemma 10", equation="(28)"),
+    statement="After a head has been added along v_1(A_res), <v_1, P v_1> = 0 for the new projection P, and A_res v_1 "
+    "= 0.",
+    trial=partial(_captured_trial, row=0),
+    control=partial(_captured_trial, row=1),  # Another unit vector of the dominant plane.
     num_trials=8,
     note="by construction: v_1 is a basis vector of what is captured. Readings features and data, heads born along an "
     "exact v_1; a gate that has settled up to an angle leaves the square of its sine. v_1 is that before the head is "
     "added: of the v_1 of the new A_res nothing is captured",
 )
-def dominant_direction_is_captured(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """After a head has been added along v_1(A_res), <v_1, P v_1> = 0 for the new projection P, and A_res v_1 = 0."""
-    return _captured_trial(key, 0)
-
-
-@dominant_direction_is_captured.with_control
-def dominant_direction_is_captured(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Another unit vector of the dominant plane."""
-    return _captured_trial(key, 1)

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -9,11 +10,10 @@ from analysis.claims.growing.instances.interactions import blocks, decreasing, i
 from analysis.claims.rational_instances import matrix
 from analysis.growing.residuals import captured_basis, directional_loss, squared_norm
 from analysis.hardmax.exact_geometry import determinant
-from analysis.ledger.claim import claim, rule
+from analysis.ledger.claim import certified, claim, rule
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
@@ -36,16 +36,15 @@ theorem_4_has_no_mlp_loss = rule(
 )
 
 
-@claim(
+@certified(
     "growing/theorem-4/span",
     DOMINANCE,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="read: the MLP captures the span of its 4d rows, which is everything almost surely; likewise for the columns "
     "of W_2. " + POSITIVE_CASE,
 )
-def adaptive_direction_beats_all_rows(key: Key, integrator: AbstractIntegrator) -> Trial:
+def adaptive_direction_beats_all_rows(key: Key) -> Trial:
     """I_DDCL <= I_MLP, if the MLP captures the span of the rows of W_1.
 
     The instance: d = 4, directed attention with values a > b > 0 in two coordinate planes, rows with integer entries
@@ -77,16 +76,15 @@ def _spanning_rows(rng: np.random.Generator) -> np.ndarray:
             return rows
 
 
-@claim(
+@certified(
     "growing/theorem-4/best-row",
     DOMINANCE,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="read, as in the proof: the MLP captures the best aligned row alone, normalised. The inequality is true, and "
     "the case of equality is not. " + POSITIVE_CASE,
 )
-def equality_needs_an_aligned_row(key: Key, integrator: AbstractIntegrator) -> Trial:
+def equality_needs_an_aligned_row(key: Key) -> Trial:
     """I_DDCL < I_MLP unless a row is aligned with v_1, if the MLP captures its best aligned row.
 
     The instance: d = 4, directed attention with one value a in two coordinate planes. Then |M_a u| = a |u| for every u,
@@ -163,40 +161,32 @@ def _dominance_trial(key: Key, ratio: float) -> Trial:
     )
 
 
-@claim(
+adaptive_direction_beats_the_best_row = claim(
     "growing/theorem-4/corrected",
     DOMINANCE,
-    variant="corrected",
+    statement="""I_DDCL <= I_MLP, strictly for Gaussian rows almost surely.
+
+    With u the normalised row, I_MLP^2 = 1 - 2 |M_a u|^2 / |M_a|_F^2, least where |M_a u| = s_1. At an angle e from the
+    dominant plane I_MLP^2 - I_DDCL^2 is at least 2 (s_1^2 - s_2^2) sin^2 e / |M_a|_F^2, attained in the second plane.
+    """,
+    trial=partial(_dominance_trial, ratio=0.8),
+    control=partial(_dominance_trial, ratio=1.0),  # All singular values equal.
     num_trials=8,
     note="added: the MLP captures its best aligned row alone, normalised; s_1 exceeds another singular value. Changed: "
     "equality if and only if that row lies in the dominant space, a plane in general. Reading features; in the reading "
     "data M_a is replaced by G^{1/2} M_a G^{1/2} / n throughout",
 )
-def adaptive_direction_beats_the_best_row(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """I_DDCL <= I_MLP, strictly for Gaussian rows almost surely.
-
-    With u the normalised row, I_MLP^2 = 1 - 2 |M_a u|^2 / |M_a|_F^2, least where |M_a u| = s_1. At an angle e from the
-    dominant plane I_MLP^2 - I_DDCL^2 is at least 2 (s_1^2 - s_2^2) sin^2 e / |M_a|_F^2, attained in the second plane.
-    """
-    return _dominance_trial(key, 0.8)
 
 
-@adaptive_direction_beats_the_best_row.with_control
-def adaptive_direction_beats_the_best_row(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """All singular values equal."""
-    return _dominance_trial(key, 1.0)
-
-
-@claim(
+@certified(
     "growing/proposition-2",
     GAIN,
-    evidence="certified",
     num_trials=4,
     note="with the best aligned row, normalised, of 4d rows. Rows near those of the instance do the same, so that the "
     "probability is positive under (C1); for d = 2, or if the MLP captures the span of its rows, I_MLP = 0 always. "
     + POSITIVE_CASE,
 )
-def gain_is_bounded_below(key: Key, integrator: AbstractIntegrator) -> Trial:
+def gain_is_bounded_below(key: Key) -> Trial:
     """I_MLP - I_DDCL >= s_1^2 / |M_a|_F^2 (1 - max_i <v_1, w_i>^2).
 
     The instance: d = 3, one plane (e_1, e_2) of value a, v_1 = e_1, the row w = (p, q, r) with |w| < 1, and eleven rows
@@ -256,23 +246,16 @@ def _gain_trial(key: Key, over_the_plane: int) -> Trial:
     )
 
 
-@claim(
+gain_is_bounded_below_by_the_gap = claim(
     "growing/proposition-2/corrected",
     GAIN,
-    variant="corrected",
+    statement="""For every row w captured alone, I_MLP - I_DDCL >= (s_1^2 - s_3^2) / |M_a|_F^2 (1 - |Pi_1 w|^2 / |w|^2).
+
+    Pi_1 is the projection on the dominant plane, s_3 = s_4 the second pair of singular values.
+    """,
+    trial=partial(_gain_trial, over_the_plane=2),
+    control=partial(_gain_trial, over_the_plane=1),  # v_1 in place of the dominant plane.
     num_trials=8,
     note="changed: s_1^2 - s_3^2 in place of s_1^2, the dominant plane in place of v_1, normalised rows. The constant "
     "is sharp: it is attained in the limit of many equal planes",
 )
-def gain_is_bounded_below_by_the_gap(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For every row w captured alone, I_MLP - I_DDCL >= (s_1^2 - s_3^2) / |M_a|_F^2 (1 - |Pi_1 w|^2 / |w|^2).
-
-    Pi_1 is the projection on the dominant plane, s_3 = s_4 the second pair of singular values.
-    """
-    return _gain_trial(key, 2)
-
-
-@gain_is_bounded_below_by_the_gap.with_control
-def gain_is_bounded_below_by_the_gap(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """v_1 in place of the dominant plane."""
-    return _gain_trial(key, 1)

@@ -1,5 +1,7 @@
 """Claims of Section 7.5 on the trainable layer: its step is that of the Algorithm, and growth at a fixed product."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -8,7 +10,6 @@ import numpy as np
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
 from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
 from dynsim.networks.growing.growth import Sample, residual, revised, sample, with_random_head, without_head
@@ -104,26 +105,21 @@ def _step_trial(key: Key, mode: str) -> Trial:
     )
 
 
-@claim(
+layer_steps_as_the_algorithm_says = claim(
     "growing/experiment-5/step",
     SECTION,
+    statement="""
+    In the trained layer dL/dP_h is the gradient of L_q and barrier of head h alone, and dL/dT_h = sigma_h / T_h^2.
+
+    Below T_min the latter is 0. The answer is a sum over heads, and is differentiated by neither.
+    """,
+    trial=partial(_step_trial, mode="full"),
+    control=partial(_step_trial, mode="frozen"),  # The mode frozen.
     variant="special case",
     num_trials=4,
     note="mode full, L_q and sigma as means over tokens; the answer of a layer is a sum over heads of O_h mu_h, which "
     "is not in the paper",
 )
-def layer_steps_as_the_algorithm_says(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """In the trained layer dL/dP_h is the gradient of L_q and barrier of head h alone, and dL/dT_h = sigma_h / T_h^2.
-
-    Below T_min the latter is 0. The answer is a sum over heads, and is differentiated by neither.
-    """
-    return _step_trial(key, "full")
-
-
-@layer_steps_as_the_algorithm_says.with_control
-def layer_steps_as_the_algorithm_says(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The mode frozen."""
-    return _step_trial(key, "frozen")
 
 
 def _fixed_trial(key: Key, per_plane: int) -> Trial:
@@ -216,26 +212,21 @@ def _tokens_read(model: SentenceClassifier, rng: np.random.Generator) -> tuple[M
     )
 
 
-@claim(
+heads_count_the_pairs_above_the_threshold = claim(
     "growing/experiment-5/fixed-product",
     SECTION,
+    statement="""
+    While the attention product stays, growth at every step adds one head for each pair of M_a above theta_w.
+
+    The dominant values are those of the pairs in decreasing order, so that the condition on the order changes nothing.
+    A head whose prototypes collapse is removed, once the dwell time is over, and its direction stays captured; where
+    one is given back the condition keeps it free.
+    """,
+    trial=partial(_fixed_trial, per_plane=1),
+    control=partial(_fixed_trial, per_plane=2),  # Two heads for each pair, one for each singular value.
     variant="special case",
     num_trials=8,
     note="at d = 64 about nine pairs exceed theta_w = .8 if W_Q and W_K have the variance 1 / d, and none if they have "
     "that of PyTorch's `Linear`, 1 / (3 d): that 6 heads are enough is a matter of the training between two events, "
     "and of the initialisation",
 )
-def heads_count_the_pairs_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """While the attention product stays, growth at every step adds one head for each pair of M_a above theta_w.
-
-    The dominant values are those of the pairs in decreasing order, so that the condition on the order changes nothing.
-    A head whose prototypes collapse is removed, once the dwell time is over, and its direction stays captured; where
-    one is given back the condition keeps it free.
-    """
-    return _fixed_trial(key, 1)
-
-
-@heads_count_the_pairs_above_the_threshold.with_control
-def heads_count_the_pairs_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Two heads for each pair, one for each singular value."""
-    return _fixed_trial(key, 2)

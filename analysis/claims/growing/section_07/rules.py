@@ -1,5 +1,6 @@
 """Claims of Section 7 on two rules of growth: a gate that must have settled, and levels that must decrease."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,27 +103,22 @@ def _far(found: Any, expected: Any) -> float:
     return float(np.max(np.abs(found / expected - 1)))
 
 
-@claim(
+a_head_is_added_when_the_gate_has_settled = claim(
     "growing/experiment-1-order/settled",
     GROWING.at("Exp 1 (i)", "Algorithm, Step 3"),
+    statement=r"""
+    For M_a of two pairs s_1 > s_2 a gate between their planes, at the angle \theta to the first one, adds a head at
+    the time \log(\tan \theta / \tan \alpha) / (s_1^2 - s_2^2), \sin \alpha = a.
+
+    The level of the second head is then the root of s_2^2 + a^2 (s_1^2 - s_2^2).
+    """,
+    trial=_gate_trial,
+    control=partial(_gate_trial, lift=0.3),  # The first gate has a component outside both planes.
     variant="special case",
     num_trials=2,
     note="Oja's rule at unit rate, all else at rest; settled means within the distance a of the dominant plane. A gate "
     "that has not settled for good raises the level of the next head, by a^2 (s_1^2 - s_2^2) / (2 s_2)",
 )
-def a_head_is_added_when_the_gate_has_settled(key: Key, integrator: AbstractIntegrator) -> Trial:
-    r"""For M_a of two pairs s_1 > s_2 a gate between their planes, at the angle \theta to the first one, adds a head at
-    the time \log(\tan \theta / \tan \alpha) / (s_1^2 - s_2^2), \sin \alpha = a.
-
-    The level of the second head is then the root of s_2^2 + a^2 (s_1^2 - s_2^2).
-    """
-    return _gate_trial(key, integrator)
-
-
-@a_head_is_added_when_the_gate_has_settled.with_control
-def a_head_is_added_when_the_gate_has_settled(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The first gate has a component outside both planes."""
-    return _gate_trial(key, integrator, 0.3)
 
 
 def _levels_at_growth(flow: GrowingFlow, x: Growing) -> tuple[list[float], GrowingFlow, Growing]:
@@ -160,22 +156,17 @@ def _order_trial(key: Key, *, ordered: bool) -> Trial:
     )
 
 
-@claim(
+the_order_is_kept_at_a_removal_and_growth_ends = claim(
     "growing/experiment-5/removal",
     GROWING.at("Exp 5 (ii)"),
+    statement=r"""
+    If a head is removed and its direction given back, then under the condition of Section 7.5 \lambda_{\max} still
+    decreases from one growth to the next, and growth ends above theta_w.
+    """,
+    trial=partial(_order_trial, ordered=True),
+    control=partial(_order_trial, ordered=False),  # Without the condition.
     variant="special case",
     num_trials=8,
     note="the condition of Section 7.5 on the system of Section 3: the order (ii) is then the rule's, and the price is "
     "(i), growth that ends at lambda_max <= theta_w",
 )
-def the_order_is_kept_at_a_removal_and_growth_ends(key: Key, integrator: AbstractIntegrator) -> Trial:
-    r"""If a head is removed and its direction given back, then under the condition of Section 7.5 \lambda_{\max} still
-    decreases from one growth to the next, and growth ends above theta_w.
-    """
-    return _order_trial(key, ordered=True)
-
-
-@the_order_is_kept_at_a_removal_and_growth_ends.with_control
-def the_order_is_kept_at_a_removal_and_growth_ends(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the condition."""
-    return _order_trial(key, ordered=False)

@@ -1,5 +1,7 @@
 """Claims of Sections 7.4 and 7.5: heads removed from a frozen encoder, and heads grown while a classifier trains."""
 
+from functools import partial
+
 import numpy as np
 
 from analysis.experiments import Record, best_record
@@ -10,7 +12,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.errors import UnavailableError
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
 from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
 from dynsim.networks.growing.growth import Sample, with_head
@@ -62,9 +63,13 @@ def _recorded_removals(*, joint: bool = False) -> Trial:
     return Trial((count, *found.hypotheses), found.conclusions, found.witness, parameters=found.parameters)
 
 
-@claim(
+separation_force_falls_by_that_of_the_removed_head = claim(
     "growing/experiment-4",
     SECTION_4,
+    statement="At six removals S of the survivors is unchanged, and F_sep falls by exactly F_sep of the removed head.",
+    trial=lambda key: _recorded_removals(),
+    # F_sep of the prototypes of all heads in one bank, where they compete for tokens.
+    control=lambda key: _recorded_removals(joint=True),
     num_trials=1,
     note="on an encoder trained here on SST-2 in the place of BERT. True, and it tests nothing: the removal touches no "
     "other bank, and F_sep is a sum over heads, so that it falls by the summand that is left out whatever the "
@@ -73,15 +78,6 @@ def _recorded_removals(*, joint: bool = False) -> Trial:
     "gives energies of the same range, see the record. Which heads the paper removes is not said; here they go in the "
     "order of their energies",
 )
-def separation_force_falls_by_that_of_the_removed_head(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At six removals S of the survivors is unchanged, and F_sep falls by exactly F_sep of the removed head."""
-    return _recorded_removals()
-
-
-@separation_force_falls_by_that_of_the_removed_head.with_control
-def separation_force_falls_by_that_of_the_removed_head(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """F_sep of the prototypes of all heads in one bank, where they compete for tokens."""
-    return _recorded_removals(joint=True)
 
 
 def _parallel_heads(key: Key) -> tuple[SentenceClassifier, Sample]:
@@ -115,22 +111,16 @@ def _any_heads_trial(key: Key, *, joint: bool = False) -> Trial:
     return Trial((same, *trial.hypotheses), trial.conclusions, trial.witness, parameters=trial.parameters)
 
 
-@claim(
+decomposition_needs_no_orthogonal_heads = claim(
     "growing/experiment-4/any-heads",
     SECTION_4,
+    statement="The same holds for heads that all have the same direction.",
+    trial=_any_heads_trial,
+    control=partial(_any_heads_trial, joint=True),  # The prototypes of all heads in one bank.
     variant="corrected",
     num_trials=8,
     note="adds that orthogonality, from which Lemma 14 derives the decomposition, plays no part in it",
 )
-def decomposition_needs_no_orthogonal_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The same holds for heads that all have the same direction."""
-    return _any_heads_trial(key)
-
-
-@decomposition_needs_no_orthogonal_heads.with_control
-def decomposition_needs_no_orthogonal_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The prototypes of all heads in one bank."""
-    return _any_heads_trial(key, joint=True)
 
 
 def _sizes(record: Record, name: str) -> tuple[Measurement, ...]:
@@ -204,51 +194,46 @@ _CHOICES = (
 )
 
 
-@claim(
+heads_grow_in_order_and_stay_apart = claim(
     "growing/experiment-5",
     SECTION_5,
+    statement="""
+    Trained as in Table 3 the classifier grows to at most 6 heads, and lambda_max is at most theta_w at the end.
+
+    lambda_max decreases from one growth event to the next, and S(P_h) is positive throughout, read: at least phi_g, so
+    that no head is pruned.
+    """,
+    trial=lambda key: _growth_trial("ordered"),
+    # lambda_max increases from one growth event to the next, whether the classifier has learned or not.
+    control=lambda key: _growth_trial("ordered", learned=False, backwards=True),
     num_trials=1,
     decided_by=COMMAND,
     note="reading `features`. The order is enforced by a rule, so it shows nothing by itself: see `unordered`, and "
     f"`data` for the other reading; {_CHOICES}",
 )
-def heads_grow_in_order_and_stay_apart(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Trained as in Table 3 the classifier grows to at most 6 heads, and lambda_max is at most theta_w at the end.
-
-    lambda_max decreases from one growth event to the next, and S(P_h) is positive throughout, read: at least phi_g, so
-    that no head is pruned.
-    """
-    return _growth_trial("ordered")
-
-
-@heads_grow_in_order_and_stay_apart.with_control
-def heads_grow_in_order_and_stay_apart(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """lambda_max increases from one growth event to the next, whether the classifier has learned or not."""
-    return _growth_trial("ordered", learned=False, backwards=True)
 
 
 @claim(
     "growing/experiment-5/unordered",
     SECTION_5,
+    # lambda_max increases from one growth event to the next, in the training that every record has.
+    control=lambda key: _growth_trial("ordered", learned=False, backwards=True),
     variant="special case",
     num_trials=1,
     decided_by=COMMAND,
     note=f"reading `features`; the residual falls while the network trains; {_CHOICES}",
 )
-def heads_grow_in_order_by_themselves(key: Key, integrator: AbstractIntegrator) -> Trial:
+def heads_grow_in_order_by_themselves(key: Key) -> Trial:
     """The same holds without the condition that a head is added only below the lambda_max at the growth before."""
     return _growth_trial("unordered")
 
 
-@heads_grow_in_order_by_themselves.with_control
-def heads_grow_in_order_by_themselves(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """lambda_max increases from one growth event to the next, in the training that every record has."""
-    return _growth_trial("ordered", learned=False, backwards=True)
-
-
-@claim(
+heads_grow_in_order_in_the_data = claim(
     "growing/experiment-5/data",
     SECTION_5,
+    statement="The same in the reading `data`, A_res = P G^(1/2) M_a G^(1/2) P / N with the tokens that attention "
+    "reads.",
+    trial=lambda key: _growth_trial("ordered, data"),
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
@@ -256,31 +241,30 @@ def heads_grow_in_order_by_themselves(key: Key, integrator: AbstractIntegrator) 
     "without it see `data-unordered`: (i) and (ii) are then not met together in either way; no control: the printed "
     f"claim is the positive case; {_CHOICES}",
 )
-def heads_grow_in_order_in_the_data(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The same in the reading `data`, A_res = P G^(1/2) M_a G^(1/2) P / N with the tokens that attention reads."""
-    return _growth_trial("ordered, data")
 
 
-@claim(
+heads_grow_in_order_in_the_data_by_themselves = claim(
     "growing/experiment-5/data-unordered",
     SECTION_5,
+    statement="""
+    The same in the reading `data`, and without the condition that a head is added only below the lambda_max before.
+
+    Measured: that lambda_max at the end is at most theta_w, and that it decreases from one growth to the next.
+    """,
+    trial=lambda key: _growth_trial("unordered, data"),
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
     note="what then fails is (ii), the order, as `data` fails in (i); no control: the printed claim is the positive "
     f"case; {_CHOICES}",
 )
-def heads_grow_in_order_in_the_data_by_themselves(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The same in the reading `data`, and without the condition that a head is added only below the lambda_max before.
-
-    Measured: that lambda_max at the end is at most theta_w, and that it decreases from one growth to the next.
-    """
-    return _growth_trial("unordered, data")
 
 
-@claim(
+heads_grow_in_order_at_more_checks = claim(
     "growing/experiment-5/ten-checks",
     SECTION_5,
+    statement="The same where a head may be added ten times in an epoch.",
+    trial=lambda key: _growth_trial("ten checks", learned=False),
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,
@@ -289,6 +273,3 @@ def heads_grow_in_order_in_the_data_by_themselves(key: Key, integrator: Abstract
     "often it checks is not printed, and decides the number of heads. First seed alone, learned or not; no control: "
     "the printed claim is the positive case",
 )
-def heads_grow_in_order_at_more_checks(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The same where a head may be added ten times in an epoch."""
-    return _growth_trial("ten checks", learned=False)

@@ -1,6 +1,7 @@
 """Claims of Sections 7.2 and 7.3 on synthetic tokens: which temperatures reach the least one, when, and the forces."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -77,17 +78,16 @@ def _stay(runs: Runs) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+some_heads_stay_above_the_least_temperature = claim(
     "growing/experiment-2-divergence",
     GROWING.at("Exp 2 (i)"),
+    statement="In Experiment 2 some heads converge to T_min and others remain at higher temperatures.",
+    trial=partial(_printed, conclude=_stay),
     num_trials=2,
     note=f"all eight heads reach T_min, as in the paper's own Figure 1; {OPEN}; {SIZES}; with tokens of "
     "deviation .3 all heads stay above T_min instead, since all banks collapse; no control: heads that see the tokens "
     "in their own plane pass, see `projected`",
 )
-def some_heads_stay_above_the_least_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """In Experiment 2 some heads converge to T_min and others remain at higher temperatures."""
-    return _printed(key, integrator, _stay)
 
 
 def _projected_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Trial:
@@ -121,26 +121,22 @@ def _least(found: GrowthOutcome, critical: np.ndarray, stays: np.ndarray) -> flo
     return float(np.min((found.temperatures / critical)[stays], initial=np.inf))
 
 
-@claim(
+heads_of_small_variance_collapse_and_stay = claim(
     "growing/experiment-2-divergence/projected",
     GROWING.at("Exp 2 (i)"),
+    statement=r"""
+    Heads that see tokens of largest variance c, 4 c < T_init, collapse, and their temperatures stall above T_min.
+
+    Heads with 4 c > T_init reach T_min: the heads of large \lambda are local and those of small \lambda global.
+    """,
+    trial=lambda key, integrator: _projected_trial(key, integrator, COLLAPSE["full"]),
+    # With the factor 2 of the mode `frozen`.
+    control=lambda key, integrator: _projected_trial(key, integrator, COLLAPSE["frozen"]),
     num_trials=2,
     variant="special case",
     note="read: heads see the tokens projected on their own plane, and the variance there is lambda_k / lambda_1; mode "
     "`full`, with 2 in the place of 4 for `frozen`; with the decay .6 in R^10, so that no head is near critical",
 )
-def heads_of_small_variance_collapse_and_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
-    r"""Heads that see tokens of largest variance c, 4 c < T_init, collapse, and their temperatures stall above T_min.
-
-    Heads with 4 c > T_init reach T_min: the heads of large \lambda are local and those of small \lambda global.
-    """
-    return _projected_trial(key, integrator, COLLAPSE["full"])
-
-
-@heads_of_small_variance_collapse_and_stay.with_control
-def heads_of_small_variance_collapse_and_stay(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the factor 2 of the mode `frozen`."""
-    return _projected_trial(key, integrator, COLLAPSE["frozen"])
 
 
 def _rank(runs: Runs) -> tuple[Measurement, ...]:
@@ -149,18 +145,17 @@ def _rank(runs: Runs) -> tuple[Measurement, ...]:
     return (at_most(what, least, PRINTED_RANK, tolerance=0.0, within=(-1.0, 1.0)),)
 
 
-@claim(
+heads_of_larger_eigenvalue_arrive_earlier = claim(
     "growing/experiment-2-rank",
     GROWING.at("Exp 2 (ii)"),
+    statement=r"""In Experiment 2 the rank correlation of \lambda^{(h)} and the time to reach T_min is at most -.9.""",
+    trial=partial(_printed, conclude=_rank),
     num_trials=2,
     note=f"times since the birth of a head, as in t*; {OPEN}: then lambda has no part in the temperatures, and the "
     f"rank correlation is that of a random order; absolute times add the births, which are in the order of lambda; "
     f"{SIZES}; tokens aligned with M_a do not suffice while the prototypes move; no control: at rest they do, see "
     "`aligned`",
 )
-def heads_of_larger_eigenvalue_arrive_earlier(key: Key, integrator: AbstractIntegrator) -> Trial:
-    r"""In Experiment 2 the rank correlation of \lambda^{(h)} and the time to reach T_min is at most -.9."""
-    return _printed(key, integrator, _rank)
 
 
 def _rest_trial(key: Key, choices: Choices) -> Trial:
@@ -195,22 +190,18 @@ def _started(key: Key, setting: Setting, choices: Choices):
 @claim(
     "growing/experiment-2-rank/aligned",
     GROWING.at("Exp 2 (ii)"),
+    # For tokens of the same variance in all planes.
+    control=lambda key: _rest_trial(key, Choices(law="isotropic", scaling="tokens", prototype_rate=0.0)),
     num_trials=2,
     variant="special case",
     note="prototypes at rest, banks as long as two deviations of the tokens along them, at the printed numbers",
 )
-def aligned_tokens_order_the_times(key: Key, integrator: AbstractIntegrator) -> Trial:
+def aligned_tokens_order_the_times(key: Key) -> Trial:
     r"""The rank correlation is at most -.9 if the tokens' variance in each plane of M_a is proportional to its \lambda.
 
     The banks have the size of the tokens' deviation and stay where they are born.
     """
     return _rest_trial(key, Choices(law="aligned", scaling="tokens", prototype_rate=0.0))
-
-
-@aligned_tokens_order_the_times.with_control
-def aligned_tokens_order_the_times(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For tokens of the same variance in all planes."""
-    return _rest_trial(key, Choices(law="isotropic", scaling="tokens", prototype_rate=0.0))
 
 
 def _forces(runs: Runs) -> tuple[Measurement, ...]:
@@ -222,16 +213,16 @@ def _forces(runs: Runs) -> tuple[Measurement, ...]:
     )
 
 
-@claim(
+fractional_forces_decrease = claim(
     "growing/experiment-3",
     GROWING.at("Exp 3 (i)-(ii)"),
+    statement=r"F^{(h)} > F^{(h+1)}, and F^{(h)} / F^{(h+1)} "
+    r">= (\lambda^{(h)} / \lambda^{(h+1)}) (T^{(h+1)} / T^{(h)})^2.",
+    trial=partial(_printed, conclude=_forces),
     num_trials=2,
     note=f"at the end all temperatures are T_min, so that the bound is lambda^(h) / lambda^(h+1) = 1 / .7; {OPEN}; "
     f"{SIZES}; no control: small banks at rest pass, see `small-banks`",
 )
-def fractional_forces_decrease(key: Key, integrator: AbstractIntegrator) -> Trial:
-    r"""F^{(h)} > F^{(h+1)}, and F^{(h)} / F^{(h+1)} >= (\lambda^{(h)} / \lambda^{(h+1)}) (T^{(h+1)} / T^{(h)})^2."""
-    return _printed(key, integrator, _forces)
 
 
 def _rest_forces(key: Key, setting: Setting, choices: Choices) -> tuple[np.ndarray, np.ndarray]:
@@ -267,23 +258,18 @@ def _drop(forces: Float[np.ndarray, " heads"]) -> float:
     return float(np.min(-np.diff(forces)) / np.max(forces))
 
 
-@claim(
+small_banks_at_rest_have_forces_on_the_diagonal = claim(
     "growing/experiment-3/small-banks",
     GROWING.at("Exp 3 (i)-(ii)"),
+    statement=r"""
+    Ratios tend to the bound (66) as banks at rest, of the size of the tokens' deviation along them, shrink alike.
+
+    The tokens' variance in each plane of M_a is proportional to its \lambda, and all temperatures are T_min.
+    """,
+    trial=partial(_small_trial, scaling="tokens"),
+    control=partial(_small_trial, scaling="eigenvalue"),  # Banks of the size of the eigenvalue.
     num_trials=2,
     variant="special case",
     note="small banks have F_sep = 4 (N / K)^2 sum_k |p_k - mean|^2 at any temperature, the square of their size; so "
     "the diagonal follows from banks whose squared size is the tokens' variance, and not from the dynamics",
 )
-def small_banks_at_rest_have_forces_on_the_diagonal(key: Key, integrator: AbstractIntegrator) -> Trial:
-    r"""Ratios tend to the bound (66) as banks at rest, of the size of the tokens' deviation along them, shrink alike.
-
-    The tokens' variance in each plane of M_a is proportional to its \lambda, and all temperatures are T_min.
-    """
-    return _small_trial(key, "tokens")
-
-
-@small_banks_at_rest_have_forces_on_the_diagonal.with_control
-def small_banks_at_rest_have_forces_on_the_diagonal(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Banks of the size of the eigenvalue."""
-    return _small_trial(key, "eigenvalue")

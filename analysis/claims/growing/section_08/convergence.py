@@ -1,6 +1,7 @@
 """Claims of Section 8 on finite convergence: growth that ends, that never ends, and that ends too early."""
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -159,23 +160,16 @@ def _growth_trial(key: Key, integrator: AbstractIntegrator, *, pruning: bool) ->
     )
 
 
-@claim(
+growth_without_pruning_ends = claim(
     "growing/theorem-5/corrected",
     GROWING.at("Theorem 5"),
-    variant="corrected",
+    statement="""Gates converge, growth ends after K~ steps, and the architecture is minimal and sufficient.
+
+    Added: no head is pruned. Changed: K~ is the number of pairs of M_a above theta_w, at most d / 2; not strict.
+    """,
+    trial=partial(_growth_trial, pruning=False),
+    control=partial(_growth_trial, pruning=True),  # Heads are pruned below phi_g < theta_w, and directions given back.
     num_trials=4,
     note="without (D1), since temperatures do not enter growth; minimal by interlacing, sufficient in that the "
     "residual is at most theta_w; the gate's limit is a vector of the plane that depends on its start",
 )
-def growth_without_pruning_ends(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Gates converge, growth ends after K~ steps, and the architecture is minimal and sufficient.
-
-    Added: no head is pruned. Changed: K~ is the number of pairs of M_a above theta_w, at most d / 2; not strict.
-    """
-    return _growth_trial(key, integrator, pruning=False)
-
-
-@growth_without_pruning_ends.with_control
-def growth_without_pruning_ends(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Heads are pruned below phi_g < theta_w, and directions given back."""
-    return _growth_trial(key, integrator, pruning=True)

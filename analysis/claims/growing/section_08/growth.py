@@ -1,6 +1,7 @@
 """Claims of Section 8 on growth: the spectral gap, the number of heads, and whether growth ends."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -17,7 +18,7 @@ from analysis.claims.growing.instances.small_clouds import (
     with_values,
 )
 from analysis.claims.rational_instances import Exact, matrix
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -76,17 +77,16 @@ def one_plane(key: Key) -> OnePlane:
     return OnePlane(s, rotation(rng)[:2], matrix(rows))
 
 
-@claim(
+@certified(
     "growing/lemma-11",
     GROWING.at("Lemma 11", "(31)"),
-    evidence="certified",
     num_trials=4,
     note="for M_a of rank two the DDCL-INCRT layer leaves nothing, I_DDCL = 0, and no gap, while almost every row of "
     "an MLP leaves a positive one: no constant in O helps. With the values 2, 1, 1 it leaves the gap 0 in place of 1. "
     "Eigenvalues are those of i A_res, so that the pair +-s counts s once; " + MLP + "; if all its rows are captured "
     "nothing is left at all. " + POSITIVE_CASE,
 )
-def spectral_gap_is_preserved(key: Key, integrator: AbstractIntegrator) -> Trial:
+def spectral_gap_is_preserved(key: Key) -> Trial:
     """If the gap lambda_1 - lambda_2 of A_res is at least delta_0 > 0, then Delta_DDCL >= Delta_MLP - O(I_DDCL).
 
     So the DDCL-INCRT layer, too, leaves a gap of at least delta_0 while it grows.
@@ -151,27 +151,20 @@ def _gap_trial(key: Key, share: float) -> Trial:
     )
 
 
-@claim(
+every_gap_is_preserved = claim(
     "growing/lemma-11/corrected",
     GROWING.at("Lemma 11", "(31)"),
-    variant="corrected",
+    statement="""Delta_DDCL >= Delta_MLP - (s_1 - s_2), and all gaps stay at least delta_0 as heads are added.
+
+    Changed: the gap s_1 - s_2 before in place of O(I_DDCL). Added: s_j - s_(j+1) >= delta_0 for every pair, not the
+    first alone.
+    """,
+    trial=partial(_gap_trial, share=1.0),
+    control=partial(_gap_trial, share=0.9),  # Nine tenths of the gap before.
     num_trials=8,
     note="from interlacing: Delta_MLP <= s_1 - s_3, with equality for a row in the second plane, and Delta_DDCL = "
     "s_2 - s_3. " + MLP,
 )
-def every_gap_is_preserved(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Delta_DDCL >= Delta_MLP - (s_1 - s_2), and all gaps stay at least delta_0 as heads are added.
-
-    Changed: the gap s_1 - s_2 before in place of O(I_DDCL). Added: s_j - s_(j+1) >= delta_0 for every pair, not the
-    first alone.
-    """
-    return _gap_trial(key, 1.0)
-
-
-@every_gap_is_preserved.with_control
-def every_gap_is_preserved(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Nine tenths of the gap before."""
-    return _gap_trial(key, 0.9)
 
 
 def _temperature_trial(key: Key, integrator: AbstractIntegrator, *, through_layer: bool) -> Trial:
@@ -223,37 +216,31 @@ def _residual(flow: Any, x: Any, through_layer: bool) -> np.ndarray:
     return residual_matrix(flow.interaction, frames, tokens=soft_centroids(q, p), reading="data")
 
 
-@claim(
+temperatures_perturb_the_residual_little = claim(
     "growing/lemma-12",
     GROWING.at("Lemma 12", "(34)"),
+    statement="""Between two events A_res changes by at most C_T eta_T sigma / T^2 per unit of time, and not after t*.
+
+    Measured for C_T = 0: not at all, before and after the temperatures have reached T_min.
+    """,
+    trial=partial(_temperature_trial, through_layer=False),
+    # A_res of the soft centroids, the layer's output, in the place of the tokens, its input.
+    control=partial(_temperature_trial, through_layer=True),
     num_trials=2,
     note="true for a trivial reason, with C_T = 0: A_res is made of M_a, the captured directions and the tokens, and "
     "none of them contains T, in every reading of (3). The proof differentiates assignments, which A_res lacks",
 )
-def temperatures_perturb_the_residual_little(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Between two events A_res changes by at most C_T eta_T sigma / T^2 per unit of time, and not after t*.
-
-    Measured for C_T = 0: not at all, before and after the temperatures have reached T_min.
-    """
-    return _temperature_trial(key, integrator, through_layer=False)
 
 
-@temperatures_perturb_the_residual_little.with_control
-def temperatures_perturb_the_residual_little(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A_res of the soft centroids, the layer's output, in the place of the tokens, its input."""
-    return _temperature_trial(key, integrator, through_layer=True)
-
-
-@claim(
+@certified(
     "growing/lemma-13",
     GROWING.at("Lemma 13", "(35)"),
-    evidence="certified",
     num_trials=4,
     note="for M_a of rank two one head suffices, and so does one row of an MLP if theta_w is not far below s, on an "
     "open set of rows; for d = 2 every row does, almost surely. If INCRT alone, too, grows along v_1, the two numbers "
     "are equal for every M_a. " + MLP + ". " + POSITIVE_CASE,
 )
-def fewer_heads_than_incrt(key: Key, integrator: AbstractIntegrator) -> Trial:
+def fewer_heads_than_incrt(key: Key) -> Trial:
     """K~ <= K_INCRT <= d, and K~ < K_INCRT almost surely for Gaussian rows.
 
     Read: the numbers of directions captured until the residual is at most theta_w, the dominant ones or rows of MLPs.
@@ -312,23 +299,18 @@ def _count_trial(key: Key, integrator: AbstractIntegrator, *, strict: bool) -> T
     )
 
 
-@claim(
+no_more_heads_than_other_directions = claim(
     "growing/lemma-13/corrected",
     GROWING.at("Lemma 13", "(35)"),
-    variant="corrected",
+    statement="""
+    K~, the number of pairs of M_a above theta_w, is at most that of any directions that leave at most theta_w.
+
+    Changed: not strict, with equality for one direction in the plane of each such pair; and K~ <= d / 2.
+    """,
+    trial=partial(_count_trial, strict=False),
+    # Strictly fewer, as printed, than of random directions in the planes of the pairs.
+    control=partial(_count_trial, strict=True),
     num_trials=6,
     note="by interlacing no K~ - 1 directions leave at most theta_w. A random first head that captures nothing (the "
     "Algorithm) adds one to both",
 )
-def no_more_heads_than_other_directions(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """K~, the number of pairs of M_a above theta_w, is at most that of any directions that leave at most theta_w.
-
-    Changed: not strict, with equality for one direction in the plane of each such pair; and K~ <= d / 2.
-    """
-    return _count_trial(key, integrator, strict=False)
-
-
-@no_more_heads_than_other_directions.with_control
-def no_more_heads_than_other_directions(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Strictly fewer, as printed, than of random directions in the planes of the pairs."""
-    return _count_trial(key, integrator, strict=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -19,7 +20,7 @@ from analysis.claims.growing.instances.small_clouds import (
 from analysis.claims.growing.section_08.growth import MLP, directions_needed, one_plane
 from analysis.growing.pruning import heads_at
 from analysis.growing.temperatures import printed_hitting_time
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -34,10 +35,9 @@ COROLLARY = GROWING.at("Corollary 5")
 TIME = 0.5  # t* of the first head
 
 
-@claim(
+@certified(
     "growing/corollary-5",
     COROLLARY,
-    evidence="certified",
     num_trials=3,
     note="the gap is not improved and the count not reduced, both on one layer of rank two, as in lemma-11 and "
     "lemma-13; (D1) is satisfiable whenever sigma_0 > 0, by a longer dwell time, and not at all if sigma_0 = 0. It "
@@ -45,7 +45,7 @@ TIME = 0.5  # t* of the first head
     f"the conclusion of the base case fails (theorem-5). Nor is it needed, see `corrected`. {MLP}; no control: the "
     "corrected claim is the positive case",
 )
-def dwell_time_is_the_only_hypothesis(key: Key, integrator: AbstractIntegrator) -> Trial:
+def dwell_time_is_the_only_hypothesis(key: Key) -> Trial:
     """DDCL-INCRT improves the spectral gap, reduces the number of heads, and (D1) can be satisfied.
 
     The instance: a directed attention of rank two and value s, theta_w = 19 s / 20, and a row of an MLP that leaves a
@@ -123,23 +123,16 @@ def _hypothesis_trial(key: Key, integrator: AbstractIntegrator, *, strict: bool)
     )  # fmt: skip
 
 
-@claim(
+dwell_time_is_satisfiable_and_not_needed = claim(
     "growing/corollary-5/corrected",
     COROLLARY,
-    variant="corrected",
+    statement="With a dwell time of 2 t* and of t* / 2 the same heads grow, as many as pairs of M_a above theta_w and "
+    "no more than other directions; the gap after each head is that of the next two pairs.",
+    trial=partial(_hypothesis_trial, strict=False),
+    # Strictly fewer heads than random directions in the planes of the pairs.
+    control=partial(_hypothesis_trial, strict=True),
     num_trials=2,
     note="changed: gaps are kept, not improved, if all pairs of M_a have them (lemma-11/corrected), the number of "
     "heads is at most that of other directions, not less (lemma-13/corrected), and no head is pruned; (D1), which "
     "sigma_0 > 0 allows for a long dwell time, is not needed: temperatures do not enter growth",
 )
-def dwell_time_is_satisfiable_and_not_needed(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With a dwell time of 2 t* and of t* / 2 the same heads grow, as many as pairs of M_a above theta_w and no more
-    than other directions; the gap after each head is that of the next two pairs.
-    """
-    return _hypothesis_trial(key, integrator, strict=False)
-
-
-@dwell_time_is_satisfiable_and_not_needed.with_control
-def dwell_time_is_satisfiable_and_not_needed(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Strictly fewer heads than random directions in the planes of the pairs."""
-    return _hypothesis_trial(key, integrator, strict=True)

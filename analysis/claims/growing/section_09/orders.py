@@ -17,10 +17,9 @@ from analysis.claims.growing.instances.tight_banks import NEAR, lone_bank, remot
 from analysis.claims.prototype_banks import RationalBank, computed, distances, soft, squared_norms
 from analysis.growing.pruning import pruned
 from analysis.growing.separation import separation_force
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.prototypes.assignments import distance_variance
@@ -30,14 +29,13 @@ SMALL_M = "Gamma depends on M_a alone and sigma does not depend on M_a"
 _force, _variance = jax.jit(separation_force), jax.jit(distance_variance)
 
 
-@claim(
+@certified(
     "growing/lemma-15/bound",
     GROWING.at("Lemma 15", "(36)"),
-    evidence="certified",
     num_trials=4,
     note=f"{SMALL_M}: no constant will do; no control: the corrected claim is the positive case",
 )
-def activity_of_the_pruned_head_is_of_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def activity_of_the_pruned_head_is_of_first_order(key: Key) -> Trial:
     """If Gamma < phi_g < theta_w for a head, its sigma is at most C phi_g S(P), S being the least squared distance.
 
     Read: C is at most 10^3; phi_g enters neither sigma nor S(P).
@@ -79,16 +77,15 @@ def _diameter(bank: RationalBank) -> Fraction:
     return np.max(distances(bank.p, bank.p))
 
 
-@claim(
+@certified(
     "growing/lemma-15/algorithm",
     GROWING.at("Lemma 15", "(36); Algorithm, Step 4"),
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="S(P) is a minimum: other prototypes of the head may be far away; for two prototypes see the correction; no "
     "control: the corrected claim is the positive case",
 )
-def activity_of_a_head_with_two_near_prototypes(key: Key, integrator: AbstractIntegrator) -> Trial:
+def activity_of_a_head_with_two_near_prototypes(key: Key) -> Trial:
     """If S(P) < phi_g < theta_w, the rule of the Algorithm, then sigma is at most phi_g mean_n max_k d_nk."""
     bank = lone_bank(key)
     S = np.min(distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)])
@@ -109,17 +106,15 @@ def _tight(key: Key) -> tuple[RationalBank, Fraction, bool]:
     return bank, _diameter(bank) * Fraction(int(numpy_rng(key, "phi").integers(11, 30)), 10), False
 
 
-@claim(
+@certified(
     "growing/lemma-15/corrected",
     GROWING.at("Lemma 15", "(36)"),
-    variant="corrected",
-    evidence="certified",
     num_trials=9,
     note="the constant 1 is sharp: attained in the limit by two prototypes and a far token on their line at a high "
     "temperature; for two prototypes the largest distance is S(P), so that the Algorithm's rule does. That the head is "
     "global is no part of it: its temperature falls as long as sigma is positive",
 )
-def activity_of_a_tight_head_is_of_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def activity_of_a_tight_head_is_of_first_order(key: Key) -> Trial:
     """The activity sigma of a head is at most C phi_g with C = mean_n max_k |z_n - p_k|^2.
 
     Changed: the largest squared distance of two prototypes is below phi_g, in place of Gamma; no factor S(P).
@@ -130,7 +125,7 @@ def activity_of_a_tight_head_is_of_first_order(key: Key, integrator: AbstractInt
 
 
 @activity_of_a_tight_head_is_of_first_order.with_control
-def activity_of_a_tight_head_is_of_first_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def activity_of_a_tight_head_is_of_first_order(key: Key) -> Trial:
     """Nine tenths of the constant."""
     bank = remote_bank(key)
     phi = _diameter(bank) * Fraction(1001, 1000)
@@ -158,16 +153,14 @@ def _force_trial(bank: RationalBank, phi: Fraction, *hypotheses: Measurement) ->
     )
 
 
-@claim(
+@certified(
     "growing/lemma-16/corrected",
     GROWING.at("Lemma 16"),
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
     note="with equality 4 D |diag Sigma_q|^2 for two prototypes, D being their squared distance. If S(P) < phi_g is a "
     "squared distance, as the code has it, two prototypes give the order phi_g and not phi_g^2",
 )
-def force_of_a_tight_head_is_of_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def force_of_a_tight_head_is_of_second_order(key: Key) -> Trial:
     """F_sep <= 4 phi_g^2 sum_k (Sigma_q)_kk^2 <= 4 phi_g^2 (tr Sigma_q)^2.
 
     Changed: the largest distance of two prototypes is below phi_g, in place of Gamma.
@@ -178,7 +171,7 @@ def force_of_a_tight_head_is_of_second_order(key: Key, integrator: AbstractInteg
 
 
 @force_of_a_tight_head_is_of_second_order.with_control
-def force_of_a_tight_head_is_of_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def force_of_a_tight_head_is_of_second_order(key: Key) -> Trial:
     """The least distance of two prototypes in place of the largest."""
     bank, phi = lone_bank(key), Fraction(1, 5)
     S = np.min(distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)])
@@ -203,15 +196,13 @@ def _fall_trial(key: Key, last: RationalBank, phi: Fraction) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/theorem-6-ii/corrected",
     GROWING.at("Theorem 6 (ii)"),
-    variant="corrected",
-    evidence="certified",
     num_trials=4,
     note="forces add up over heads, so that the sum falls by F_sep of the pruned head",
 )
-def pruning_a_tight_head_lowers_the_force_in_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def pruning_a_tight_head_lowers_the_force_in_second_order(key: Key) -> Trial:
     """The sum of F_sep over heads falls by at most 4 phi_g^2 (tr Sigma_q)^2, with Sigma_q of the pruned head.
 
     Changed: the largest distance of two of its prototypes is below phi_g, in place of Gamma.
@@ -223,7 +214,7 @@ def pruning_a_tight_head_lowers_the_force_in_second_order(key: Key, integrator: 
 
 
 @pruning_a_tight_head_lowers_the_force_in_second_order.with_control
-def pruning_a_tight_head_lowers_the_force_in_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def pruning_a_tight_head_lowers_the_force_in_second_order(key: Key) -> Trial:
     """The least distance of two prototypes in place of the largest."""
     lone = lone_bank(key)
     wider = lambda rows: np.concatenate([rows, 0 * rows, 0 * rows], axis=1)

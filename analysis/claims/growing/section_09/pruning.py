@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -20,10 +21,9 @@ from analysis.claims.growing.instances.rational_heads import (
 )
 from analysis.growing.pruning import heads_at, pruned
 from analysis.growing.separation import separation_force
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -84,37 +84,31 @@ def _coupling_trial(key: Key, *, pooled: bool) -> Trial:
     )
 
 
-@claim(
+forces_of_heads_are_decoupled = claim(
     "growing/lemma-14",
     GROWING.at("Lemma 14"),
+    statement="Directions of heads are orthogonal, and F_sep of a head does not depend on the prototypes of another.",
+    trial=partial(_coupling_trial, pooled=False),
+    # The assignments of a token to the prototypes of all heads together.
+    control=partial(_coupling_trial, pooled=True),
     num_trials=6,
     note="true for a trivial reason: F_sep of a head contains no prototype of another, whether or not directions are "
     "orthogonal; prototypes do not stay in the subspaces that the proof puts them in, and through a trained encoder "
     "the motions are coupled",
 )
-def forces_of_heads_are_decoupled(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Directions of heads are orthogonal, and F_sep of a head does not depend on the prototypes of another."""
-    return _coupling_trial(key, pooled=False)
-
-
-@forces_of_heads_are_decoupled.with_control
-def forces_of_heads_are_decoupled(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The assignments of a token to the prototypes of all heads together."""
-    return _coupling_trial(key, pooled=True)
 
 
 def _dominated(key: Key) -> RationalHeads:
     return random_heads(key, DOMINATED)
 
 
-@claim(
+@certified(
     "growing/lemma-16",
     GROWING.at("Lemma 16"),
-    evidence="certified",
     num_trials=4,
     note=f"the first inequality is true; the order is not. {DECIDED_BY_M}. {POSITIVE_CASE}",
 )
-def force_of_the_pruned_head_is_of_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def force_of_the_pruned_head_is_of_second_order(key: Key) -> Trial:
     """If Gamma < phi_g < theta_w for a head, its F_sep is at most 4 |P|_F^2 (tr Sigma_q)^2 = O(phi_g^2).
 
     Read: the constant of O is at most 10^9, as phi_g does not enter F_sep, |P| or tr Sigma_q.
@@ -133,23 +127,17 @@ def force_of_the_pruned_head_is_of_second_order(key: Key, integrator: AbstractIn
     return _refuting(found, 2)
 
 
-@claim(
+pruning_leaves_the_survivors_separations = certified(
     "growing/theorem-6-i",
     GROWING.at("Theorem 6 (i)"),
-    evidence="certified",
+    statement="S(P_h) of every surviving head is the same before and after a pruning.",
+    trial=lambda key: _survivors_trial(key, pooled=False),
+    # The least distance of two prototypes of any two heads, one of the pruned head being that of another.
+    control=lambda key: _survivors_trial(key, pooled=True),
     num_trials=6,
     note="true for a trivial reason: the prototypes of the survivors are not touched; forces, temperatures and "
     "directions neither",
 )
-def pruning_leaves_the_survivors_separations(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """S(P_h) of every surviving head is the same before and after a pruning."""
-    return _survivors_trial(key, pooled=False)
-
-
-@pruning_leaves_the_survivors_separations.with_control
-def pruning_leaves_the_survivors_separations(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The least distance of two prototypes of any two heads, one of the pruned head being that of another."""
-    return _survivors_trial(key, pooled=True)
 
 
 def _survivors_trial(key: Key, *, pooled: bool) -> Trial:
@@ -207,14 +195,13 @@ def _dropped(heads: RationalHeads) -> Measurement:
     return agrees("the fall of the sum of forces", pruned(*heads.system(), LAST).drop, float(heads.forces[LAST]))
 
 
-@claim(
+@certified(
     "growing/theorem-6-ii",
     GROWING.at("Theorem 6 (ii)"),
-    evidence="certified",
     num_trials=4,
     note=f"the sum of forces falls by F_sep of the pruned head exactly. {DECIDED_BY_M}. {POSITIVE_CASE}",
 )
-def pruning_lowers_the_force_in_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def pruning_lowers_the_force_in_second_order(key: Key) -> Trial:
     """If Gamma < phi_g < theta_w for the pruned head, the sum of F_sep over heads falls by at most O(phi_g^2).
 
     Read: the constant of O is at most 10^9.
@@ -225,19 +212,17 @@ def pruning_lowers_the_force_in_second_order(key: Key, integrator: AbstractInteg
     return _refuting(_trial(heads, (bounded, _dropped(heads)), *conditions(heads, LAST), forces=heads.forces), 1)
 
 
-@claim(
+force_per_head_does_not_decrease = certified(
     "growing/corollary-8",
     GROWING.at("Corollary 8"),
-    evidence="certified",
+    statement="""If Gamma < phi_g < theta_w for the pruned head, F_red / (H - 1) >= F_full / H - O(phi_g^2 / (H - 1)).
+
+    Read: the constant of O is at most 10^9.
+    """,
+    trial=lambda key: _refuting(_mean_trial(in_order(_dominated(key), largest_last=True), Fraction(CONSTANT)), 1),
     num_trials=4,
     note=f"the mean changes by (F_full / H - F_pruned) / (H - 1). {DECIDED_BY_M}. {POSITIVE_CASE}",
 )
-def force_per_head_does_not_decrease(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If Gamma < phi_g < theta_w for the pruned head, F_red / (H - 1) >= F_full / H - O(phi_g^2 / (H - 1)).
-
-    Read: the constant of O is at most 10^9.
-    """
-    return _refuting(_mean_trial(in_order(_dominated(key), largest_last=True), Fraction(CONSTANT)), 1)
 
 
 def _mean_trial(heads: RationalHeads, constant: Fraction, *more: Measurement) -> Trial:
@@ -257,15 +242,13 @@ def _mean_trial(heads: RationalHeads, constant: Fraction, *more: Measurement) ->
     )
 
 
-@claim(
+@certified(
     "growing/corollary-8/corrected",
     GROWING.at("Corollary 8"),
-    variant="corrected",
-    evidence="certified",
     num_trials=8,
     note="sharp: heads of equal forces are among the trials, where the mean stays",
 )
-def force_per_head_does_not_decrease_without_a_weak_head(key: Key, integrator: AbstractIntegrator) -> Trial:
+def force_per_head_does_not_decrease_without_a_weak_head(key: Key) -> Trial:
     """F_red / (H - 1) >= F_full / H. Added: the pruned head's force is at most the mean over heads."""
     heads = in_order(random_heads(key, VALUES), largest_last=False)
     if numpy_rng(key, "kind").integers(3) == 0:
@@ -275,7 +258,7 @@ def force_per_head_does_not_decrease_without_a_weak_head(key: Key, integrator: A
 
 
 @force_per_head_does_not_decrease_without_a_weak_head.with_control
-def force_per_head_does_not_decrease_without_a_weak_head(key: Key, integrator: AbstractIntegrator) -> Trial:
+def force_per_head_does_not_decrease_without_a_weak_head(key: Key) -> Trial:
     """At most the sum of all forces, in place of the mean."""
     heads = in_order(random_heads(key, VALUES), largest_last=True)
     return _mean_trial(
@@ -283,16 +266,15 @@ def force_per_head_does_not_decrease_without_a_weak_head(key: Key, integrator: A
     )
 
 
-@claim(
+@certified(
     "growing/theorem-6-iii",
     GROWING.at("Theorem 6 (iii)"),
-    evidence="certified",
     num_trials=4,
     note="the share of a survivor grows by 1 / (1 - share of the pruned head): by H / (H - 1) only if that share is "
     "1 / H, and by 1 + O(phi_g) if it is negligible, as the proof says. If the weight of a head is read as 1 / H, "
     f"whatever its gradient, the factor is H / (H - 1). Mode frozen. {POSITIVE_CASE}",
 )
-def weights_of_survivors_grow_by_one_factor(key: Key, integrator: AbstractIntegrator) -> Trial:
+def weights_of_survivors_grow_by_one_factor(key: Key) -> Trial:
     """At a pruning the relative weight of each surviving head on the backbone grows by the factor H / (H - 1).
 
     Read: its share in the sum over heads of the norms of the gradients of their losses by the embeddings.
@@ -332,22 +314,15 @@ def _shares_trial(key: Key, *, equal_weights: bool) -> Trial:
     )
 
 
-@claim(
+weights_of_survivors_grow_by_the_pruned_share = claim(
     "growing/theorem-6-iii/corrected",
     GROWING.at("Theorem 6 (iii)"),
-    variant="corrected",
+    statement="""At a pruning the share of each survivor in the sum of the gradients' norms grows by 1 / (1 - s).
+
+    Changed: s, the share of the pruned head, in place of 1 / H.
+    """,
+    trial=partial(_shares_trial, equal_weights=False),
+    control=partial(_shares_trial, equal_weights=True),  # 1 / H for the share of the pruned head, as printed.
     num_trials=10,
     note="both modes, with a linear encoder and without one; equal heads, where the factor is H / (H - 1), among them",
 )
-def weights_of_survivors_grow_by_the_pruned_share(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At a pruning the share of each survivor in the sum of the gradients' norms grows by 1 / (1 - s).
-
-    Changed: s, the share of the pruned head, in place of 1 / H.
-    """
-    return _shares_trial(key, equal_weights=False)
-
-
-@weights_of_survivors_grow_by_the_pruned_share.with_control
-def weights_of_survivors_grow_by_the_pruned_share(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """1 / H for the share of the pruned head, as printed."""
-    return _shares_trial(key, equal_weights=True)

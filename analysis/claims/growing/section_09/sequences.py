@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -24,7 +25,7 @@ from analysis.claims.prototype_banks import RationalBank, distances
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.pruning import heads_at
 from analysis.growing.step_sizes import exchange_lipschitz
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -116,6 +117,8 @@ def _sequence_trial(key: Key, integrator: AbstractIntegrator, *, trained: bool, 
 @claim(
     "growing/corollary-6",
     SAFE,
+    # The survivors' paths are as without prunings also where the encoder is trained.
+    control=partial(_sequence_trial, trained=True, same=True),
     num_trials=3,
     note="from Theorem 6 (i) and (iv): a pruning touches no prototype of a survivor, and between events S stays "
     "positive by uniqueness of solutions, with a bound that has no trace of the events. Collapse is S = 0 at a finite "
@@ -130,12 +133,6 @@ def no_sequence_of_prunings_collapses(key: Key, integrator: AbstractIntegrator) 
     """
     trained = bool(numpy_rng(key, "encoder").integers(2))
     return _sequence_trial(key, integrator, trained=trained, same=not trained)
-
-
-@no_sequence_of_prunings_collapses.with_control
-def no_sequence_of_prunings_collapses(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The survivors' paths are as without prunings also where the encoder is trained."""
-    return _sequence_trial(key, integrator, trained=True, same=True)
 
 
 def _forces_along(heads: RationalHeads, rule: str) -> tuple[list[float], list[int]]:
@@ -156,17 +153,16 @@ def _exact_sums(heads: RationalHeads, gone: list[int]) -> list[Fraction]:
     return [sum((heads.forces[h] for h in range(HEADS) if h not in gone[:j]), Fraction(0)) for j in range(EVENTS + 1)]
 
 
-@claim(
+@certified(
     "growing/corollary-7",
     HOMEOSTATIC,
-    evidence="certified",
     num_trials=3,
     note="adds up Theorem 6 (ii), which fails: Gamma = |B u|, B = M_a / |M_a|_F, depends on M_a alone, and the forces "
     "do not depend on M_a. Here for two prunings in succession, without any training between; with training F_sep "
     "changes of itself between events, by no power of phi_g, and the number of prunings is not bounded by d if "
     "directions are given back (theorem-5/release); no control: the corrected claim is the positive case",
 )
-def separation_is_homeostatic(key: Key, integrator: AbstractIntegrator) -> Trial:
+def separation_is_homeostatic(key: Key) -> Trial:
     """After j prunings of heads with Gamma < phi_g < theta_w, F_sep^(j) >= F_sep^(0) - j O(phi_g^2), and all of at most
     d prunings lower F_sep by at most O(d phi_g^2).
 
@@ -228,16 +224,14 @@ def _tight_trial(key: Key, banks: tuple[RationalBank, RationalBank], phi: Fracti
     )
 
 
-@claim(
+@certified(
     "growing/corollary-7/corrected",
     HOMEOSTATIC,
-    variant="corrected",
-    evidence="certified",
     num_trials=3,
     note="changed: distances in place of Gamma, and the falls at the prunings alone, not what training does between "
     "them; each is F_sep of the pruned head, at most 4 N^2 phi_g^2 as tr Sigma_q <= N",
 )
-def prunings_of_tight_heads_add_up(key: Key, integrator: AbstractIntegrator) -> Trial:
+def prunings_of_tight_heads_add_up(key: Key) -> Trial:
     """After j prunings the sum of F_sep is lower by at most 4 phi_g^2 sum (tr Sigma_q)^2 <= 4 j N^2 phi_g^2.
 
     Added: the largest distance of two prototypes of each pruned head is below phi_g.
@@ -247,7 +241,7 @@ def prunings_of_tight_heads_add_up(key: Key, integrator: AbstractIntegrator) -> 
 
 
 @prunings_of_tight_heads_add_up.with_control
-def prunings_of_tight_heads_add_up(key: Key, integrator: AbstractIntegrator) -> Trial:
+def prunings_of_tight_heads_add_up(key: Key) -> Trial:
     """The least distance of two prototypes in place of the largest."""
     wider = lambda rows: np.concatenate([rows, 0 * rows, 0 * rows], axis=1)
     banks = [lone_bank(own) for own in jax.random.split(key)]

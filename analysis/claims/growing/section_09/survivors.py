@@ -1,5 +1,6 @@
 """Claims of Section 9 on heads along a run: the temperature of a head to be pruned, and the survivors' prototypes."""
 
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -98,20 +99,14 @@ def _moving(flow: GrowingFlow, x, head: int) -> Measurement:
     return holds("coincident prototypes have one velocity", bool(jnp.all(v[0] == v[1])))
 
 
-@claim(
+separations_stay_positive = claim(
     "growing/theorem-6-iv",
     GROWING.at("Theorem 6 (iv)"),
+    statement="S(P_h)(t) > 0 for every survivor h and every t after the pruning; S(t) >= S(0) exp(-2 eta_P L t).",
+    trial=partial(_survival_trial, bound="exponential"),
+    control=partial(_survival_trial, bound="constant"),  # S(t) stays above a thousandth of its value at the pruning.
     num_trials=3,
     note="at every finite time, whether or not a head was pruned, by uniqueness of solutions: prototypes that coincide "
     "have coincided forever. S is not bounded away from 0: above the critical temperature, as here, it decays "
     "exponentially, at no more than twice the Lipschitz constant of the velocity. In discrete time see Theorem 7",
 )
-def separations_stay_positive(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """S(P_h)(t) > 0 for every survivor h and every t after the pruning; S(t) >= S(0) exp(-2 eta_P L t)."""
-    return _survival_trial(key, integrator, "exponential")
-
-
-@separations_stay_positive.with_control
-def separations_stay_positive(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """S(t) stays above a thousandth of its value at the pruning."""
-    return _survival_trial(key, integrator, "constant")

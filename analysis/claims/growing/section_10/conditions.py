@@ -1,6 +1,7 @@
 """Claims of Section 10 on the rule to which the step-size conditions are said to reduce."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -11,10 +12,9 @@ from analysis.claims.growing.instances.steps import measured_at, met, separated_
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, expanding_head
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.step_sizes import GateSteps, Measured, StepSizes, common_bound, cooling_steps, step_conditions
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
@@ -40,24 +40,20 @@ def _potentials(flow: Any, ys: Any) -> jax.Array:
     return jax.vmap(one)(ys)
 
 
-@claim(
+@certified(
     "growing/corollary-9",
     GROWING.at("Corollary 9", "(41)"),
-    evidence="certified",
     num_trials=4,
     note="times a common factor the rates keep their ratios, and N_min its bound, while (E1) and (E2) fail; the "
     "descent then diverges. With constant rates (E4) fails, and with (E4) the gate's steps tend to 0, so that eta_P "
     "<< eta+ fails for constant eta_P after finitely many steps. Both modes. " + POSITIVE_CASE,
 )
-def conditions_are_a_rule_of_ratios(key: Key, integrator: AbstractIntegrator) -> Trial:
+def conditions_are_a_rule_of_ratios(key: Key) -> Trial:
     """If eta_T << eta_P << eta+, ratios in [0.01, 0.1], and N_min > max(N_gate, s*), then (E1)-(E6) hold, stably."""
     head = expanding_head(key)
     steps, factor = 5, int(numpy_rng(key, "factor").integers(3, 5))
     rate = Fraction(factor, 2 * head.copies)
-    rates, measured = (
-        separated_rates(rate, head, steps)._replace(temperatures=float(rate) / 100),
-        measured_at(head),
-    )
+    rates, measured = (separated_rates(rate, head, steps)._replace(temperatures=float(rate) / 100), measured_at(head))
     wait = 1 + max(measured.gate_steps, cooling_steps(rates, measured))
     found = {c.name: c.met for c in step_conditions(rates, measured, least_steps=wait, num_steps=steps)}
     rises = {mode: _potential_rise(head, float(rate), steps, mode) for mode in MODES}
@@ -115,24 +111,17 @@ def _bounded_trial(key: Key, low: float, high: float) -> Trial:
     )
 
 
-@claim(
+conditions_are_a_rule_of_ratios_below_a_bound = claim(
     "growing/corollary-9/corrected",
     GROWING.at("Corollary 9", "(41)"),
-    variant="corrected",
+    statement="""If eta_T << eta_P << eta+ and N_min > max(N_gate, s*), then (E1)-(E6) hold over a finite run.
+
+    Added: all rates are below a common bound: c times given rates with c below the least of the bounds of (E1)-(E3)
+    over the rates; gate steps c / s.
+    """,
+    trial=partial(_bounded_trial, low=0.5, high=0.99),
+    control=partial(_bounded_trial, low=1.01, high=1.05),  # Up to a twentieth above the bound.
     num_trials=6,
     note="the bound is sharp; the gate's steps decrease as 1 / s, and the ratio is met at all steps of the run. Along "
     "the run the potential falls",
 )
-def conditions_are_a_rule_of_ratios_below_a_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If eta_T << eta_P << eta+ and N_min > max(N_gate, s*), then (E1)-(E6) hold over a finite run.
-
-    Added: all rates are below a common bound: c times given rates with c below the least of the bounds of (E1)-(E3)
-    over the rates; gate steps c / s.
-    """
-    return _bounded_trial(key, 0.5, 0.99)
-
-
-@conditions_are_a_rule_of_ratios_below_a_bound.with_control
-def conditions_are_a_rule_of_ratios_below_a_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Up to a twentieth above the bound."""
-    return _bounded_trial(key, 1.01, 1.05)

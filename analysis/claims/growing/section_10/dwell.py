@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +12,7 @@ import numpy as np
 
 from analysis.claims.growing.instances.small_clouds import DIMENSION, growing_system, with_values
 from analysis.growing.temperatures import activity, printed_hitting_time, printed_step_bound, step_bound
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -123,32 +124,23 @@ def _error_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -> 
     )
 
 
-@claim(
+discrete_temperatures_follow_the_flow = certified(
     "growing/lemma-17-ii",
     ERROR,
-    evidence="certified",
+    statement="Under (E1) |T_s - T(s)| <= C_disc eta_T s, with C_disc = sigma_max / T_min^2 if both stop at T_min, "
+    "and three times that if neither does and T(s) exists.",
+    trial=partial(_error_trial, clipped=True),
+    control=partial(_error_trial, clipped=False),  # T(s) stops at T_min, and T_s of (37) does not.
     num_trials=3,
     note="Delta t = 1. True for a trivial reason: if both stop at T_min neither moves by more than sigma_max / T_min^2 "
     "eta_T a step; if neither does, T(s) <= T_s <= T_init as long as T(s) exists, and T_init - T(s) is at most three "
     "times that. No truncation error is needed. If T(s) alone stops at T_min it fails, as (i) does",
 )
-def discrete_temperatures_follow_the_flow(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Under (E1) |T_s - T(s)| <= C_disc eta_T s, with C_disc = sigma_max / T_min^2 if both stop at T_min, and three
-    times that if neither does and T(s) exists.
-    """
-    return _error_trial(key, integrator, clipped=True)
 
 
-@discrete_temperatures_follow_the_flow.with_control
-def discrete_temperatures_follow_the_flow(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """T(s) stops at T_min, and T_s of (37) does not."""
-    return _error_trial(key, integrator, clipped=False)
-
-
-@claim(
+@certified(
     "growing/lemma-19",
     DWELL,
-    evidence="certified",
     num_trials=2,
     note="s* is that of Lemma 17 (iii), too small by about log(T_init / T_min) steps. Settled: T_s <= T_min for a head "
     "with sigma_s >= sigma_0, and an angle below eps_gate between the gate and the top plane (v_1 is not unique, "
@@ -156,7 +148,7 @@ def discrete_temperatures_follow_the_flow(key: Key, integrator: AbstractIntegrat
     "Under (E4) N_gate must be that of the interval at hand: with steps eta / (s + 1) it grows in proportion to the "
     "steps made before; no control: the corrected claim is the positive case",
 )
-def printed_dwell_time_settles(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_dwell_time_settles(key: Key) -> Trial:
     """If N_min > max(N_gate, s*), gate and temperatures have settled after N_min steps.
 
     The instance: T_init / T_min of 25 or more, sigma constant, eta_T just below (E1) such that t* is an integer, a gate
@@ -254,21 +246,15 @@ def _settled_trial(key: Key, *, with_logarithm: bool) -> Trial:
     )  # fmt: skip
 
 
-@claim(
+dwell_time_with_the_logarithm_settles = claim(
     "growing/lemma-19/corrected",
     DWELL,
-    variant="corrected",
+    statement="If N_min > max(N_gate, floor(t* + log(T_init / T_min)) + 1), gate and temperatures have settled by "
+    "then.",
+    trial=partial(_settled_trial, with_logarithm=True),
+    control=partial(_settled_trial, with_logarithm=False),  # s* = ceil(t*) + 1, as printed.
     num_trials=3,
     note="changed: the steps with the logarithm, as in lemma-17-iii/corrected, in place of s*, for a head with sigma_s "
     ">= sigma_0; and N_gate is written out for constant steps eta of the gate, with E = A^T A: the slope against the "
     "top plane shrinks by 1 - eta (s_1^2 - s_2^2) / (1 + eta s_1^2) or less. One step of the Algorithm for both",
 )
-def dwell_time_with_the_logarithm_settles(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If N_min > max(N_gate, floor(t* + log(T_init / T_min)) + 1), gate and temperatures have settled by then."""
-    return _settled_trial(key, with_logarithm=True)
-
-
-@dwell_time_with_the_logarithm_settles.with_control
-def dwell_time_with_the_logarithm_settles(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """s* = ceil(t*) + 1, as printed."""
-    return _settled_trial(key, with_logarithm=False)

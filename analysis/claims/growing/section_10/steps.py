@@ -1,6 +1,7 @@
 """Claims of Section 10 on discrete time: what a step does to the separation force, and the step-size conditions."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -12,16 +13,10 @@ from analysis.claims.growing.instances.steps import measured_at, met, separated_
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, contracting_head, expanding_head
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.separation import expanded, expansion_derivatives, separation_force
-from analysis.growing.step_sizes import (
-    SEGMENTS,
-    cooling_steps,
-    exchange_lipschitz,
-    step_conditions,
-)
-from analysis.ledger.claim import claim
+from analysis.growing.step_sizes import SEGMENTS, cooling_steps, exchange_lipschitz, step_conditions
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
@@ -68,16 +63,15 @@ def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction]:
     return after, head.force() + head.first_derivative.low + head.second_derivative.low / 2 - after
 
 
-@claim(
+@certified(
     "growing/lemma-18",
     GROWING.at("Lemma 18", "(40)"),
-    evidence="certified",
     num_trials=4,
     note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that "
     "F_sep falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the "
     "step adds a term of first order, -eta_P <grad F_sep, grad L_q>. Both modes. " + POSITIVE_CASE,
 )
-def step_keeps_the_amplification(key: Key, integrator: AbstractIntegrator) -> Trial:
+def step_keeps_the_amplification(key: Key) -> Trial:
     """If eta_P < 2 / L_P, F_sep(P_(s+1), Z_(s+1)) >= F_sep(P_s, Z_s) + phi'(0) + phi''(0) / 2 - R, R = O(eta_P^2).
 
     If also eta_P < sqrt(phi''(0) / (L_P |grad L_q|^2)), then F_sep(P_(s+1), Z_(s+1)) > F_sep(P_s, Z_s).
@@ -142,39 +136,32 @@ def _remainder_trial(key: Key, *, first_order: bool) -> Trial:
     )
 
 
-@claim(
+step_keeps_the_force_to_second_order = claim(
     "growing/lemma-18/corrected",
     GROWING.at("Lemma 18", "(40)"),
-    variant="corrected",
+    statement="""
+    F_sep(P_(s+1), Z_(s+1)) = phi(1) - eta_P <grad_P F_sep(P_s, Z_(s+1)), grad L_q(P_s, Z_s)> + R, R = O(eta_P^2).
+
+    Changed: phi(1) for its Taylor polynomial. Added: the term of first order. R / eta_P^2 converges.
+    """,
+    trial=partial(_remainder_trial, first_order=True),
+    control=partial(_remainder_trial, first_order=False),  # Without the term of first order, as printed.
     num_trials=8,
     note="mode full; phi(1) is the force after the expansion alone. The net gain is positive if phi(1) - phi(0) "
     "exceeds the term of first order and R",
 )
-def step_keeps_the_force_to_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """F_sep(P_(s+1), Z_(s+1)) = phi(1) - eta_P <grad_P F_sep(P_s, Z_(s+1)), grad L_q(P_s, Z_s)> + R, R = O(eta_P^2).
-
-    Changed: phi(1) for its Taylor polynomial. Added: the term of first order. R / eta_P^2 converges.
-    """
-    return _remainder_trial(key, first_order=True)
 
 
-@step_keeps_the_force_to_second_order.with_control
-def step_keeps_the_force_to_second_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the term of first order, as printed."""
-    return _remainder_trial(key, first_order=False)
-
-
-@claim(
+@certified(
     "growing/theorem-7",
     GROWING.at("Theorem 7 (v)"),
-    evidence="certified",
     num_trials=4,
     note="part (v): with eta_P between 1 / L_P and 2 / L_P one step may put two prototypes into one point, where they "
     "stay, while no flow does. (i) falls with Lemma 18. (E4) has the gate's steps tend to 0 and (E5) bounds "
     "eta_P over them, so that for constant eta_P all of (E1)-(E6) hold for finitely many steps only. L_P is that of "
     "the segment between the states: no constant serves all banks in the mode full. Both modes. " + POSITIVE_CASE,
 )
-def discrete_pruning_is_safe(key: Key, integrator: AbstractIntegrator) -> Trial:
+def discrete_pruning_is_safe(key: Key) -> Trial:
     """Under (E1)-(E6) S(P_h) > 0 for every survivor h of a pruning at all later steps, as in continuous time."""
     head = contracting_head(key)
     parts = [_meeting(head, mode) for mode in MODES]
@@ -265,23 +252,17 @@ def _contraction_trial(key: Key, *, factor: float) -> Trial:
     )
 
 
-@claim(
+discrete_pruning_is_safe_for_short_steps = claim(
     "growing/theorem-6-iv/discrete",
     GROWING.at("Theorem 7 (v)"),
+    statement="""S(P_h) > 0 for every survivor at all later steps, and a step leaves at least (1 - eta_P L_P)^2 S(P_h).
+
+    With eta_P < 1 / L_P in place of (E2), with L_P on the segments between banks with two prototypes exchanged.
+    """,
+    trial=partial(_contraction_trial, factor=1.0),
+    control=partial(_contraction_trial, factor=0.5),  # 2 / L_P in place of 1 / L_P, as in (E2).
     variant="reading",
     num_trials=6,
     note="read: in discrete time, as Theorem 7 (v) has it; exchanging two prototypes exchanges their gradients, which "
     "therefore differ by at most L_P times the distance of the two",
 )
-def discrete_pruning_is_safe_for_short_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """S(P_h) > 0 for every survivor at all later steps, and a step leaves at least (1 - eta_P L_P)^2 S(P_h).
-
-    With eta_P < 1 / L_P in place of (E2), with L_P on the segments between banks with two prototypes exchanged.
-    """
-    return _contraction_trial(key, factor=1.0)
-
-
-@discrete_pruning_is_safe_for_short_steps.with_control
-def discrete_pruning_is_safe_for_short_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """2 / L_P in place of 1 / L_P, as in (E2)."""
-    return _contraction_trial(key, factor=0.5)

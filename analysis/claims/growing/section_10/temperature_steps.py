@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -11,10 +12,9 @@ import numpy as np
 
 from analysis.claims.growing.section_11.lyapunov import random_heads
 from analysis.growing.temperatures import printed_hitting_time, printed_step_bound, step_bound
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
@@ -27,14 +27,13 @@ POSITIVE_CASE = "no control: the corrected claim is the positive case"
 PRINTED = (Fraction(1), Fraction(1, 10), Fraction(1, 100), Fraction(1, 10))  # T_init, T_min, eta_T, sigma_0
 
 
-@claim(
+@certified(
     "growing/remark-3",
     DWELL,
-    evidence="certified",
     num_trials=1,
     note="t* = 333 for the printed values: 33.3 would need eta_T sigma_0 = 0.01, as for sigma_0 = 1. " + POSITIVE_CASE,
 )
-def dwell_time_is_33_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
+def dwell_time_is_33_steps(key: Key) -> Trial:
     """For T_init = 1, T_min = 0.1, eta_T = 0.01 and sigma_0 = 0.1, t* is about 33: read, between 30 and 36."""
     found = printed_hitting_time(*PRINTED)
     return Trial(
@@ -58,21 +57,14 @@ def _dwell_trial(expected: Fraction) -> Trial:
     )
 
 
-@claim(
-    "growing/remark-3/corrected",
-    DWELL,
-    variant="corrected",
-    evidence="certified",
-    num_trials=1,
-    note="changed: 333 in place of 33",
-)
-def dwell_time_is_333_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("growing/remark-3/corrected", DWELL, num_trials=1, note="changed: 333 in place of 33")
+def dwell_time_is_333_steps(key: Key) -> Trial:
     """For the printed values t* = 333, and about 2 more steps of (37) at constant activity reach T_min."""
     return _dwell_trial(Fraction(333))
 
 
 @dwell_time_is_333_steps.with_control
-def dwell_time_is_333_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
+def dwell_time_is_333_steps(key: Key) -> Trial:
     """That time with the squares of the temperatures in place of their cubes, 495."""
     start, least, rate, sigma = PRINTED
     return _dwell_trial((start**2 - least**2) / (2 * rate * sigma))
@@ -95,14 +87,13 @@ def _exact_rates(key: Key, share: Fraction) -> tuple[Fraction, Fraction, Fractio
     return least, least * (1 + above), sigma, share * Fraction(99, 100) * least**3 / sigma
 
 
-@claim(
+@certified(
     "growing/lemma-17-i",
     LOWER,
-    evidence="certified",
     num_trials=2,
     note="(37) has no clip; with the clip of the proof (E1) is not needed, see `clip`. " + POSITIVE_CASE,
 )
-def temperatures_stay_above_the_least_one(key: Key, integrator: AbstractIntegrator) -> Trial:
+def temperatures_stay_above_the_least_one(key: Key) -> Trial:
     """Under eta_T < T_min^3 / (3 sigma_max), T_s >= T_min for all steps of (37).
 
     The instance: T_init just above T_min, sigma = sigma_max, and one step.
@@ -180,24 +171,17 @@ def _clip_trial(key: Key, *, clipped: bool) -> Trial:
     )
 
 
-@claim(
+clipped_temperatures_stay_above_the_least_one = certified(
     "growing/lemma-17-i/clip",
     LOWER,
+    statement="With the clip T_s >= T_min for all s, whatever eta_T is.",
+    trial=partial(_clip_trial, clipped=True),
+    control=partial(_clip_trial, clipped=False),  # Without the clip.
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="read: (37) is followed by T <- max(T, T_min), as in the proof; trivially true, for every rate. Measured as "
     "well: a step of the Algorithm, of temperatures, prototypes and encoder, with the clip and without",
 )
-def clipped_temperatures_stay_above_the_least_one(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the clip T_s >= T_min for all s, whatever eta_T is."""
-    return _clip_trial(key, clipped=True)
-
-
-@clipped_temperatures_stay_above_the_least_one.with_control
-def clipped_temperatures_stay_above_the_least_one(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the clip."""
-    return _clip_trial(key, clipped=False)
 
 
 def _overshoot_trial(key: Key, share: Fraction) -> Trial:
@@ -225,35 +209,27 @@ def _overshoot_trial(key: Key, share: Fraction) -> Trial:
     )
 
 
-@claim(
+temperatures_stay_above_two_thirds = certified(
     "growing/lemma-17-i/corrected",
     LOWER,
-    variant="corrected",
-    evidence="certified",
+    statement="Under eta_T < T_min^3 / (3 sigma_max), T_s > 2 T_min / 3 up to the first step that leads to T_min or "
+    "below.",
+    trial=partial(_overshoot_trial, share=Fraction(1, 3)),
+    control=partial(_overshoot_trial, share=Fraction(1, 2)),  # eta_T just below T_min^3 / (2 sigma_max).
     num_trials=4,
     note="changed: 2 T_min / 3 in place of T_min, and up to the first step at or below T_min; the constant is sharp, "
     "and a further step can lead below zero",
 )
-def temperatures_stay_above_two_thirds(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Under eta_T < T_min^3 / (3 sigma_max), T_s > 2 T_min / 3 up to the first step that leads to T_min or below."""
-    return _overshoot_trial(key, Fraction(1, 3))
 
 
-@temperatures_stay_above_two_thirds.with_control
-def temperatures_stay_above_two_thirds(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """eta_T just below T_min^3 / (2 sigma_max)."""
-    return _overshoot_trial(key, Fraction(1, 2))
-
-
-@claim(
+@certified(
     "growing/lemma-17-iii",
     STEPS,
-    evidence="certified",
     num_trials=2,
     note="the decrement of T^3 is less than 3 eta_T sigma, about 3 eta_T sigma (1 - eta_T sigma / T^3): that is about "
     "log(T_init / T_min) more steps, 2.3 for the paper's ratio 10. " + POSITIVE_CASE,
 )
-def temperatures_arrive_within_the_printed_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
+def temperatures_arrive_within_the_printed_steps(key: Key) -> Trial:
     """Under eta_T < T_min^3 / (3 sigma_max), T_s is at most T_min after ceil(t*) + 1 steps if sigma_s >= sigma_0.
 
     The instance: T_init / T_min = 10 or more, sigma_s = sigma_0 = sigma_max, eta_T just below the bound. The steps are
@@ -307,23 +283,16 @@ def _steps_trial(key: Key, *, with_logarithm: bool) -> Trial:
     )
 
 
-@claim(
+temperatures_arrive_with_a_logarithm_more = claim(
     "growing/lemma-17-iii/corrected",
     STEPS,
-    variant="corrected",
+    statement="""Under eta_T < T_min^3 / (3 sigma_max), T_s <= T_min after floor(t* + log(T_init / T_min)) + 1 steps.
+
+    For activities at least sigma_0; at constant ones the bound is exceeded by no more than a step from below.
+    """,
+    trial=partial(_steps_trial, with_logarithm=True),
+    control=partial(_steps_trial, with_logarithm=False),  # Without the logarithm, ceil(t*) + 1.
     num_trials=8,
     note="added: log(T_init / T_min). Proof: a step takes at least 3 e (1 - e / T_s^3), e = eta_T sigma_0, off T^3, "
     "where e / T_s^3 <= log(T_s / T_{s+1})",
 )
-def temperatures_arrive_with_a_logarithm_more(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Under eta_T < T_min^3 / (3 sigma_max), T_s <= T_min after floor(t* + log(T_init / T_min)) + 1 steps.
-
-    For activities at least sigma_0; at constant ones the bound is exceeded by no more than a step from below.
-    """
-    return _steps_trial(key, with_logarithm=True)
-
-
-@temperatures_arrive_with_a_logarithm_more.with_control
-def temperatures_arrive_with_a_logarithm_more(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Without the logarithm, ceil(t*) + 1."""
-    return _steps_trial(key, with_logarithm=False)

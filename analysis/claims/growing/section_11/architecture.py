@@ -1,6 +1,7 @@
 """Claims of Theorem 8 (iv): temperatures, separations and the architecture at the points of A*."""
 
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -12,7 +13,7 @@ from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.events import FRAMES, small_flow, without_heads
 from analysis.growing.functionals import rate_of_change
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -84,10 +85,9 @@ class Pruned(NamedTuple):
         return flow, x._replace(prototypes=x.prototypes.at[0].set(first), clock=jnp.asarray(2.0))
 
 
-@claim(
+@certified(
     "growing/theorem-8-iv",
     THEOREM,
-    evidence="certified",
     num_trials=2,
     note="the architecture fails: a head with 0 < S(P) < phi_g is removed, and its direction stays captured, as in the "
     "Algorithm; if directions are given back growth need not end (theorem-5). The rest is trivial: S(P) > 0 is in the "
@@ -95,7 +95,7 @@ class Pruned(NamedTuple):
     "final heads, as in theorem-5, whose part (iii) the proof cites; new here: at a point of A*, with (B3), (F1) and "
     "(F2). Mode full; no control: the corrected claim is the positive case",
 )
-def architecture_is_sufficient_in_the_set(key: Key, integrator: AbstractIntegrator) -> Trial:
+def architecture_is_sufficient_in_the_set(key: Key) -> Trial:
     """At every point of A* T_min <= T <= T_inf, S(P) > 0, and the architecture is minimal and sufficient.
 
     The instance: a linear encoder at 0, centred tokens, and two heads, of which the first, whose prototypes are not
@@ -179,23 +179,16 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, *, first: bool) -> Tr
     )  # fmt: skip
 
 
-@claim(
+architecture_is_minimal_without_pruning = claim(
     "growing/theorem-8-iv/corrected",
     THEOREM,
-    variant="corrected",
+    statement="At limit points in A* T_min <= T <= T_init, the residual is at most theta_w outside the directions of "
+    "the heads, and above it outside those of all heads but one; for embeddings at 0, S(P) = 2 sqrt(lambda / (1 + "
+    "rho)).",
+    trial=partial(_limit_trial, first=False),
+    control=partial(_limit_trial, first=True),  # With the random first head of the Algorithm, which has no direction.
     num_trials=3,
     note="added: no head is removed, each has a direction, prototypes and encoder descend W, and a ridge. Changed: T* "
     "is at most T_init, as no T_inf is given for a point of A*. The limit is in A* as a strong regulariser takes all "
     "embeddings to 0; else sigma > 0 at T_min (theorem-8-limit-set). Mode full, K = 2",
 )
-def architecture_is_minimal_without_pruning(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At limit points in A* T_min <= T <= T_init, the residual is at most theta_w outside the directions of the heads,
-    and above it outside those of all heads but one; for embeddings at 0, S(P) = 2 sqrt(lambda / (1 + rho)).
-    """
-    return _limit_trial(key, integrator, first=False)
-
-
-@architecture_is_minimal_without_pruning.with_control
-def architecture_is_minimal_without_pruning(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the random first head of the Algorithm, which has no direction."""
-    return _limit_trial(key, integrator, first=True)

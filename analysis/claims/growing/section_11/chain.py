@@ -1,6 +1,7 @@
 """Claims of Corollary 10: the four levels of stability results, and what each has of the one before."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,10 +13,9 @@ from analysis.claims.growing.section_11.limits import pair_of_prototypes
 from analysis.claims.growing.section_11.lyapunov import shipped_activities, slow_rates
 from analysis.claims.prototypes.section_04_lyapunov import derivatives, loss_value
 from analysis.growing.functionals import piecewise_free_energy, rate_of_change
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -38,10 +38,9 @@ def _first_level(at: LatticeHeads, flow: GrowingFlow, x: Growing) -> float:
     return found
 
 
-@claim(
+@certified(
     "growing/corollary-10",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="read as Corollary 1 of the DDCL-Attention paper, whose proof has each level as a special case of the next. "
     "(i) and (ii) are no case of (iv): as T becomes constant, Phi adds sum sigma to dW/dt, whatever eta_T; nor is "
@@ -50,7 +49,7 @@ def _first_level(at: LatticeHeads, flow: GrowingFlow, x: Growing) -> float:
     "by side. Mode full; prototypes/corollary-1 has the chain of (i) to (iii); no control: the corrected claim is the "
     "positive case",
 )
-def levels_extend_each_other(key: Key, integrator: AbstractIntegrator) -> Trial:
+def levels_extend_each_other(key: Key) -> Trial:
     """Where (i), a frozen encoder, a fixed T and heads, has a decreasing W, so has (iv) as T becomes constant; and the
     decreasing schedules of (iii) are among the temperatures of (iv).
 
@@ -137,24 +136,16 @@ def _levels_trial(key: Key, potential: str) -> Trial:
     )  # fmt: skip
 
 
-@claim(
+levels_have_one_functional_but_for_the_potential = claim(
     "growing/corollary-10/corrected",
     COROLLARY,
-    variant="corrected",
+    statement="Between events one head of (iv) moves as in (ii) at its T, and with a frozen encoder as in (i); W less "
+    "Phi is theirs, and has the derivative of (iii) with the trained T as its schedule; dW/dt is that of (ii) less "
+    "sigma, and so not positive.",
+    trial=partial(_levels_trial, potential="repaired"),
+    control=partial(_levels_trial, potential="printed"),  # The printed potential.
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), and (iii) for the one schedule that is trained; no events. The "
     "descent of (ii) is prototypes/theorem-2-decrease, that of (iii) prototypes/theorem-3-monotone; the functional of "
     "(iv) keeps the constant part -sigma however small eta_T is. Mode full",
 )
-def levels_have_one_functional_but_for_the_potential(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Between events one head of (iv) moves as in (ii) at its T, and with a frozen encoder as in (i); W less Phi is
-    theirs, and has the derivative of (iii) with the trained T as its schedule; dW/dt is that of (ii) less sigma, and
-    so not positive.
-    """
-    return _levels_trial(key, "repaired")
-
-
-@levels_have_one_functional_but_for_the_potential.with_control
-def levels_have_one_functional_but_for_the_potential(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The printed potential."""
-    return _levels_trial(key, "printed")

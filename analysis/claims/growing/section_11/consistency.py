@@ -1,5 +1,6 @@
 """Claims of Corollary 11: what W says of the number of events, of collapse, and of steps of finite size."""
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -153,25 +154,17 @@ def _frame_trial(key: Key, integrator: AbstractIntegrator, release: str) -> Tria
     )
 
 
-@claim(
+functional_frames_growth_collapse_and_steps = claim(
     "growing/corollary-11/corrected",
     COROLLARY,
-    variant="corrected",
+    statement="There are at most 2 min(G, d / 2) events, G being the growth events; S >= lambda / (W(0) + jumps at "
+    "growth), of W less Phi; and at a fixed time the terms of W in steps of size h differ by C h + o(h), with events "
+    "and without, where C is not zero.",
+    trial=partial(_frame_trial, release="retain"),
+    control=partial(_frame_trial, release="release"),  # Removed heads give their directions back.
     num_trials=2,
     note="changed: the number of heads ever added in place of the final one; W(0) and the jumps at growth, without "
     "Phi, in place of W(0); Phi = (T^3 - T_min^3) / (3 eta_T) for the steps; an error O(eta (J + 1)), as steps between "
     "events have a part in it if there is no event, too. Directions of removed heads retained; prototypes and encoder "
     "descend W. Mode full",
 )
-def functional_frames_growth_collapse_and_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """There are at most 2 min(G, d / 2) events, G being the growth events; S >= lambda / (W(0) + jumps at growth), of
-    W less Phi; and at a fixed time the terms of W in steps of size h differ by C h + o(h), with events and without,
-    where C is not zero.
-    """
-    return _frame_trial(key, integrator, "retain")
-
-
-@functional_frames_growth_collapse_and_steps.with_control
-def functional_frames_growth_collapse_and_steps(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Removed heads give their directions back."""
-    return _frame_trial(key, integrator, "release")

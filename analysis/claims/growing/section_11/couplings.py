@@ -8,10 +8,9 @@ import numpy as np
 from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
 from analysis.growing.couplings import Curvatures, LearningRates, couplings, curvatures
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -41,17 +40,16 @@ def _one_token(key: Key, kappa: float, regulariser: float) -> tuple[GrowingFlow,
     return flow, Growing(jnp.zeros((1, 2)), jnp.zeros(2), banks, jnp.full(1, T**3), jnp.zeros(())), a
 
 
-@claim(
+@certified(
     "growing/corollary-12",
     COROLLARY,
-    evidence="certified",
     num_trials=4,
     note="C_3 eps_3 / c_0 >= |H| / (L_theta mu_theta) depends on no rate; so the third condition holds for all rates "
     "or for none. (61) leaves out the factor eta_P, and asks then for an eta_P above 2 / L_P. By c_0 <= eta_theta "
     "mu_theta the second asks for eta_T of the order of eta_theta, against eta_T >> eta_theta. Mode full, mu_P "
     "transverse to rotations; no control: the special case is the positive one",
 )
-def coupling_conditions_are_jointly_satisfiable(key: Key, integrator: AbstractIntegrator) -> Trial:
+def coupling_conditions_are_jointly_satisfiable(key: Key) -> Trial:
     """There are rates for which the three conditions (60) hold, and rates with (61) and (E2).
 
     The instance: one free embedding at 0 and prototypes at -a and a, at rest with lambda = 4 a^4, 1/2 <= 4 a^2 / T < 1:
@@ -77,20 +75,19 @@ def coupling_conditions_are_jointly_satisfiable(key: Key, integrator: AbstractIn
     )
 
 
-@claim(
+weak_coupling_is_satisfiable = claim(
     "growing/corollary-12/weak-coupling",
     COROLLARY,
+    statement="If 3 |H| < L_theta mu_theta, (60) holds for some rates, all of which have eta_T < eta_theta mu_theta "
+    "eta_P / (3 C_2).",
+    trial=lambda key: _weak_trial(key, 6.0),
+    control=lambda key: _weak_trial(key, 0.0),  # No regulariser: 3 |H| > L_theta mu_theta.
     variant="special case",
     num_trials=6,
     note="added: 3 |H| < L_theta mu_theta, here by the curvature of a regulariser of the encoder. Then (60) holds for "
     "fast gates and eta_T < eta_theta mu_theta eta_P / (3 C_2), but for no larger eta_T: the temperatures are not "
     "faster than the encoder by more than a constant. C_1 / eta_P and C_2 / eta_P are drawn",
 )
-def weak_coupling_is_satisfiable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If 3 |H| < L_theta mu_theta, (60) holds for some rates, all of which have eta_T < eta_theta mu_theta eta_P /
-    (3 C_2).
-    """
-    return _weak_trial(key, 6.0)
 
 
 def _written_out(rng: np.random.Generator, found: Curvatures) -> tuple[Measurement, ...]:
@@ -136,9 +133,3 @@ def _weak_trial(key: Key, regulariser: float) -> Trial:
         witness={"curvatures": found._asdict(), "rates": rates._asdict()},
         parameters={"3 |H| / (L mu)": found.needs},
     )
-
-
-@weak_coupling_is_satisfiable.with_control
-def weak_coupling_is_satisfiable(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """No regulariser: 3 |H| > L_theta mu_theta."""
-    return _weak_trial(key, 0.0)

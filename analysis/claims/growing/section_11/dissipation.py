@@ -1,6 +1,7 @@
 """Claims of Theorem 9 on the rate at which the functional W decreases."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax.numpy as jnp
 
@@ -8,10 +9,9 @@ from analysis.claims.growing.instances.lattice_heads import lattice_heads
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.lyapunov import random_heads, shipped_activities, slow_rates
 from analysis.growing.functionals import rate_of_change
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 
@@ -47,37 +47,28 @@ def _bound_trial(key: Key, clipped: tuple[bool, bool]) -> Trial:
     )
 
 
-@claim(
+functional_dissipates = claim(
     "growing/theorem-9/corrected",
     THEOREM_9,
-    variant="corrected",
+    statement="On a dwell interval dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), "
+    "the sum being over heads with T > T_min, for any rates.",
+    trial=partial(_bound_trial, clipped=(False, False)),
+    control=partial(_bound_trial, clipped=(True, True)),  # Both heads are at T_min, and their activities in the sum.
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T); prototypes and encoder descend W; no coupling condition. Heads "
     "at T_min do not count: their sigma is positive where all derivatives vanish. Mode full",
 )
-def functional_dissipates(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """On a dwell interval dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), the sum
-    being over heads with T > T_min, for any rates.
-    """
-    return _bound_trial(key, (False, False))
 
 
-@functional_dissipates.with_control
-def functional_dissipates(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Both heads are at T_min, and their activities in the sum."""
-    return _bound_trial(key, (True, True))
-
-
-@claim(
+@certified(
     "growing/theorem-9",
     THEOREM_9,
-    evidence="certified",
     num_trials=4,
     note="with (III) = +sigma; (55) is homogeneous of degree one in the rates: it holds for all small multiples of "
     "them once it holds, while dW/dt tends to sum sigma > 0. The constants, which the paper does not give, are drawn. "
     "Both modes, fixed embeddings, so that C_3 = 0; no control: the corrected claim is the positive case",
 )
-def coupling_condition_bounds_the_rate(key: Key, integrator: AbstractIntegrator) -> Trial:
+def coupling_condition_bounds_the_rate(key: Key) -> Trial:
     """If C_1 eps_1 + C_2 eps_2 + C_3 eps_3 < c_0, then dW/dt <= 0 on every dwell interval.
 
     The instance: that of Lemma 20, C_1 and C_2 being eta_P times random constants, and c_0 = eta_P mu_P / 2.

@@ -1,5 +1,7 @@
 """Claims of Theorem 8 on the number of growth and pruning events."""
 
+from functools import partial
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -52,36 +54,27 @@ def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, fina
     )
 
 
-@claim(
+events_are_at_most_twice_the_final_heads = claim(
     "growing/theorem-8-event-count",
     THEOREM,
+    statement="The Algorithm has at most 2 K~ growth and pruning events, K~ being the final number of heads.",
+    trial=partial(_event_trial, release="retain", final=True),
     num_trials=2,
     note="K~ is the final number of heads, as in the output of the Algorithm: heads that were added and removed do "
     "not count in it. Lambda > 2 eta_P C(2, 2); prune by separation; the directions of removed heads are retained; no "
     "control: the corrected claim is the positive case",
 )
-def events_are_at_most_twice_the_final_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The Algorithm has at most 2 K~ growth and pruning events, K~ being the final number of heads."""
-    return _event_trial(key, integrator, release="retain", final=True)
 
 
-@claim(
+events_are_at_most_twice_the_grown_heads = claim(
     "growing/theorem-8-event-count/corrected",
     THEOREM,
-    variant="corrected",
+    statement="With the directions of removed heads retained there are at most 2 min(G, d / 2) growth and pruning "
+    "events, G being the number of growth events.",
+    trial=partial(_event_trial, release="retain", final=False),
+    control=partial(_event_trial, release="release", final=False),  # Removed heads give their directions back.
     num_trials=2,
     note="changed: the number of heads ever added in place of the final one, at most d / 2 planes where directions of "
     "removed heads are retained; one event more where a random first head is removed. In continuous time heads are "
     "removed first where growth is due, too",
 )
-def events_are_at_most_twice_the_grown_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With the directions of removed heads retained there are at most 2 min(G, d / 2) growth and pruning events, G
-    being the number of growth events.
-    """
-    return _event_trial(key, integrator, release="retain", final=False)
-
-
-@events_are_at_most_twice_the_grown_heads.with_control
-def events_are_at_most_twice_the_grown_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Removed heads give their directions back."""
-    return _event_trial(key, integrator, release="release", final=False)

@@ -1,6 +1,7 @@
 """Claims of Section 11 on events and on whole runs: the functional at growth and pruning, bounds, and limit points."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.section_11.lyapunov import random_heads
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -26,16 +27,15 @@ from dynsim.systems.prototypes.losses import PrototypeLoss
 LEMMA_21, LEMMA_22, THEOREM = GROWING.at("Lemma 21"), GROWING.at("Lemma 22"), GROWING.at("Theorem 8")
 
 
-@claim(
+@certified(
     "growing/lemma-21",
     LEMMA_21,
-    evidence="certified",
     num_trials=4,
     note="growth changes no old term, and adds positive ones: L_q and barrier of the new head, Phi(T_init) >= 0. The "
     "reduction of L_q in the proof has no counterpart in W: Lemma 10 is on A_res, which does not occur in it. Any "
     "mode, shared or projected inputs; no control: theorem-8-monotone/jumps has the exact increase",
 )
-def functional_does_not_increase_at_growth(key: Key, integrator: AbstractIntegrator) -> Trial:
+def functional_does_not_increase_at_growth(key: Key) -> Trial:
     """At a growth event W_{j+1} <= W_j.
 
     The instance: integer tokens, M_a with planes of coordinates, a bank of two prototypes at the distance 2: W
@@ -88,24 +88,18 @@ def _growth_trial(key: Key, expected: str) -> Trial:
     )
 
 
-@claim(
+functional_increases_at_growth_by_the_new_terms = claim(
     "growing/theorem-8-monotone/jumps",
     LEMMA_21,
+    statement="At a growth event W increases by exactly L_q, barrier and Phi(T_init) of the new head.",
+    trial=partial(_growth_trial, expected="repaired"),
+    control=partial(_growth_trial, expected="printed"),  # The printed Phi(T_init) = 0 in its place.
     variant="reading",
     num_trials=6,
     note="read: at the growth events alone, where W increases, by the terms of the new head, Phi(T_init) = "
     "(T_init^3 - T_min^3) / (3 eta_T) among them; a run with finitely many growth events then has W(t) <="
     " W(0) + the sum of these jumps",
 )
-def functional_increases_at_growth_by_the_new_terms(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At a growth event W increases by exactly L_q, barrier and Phi(T_init) of the new head."""
-    return _growth_trial(key, "repaired")
-
-
-@functional_increases_at_growth_by_the_new_terms.with_control
-def functional_increases_at_growth_by_the_new_terms(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The printed Phi(T_init) = 0 in its place."""
-    return _growth_trial(key, "printed")
 
 
 def _pruning_trial(key: Key, *, mean: bool) -> Trial:
@@ -135,22 +129,17 @@ def _pruning_trial(key: Key, *, mean: bool) -> Trial:
     )
 
 
-@claim(
+functional_does_not_increase_at_pruning = claim(
     "growing/lemma-22",
     LEMMA_22,
+    statement="At a pruning event that removes a head, W_{j+1} <= W_j - L_q - Phi(T) <= W_j, L_q and Phi of this head.",
+    trial=partial(_pruning_trial, mean=False),
+    # W as the mean over heads: without the head that has the least terms it is larger.
+    control=partial(_pruning_trial, mean=True),
     num_trials=8,
     note="with the printed Phi and with the repaired one, both of which are not negative; the barrier of the head "
     "goes as well. Its direction, released or retained, does not occur in W",
 )
-def functional_does_not_increase_at_pruning(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At a pruning event that removes a head, W_{j+1} <= W_j - L_q - Phi(T) <= W_j, L_q and Phi of this head."""
-    return _pruning_trial(key, mean=False)
-
-
-@functional_does_not_increase_at_pruning.with_control
-def functional_does_not_increase_at_pruning(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """W as the mean over heads: without the head that has the least terms it is larger."""
-    return _pruning_trial(key, mean=True)
 
 
 END, FRAMES = 60.0, 21
@@ -278,20 +267,15 @@ def replace_phases(path: HybridTrajectory, count: int) -> HybridTrajectory:
     return HybridTrajectory(path.phases[:count], path.jumps[: count - 1], path.ending)
 
 
-@claim(
+repaired_functional_rises_at_growth_alone = claim(
     "growing/theorem-8-monotone/corrected",
     THEOREM,
-    variant="corrected",
+    statement="Along the full system W increases at growth events alone, so that W(t) <= W(0) + the sum of these "
+    "jumps.",
+    trial=lambda key, integrator: _monotone_trial(small_run(key, integrator, end=CLIPPED), "repaired"),
+    # The printed potential.
+    control=lambda key, integrator: _monotone_trial(small_run(key, integrator, end=CLIPPED), "printed"),
     num_trials=2,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), prototypes and encoder that descend W, and the jumps at growth "
     "in the bound; mode full",
 )
-def repaired_functional_rises_at_growth_alone(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Along the full system W increases at growth events alone, so that W(t) <= W(0) + the sum of these jumps."""
-    return _monotone_trial(small_run(key, integrator, end=CLIPPED), "repaired")
-
-
-@repaired_functional_rises_at_growth_alone.with_control
-def repaired_functional_rises_at_growth_alone(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The printed potential."""
-    return _monotone_trial(small_run(key, integrator, end=CLIPPED), "printed")

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -14,7 +15,7 @@ from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.events import small_run
 from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.growing.functionals import energy_along, rate_of_change
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -65,16 +66,15 @@ def _lowest_speed(at: Escape) -> float:
     return min(found)
 
 
-@claim(
+@certified(
     "growing/theorem-8-bounded",
     THEOREM,
-    evidence="certified",
     num_trials=2,
     note="(F1) does not make W coercive: the barrier tends to zero at large distances, as do the assignments of a far "
     "prototype, which is repelled with b^3 db/dt >= eta_P lambda / 8 at every temperature on the way. Mode full; the "
     "encoder is linear with a coercive regulariser; no control: the corrected claim is the positive case",
 )
-def trajectories_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
+def trajectories_are_bounded(key: Key) -> Trial:
     """For lambda > 2 eta_P C(K, 2) and a coercive regulariser every trajectory is bounded.
 
     The instance: one token at 0, one head with prototypes at -a and b on a line, and a region 0 <= a <= a_0, b >= b_0
@@ -125,36 +125,23 @@ def _bounded_trial(key: Key, integrator: AbstractIntegrator, *, ridge: float) ->
                 1.0,
                 tolerance=SOLVER,
             ),
-            at_least(
-                "least S over lambda / it",
-                min(apart) * top / float(flow.loss.barrier),
-                1.0,
-                tolerance=SOLVER,
-            ),
+            at_least("least S over lambda / it", min(apart) * top / float(flow.loss.barrier), 1.0, tolerance=SOLVER),
         ),
         witness={"|P|^2": sizes, "W(0)": first, "jumps": rises},
     )
 
 
-@claim(
+trajectories_with_a_ridge_are_bounded = claim(
     "growing/theorem-8-bounded/corrected",
     THEOREM,
-    variant="corrected",
+    statement="With barrier, ridge and regulariser, rho |P|^2 / 2, lambda / S and lambda_theta |theta|^2 / 2 stay "
+    "below W(0) plus the sum of the jumps at growth.",
+    trial=partial(_bounded_trial, ridge=0.2),
+    control=partial(_bounded_trial, ridge=0.0),  # No ridge.
     num_trials=2,
     note="added: a ridge rho / 2 |P|^2, prototypes and encoder that descend W, the repaired Phi, and the jumps at "
     "growth; then any lambda > 0 does. Mode full; a prototype starts at the distance 30",
 )
-def trajectories_with_a_ridge_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With barrier, ridge and regulariser, rho |P|^2 / 2, lambda / S and lambda_theta |theta|^2 / 2 stay below W(0)
-    plus the sum of the jumps at growth.
-    """
-    return _bounded_trial(key, integrator, ridge=0.2)
-
-
-@trajectories_with_a_ridge_are_bounded.with_control
-def trajectories_with_a_ridge_are_bounded(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """No ridge."""
-    return _bounded_trial(key, integrator, ridge=0.0)
 
 
 class Interval(NamedTuple):
@@ -200,16 +187,15 @@ def symmetric_interval(key: Key) -> Interval:
     return Interval(z, lam, low, high)
 
 
-@claim(
+@certified(
     "growing/theorem-8-limit-set",
     THEOREM,
-    evidence="certified",
     num_trials=2,
     note="a clipped temperature rests at T_min > 0, where sigma is positive unless all prototypes are equally far "
     "from each token. (Besides, some trajectories have no limit point: theorem-8-bounded.) Mode full, fixed "
     "embeddings; no control: the corrected claim is the positive case",
 )
-def limit_points_have_no_activity(key: Key, integrator: AbstractIntegrator) -> Trial:
+def limit_points_have_no_activity(key: Key) -> Trial:
     """At every limit point sigma = 0.
 
     The instance: tokens at -z and z, one head with prototypes at -p and p, which stay in an interval for all times, and
@@ -266,25 +252,18 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, *, share: float) -> T
     )
 
 
-@claim(
+limit_points_are_critical = claim(
     "growing/theorem-8-limit-set/corrected",
     THEOREM,
-    variant="corrected",
+    statement="With barrier, ridge and regulariser limit points have grad_theta W = 0, grad_P W = 0, distinct "
+    "prototypes, and sigma = 0 or T = T_min for each head.",
+    trial=partial(_limit_trial, share=1.0),
+    # Prototypes that feel half of the barrier: their limit is not critical for W.
+    control=partial(_limit_trial, share=0.5),
     num_trials=2,
     note="changed: sigma = 0 for heads above T_min alone. Added: a ridge, prototypes and encoder that descend W. "
     "Generic tokens, where all heads end at T_min. Mode full",
 )
-def limit_points_are_critical(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With barrier, ridge and regulariser limit points have grad_theta W = 0, grad_P W = 0, distinct prototypes, and
-    sigma = 0 or T = T_min for each head.
-    """
-    return _limit_trial(key, integrator, share=1.0)
-
-
-@limit_points_are_critical.with_control
-def limit_points_are_critical(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Prototypes that feel half of the barrier: their limit is not critical for W."""
-    return _limit_trial(key, integrator, share=0.5)
 
 
 def symmetric_heads(at: Interval, axis: int, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, Growing]:

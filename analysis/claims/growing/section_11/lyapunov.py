@@ -1,6 +1,7 @@
 """Claims of Definition 2 and Lemma 20: the potential, and the functional on dwell intervals."""
 
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -11,10 +12,9 @@ from analysis.claims.growing.instances.interactions import rotated
 from analysis.claims.growing.instances.lattice_heads import LOG_2, LatticeHeads, inner, lattice_heads
 from analysis.claims.growing.instances.measured import measured
 from analysis.growing.functionals import FunctionalDerivative, free_energy_terms, rate_of_change, temperature_potential
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -55,15 +55,14 @@ def shipped_activities(at: LatticeHeads, flow: GrowingFlow) -> Measurement:
     return agrees("sigma of the flow that ships", measured(flow, at.state())[1], np.array(at.activities, float))
 
 
-@claim(
+@certified(
     "growing/definition-2",
     DEFINITION,
-    evidence="certified",
     num_trials=4,
     note="dPhi/dT = -T^2 / eta_T and dT/dt = -eta_T sigma / T^2 (losses as means, as (22) needs with sigma of (21)); "
     "with sums both have the factor N; no control: the corrected claim is the positive case",
 )
-def potential_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
+def potential_decreases(key: Key) -> Trial:
     """Along (47), Phi = (T_init^3 - T^3) / (3 eta_T) has the derivative -sigma.
 
     The instance: two heads on integer points at T = 1 / log 2, where sigma is rational.
@@ -111,21 +110,15 @@ def _potential_trial(key: Key, potential: str) -> Trial:
 @claim(
     "growing/definition-2/corrected",
     DEFINITION,
-    variant="corrected",
+    control=partial(_potential_trial, potential="printed"),  # The printed potential.
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), which is positive at T_init; after the clip it is zero and stays",
 )
-def repaired_potential_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
+def repaired_potential_decreases(key: Key) -> Trial:
     """Along (47), Phi = (T^3 - T_min^3) / (3 eta_T) is not negative, and has the derivative -sigma until T = T_min and
     0 from then on.
     """
     return _potential_trial(key, "repaired")
-
-
-@repaired_potential_decreases.with_control
-def repaired_potential_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The printed potential."""
-    return _potential_trial(key, "printed")
 
 
 def slow_rates(at: LatticeHeads) -> tuple[Fraction, Fraction, Fraction]:
@@ -142,16 +135,15 @@ def slow_rates(at: LatticeHeads) -> tuple[Fraction, Fraction, Fraction]:
     return eta, eta_T, total - eta * steepest - eta_T * squares * square * square
 
 
-@claim(
+@certified(
     "growing/lemma-20",
     LEMMA_20,
-    evidence="certified",
     num_trials=4,
     note="(III) is +sigma, by definition-2, and (I) and (II) are of the order of the rates: where sigma > 0, W rises "
     "if these are small, and every condition is an upper bound of a rate or of a ratio. Both modes; (C1) is on an MLP "
     "that does not occur in W; no control: the corrected claim is the positive case",
 )
-def functional_decreases_on_dwell_intervals(key: Key, integrator: AbstractIntegrator) -> Trial:
+def functional_decreases_on_dwell_intervals(key: Key) -> Trial:
     """On a dwell interval dW/dt <= 0, for distinct prototypes, orthogonal directions of heads, different activities,
     eta_T << eta_P and lambda > 2 eta_P C(K, 2).
 
@@ -199,16 +191,15 @@ def stream_of(key: Key, index: int) -> Key:
     return jax.random.fold_in(key, index)
 
 
-@claim(
+@certified(
     "growing/lemma-20/equation-46",
     LEMMA_20,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read: with (46) and (48) as printed, in which prototypes descend L_q and not the barrier. The heads are at "
     "T_min, so that neither potential plays a part; mode full; no control: the corrected claim is the positive case",
 )
-def functional_decreases_without_descent_of_the_barrier(key: Key, integrator: AbstractIntegrator) -> Trial:
+def functional_decreases_without_descent_of_the_barrier(key: Key) -> Trial:
     """Along P' = -eta_P grad_P L_q the functional with the barrier does not increase.
 
     The instance: two heads on integer points at T_min = 1 / log 2, whose prototypes the loss pulls together.
@@ -261,12 +252,11 @@ def _descent_trial(flow: GrowingFlow, x: Growing, loss: PrototypeLoss) -> Trial:
 @claim(
     "growing/lemma-20/corrected",
     LEMMA_20,
-    variant="corrected",
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T); prototypes and encoder descend W with its barrier, ridge and "
     "regulariser. Mode full; any lambda >= 0, any rates, no separation of time scales",
 )
-def repaired_functional_decreases_on_dwell_intervals(key: Key, integrator: AbstractIntegrator) -> Trial:
+def repaired_functional_decreases_on_dwell_intervals(key: Key) -> Trial:
     """On a dwell interval dW/dt = -eta_theta |grad_theta W|^2 - eta_P |grad_P W|^2 - sum (sigma + eta_T sigma^2 / T^4)
     <= 0, the sum being over heads with T > T_min.
     """
@@ -275,7 +265,7 @@ def repaired_functional_decreases_on_dwell_intervals(key: Key, integrator: Abstr
 
 
 @repaired_functional_decreases_on_dwell_intervals.with_control
-def repaired_functional_decreases_on_dwell_intervals(key: Key, integrator: AbstractIntegrator) -> Trial:
+def repaired_functional_decreases_on_dwell_intervals(key: Key) -> Trial:
     """Prototypes that do not descend the barrier, as (46) prints them."""
     flow, x = random_heads(key, clipped=(False, True))
     loss = flow.loss

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.events import FRAMES, small_flow
 from analysis.claims.growing.section_11.limits import pair_of_prototypes, symmetric_interval
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -27,16 +28,15 @@ LEMMA_23, LEMMA_24 = GROWING.at("Lemma 23"), GROWING.at("Lemma 24")
 NORMALISATIONS = ("oja", "exin")
 
 
-@claim(
+@certified(
     "growing/lemma-23",
     LEMMA_23,
-    evidence="certified",
     num_trials=4,
     note="singular values of A_res come in pairs: the gap lambda_1 - lambda_2 of (50) is 0, read as the gap of the "
     "planes here; v_1 is any unit vector of the top plane, all of which are equilibria of the gate. (51) is trivially "
     "true: on a dwell interval W does not depend on the gate; no control: the corrected claim is the positive case",
 )
-def gate_tracks_one_vector(key: Key, integrator: AbstractIntegrator) -> Trial:
+def gate_tracks_one_vector(key: Key) -> Trial:
     """There are v_1 and C_gate, which depend on A_res alone, with |u(t) - v_1| <= C_gate eps_1 after a transient.
 
     The instance: a gap between the first two pairs, and gates at e_1 and at e_2, in the top plane, which rest there. Of
@@ -129,38 +129,30 @@ def _plane_trial(key: Key, rate_of: Callable[[float, float], float]) -> Trial:
     )
 
 
-@claim(
+gate_tends_to_the_top_plane = claim(
     "growing/lemma-23/corrected",
     LEMMA_23,
-    variant="corrected",
+    statement="On a dwell interval the tangent of the angle between gate and top plane is at most its start times "
+    "exp(-eta_+ (s_1^2 - s_3^2) t), and the gate tends to the normalised projection of its start on the plane.",
+    trial=partial(_plane_trial, rate_of=lambda s, r: s**2 - r**2),
+    # The rate eta_+ (s_1 - s_3)^2, the square of the printed gap.
+    control=partial(_plane_trial, rate_of=lambda s, r: (s - r) ** 2),
     num_trials=6,
     note="changed: the top plane, s_3 being the value of the second pair, and the exponential rate of a fixed A_res, "
     "which does not change on a dwell interval. For every start that is not orthogonal to the plane; those that are "
     "stay so",
 )
-def gate_tends_to_the_top_plane(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """On a dwell interval the tangent of the angle between gate and top plane is at most its start times
-    exp(-eta_+ (s_1^2 - s_3^2) t), and the gate tends to the normalised projection of its start on the plane.
-    """
-    return _plane_trial(key, lambda s, r: s**2 - r**2)
 
 
-@gate_tends_to_the_top_plane.with_control
-def gate_tends_to_the_top_plane(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The rate eta_+ (s_1 - s_3)^2, the square of the printed gap."""
-    return _plane_trial(key, lambda s, r: (s - r) ** 2)
-
-
-@claim(
+@certified(
     "growing/lemma-24",
     LEMMA_24,
-    evidence="certified",
     num_trials=2,
     note="sigma falls by orders of magnitude on the way, since assignments harden: at the t* of the initial sigma the "
     "temperature is far above T_min, by a margin that does not depend on the rates. At fixed P the only rest point is "
     "T_min. Mode full, fixed embeddings; no control: the corrected claim is the positive case",
 )
-def temperatures_track_their_limit(key: Key, integrator: AbstractIntegrator) -> Trial:
+def temperatures_track_their_limit(key: Key) -> Trial:
     """There is C_temp, which does not depend on the rates, with |T(t) - T_inf| <= C_temp eps_2 for all t >= t*.
 
     The instance: tokens at -z and z, prototypes at -p and p, which stay in an interval. With y = 4 z p, sigma = y^2 /
@@ -239,22 +231,14 @@ def _arrival_trial(key: Key, integrator: AbstractIntegrator, *, initial: bool) -
     )
 
 
-@claim(
+temperatures_rest_at_the_least_one = claim(
     "growing/lemma-24/corrected",
     LEMMA_24,
-    variant="corrected",
+    statement="With sigma_0 > 0 the least activity until the clip, T = T_min for all t >= t* = (T_init^3 - T_min^3) / "
+    "(3 eta_T sigma_0).",
+    trial=partial(_arrival_trial, initial=False),
+    control=partial(_arrival_trial, initial=True),  # The initial activity in t*.
     num_trials=2,
     note="changed: sigma_0 in t* is the least sigma until then, and the deviation is 0, for any eps_2. Mode full, "
     "symmetric tokens, sigma falling along the way; a head with sigma = 0 keeps its temperature",
 )
-def temperatures_rest_at_the_least_one(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With sigma_0 > 0 the least activity until the clip, T = T_min for all t >= t* = (T_init^3 - T_min^3) /
-    (3 eta_T sigma_0).
-    """
-    return _arrival_trial(key, integrator, initial=False)
-
-
-@temperatures_rest_at_the_least_one.with_control
-def temperatures_rest_at_the_least_one(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The initial activity in t*."""
-    return _arrival_trial(key, integrator, initial=True)

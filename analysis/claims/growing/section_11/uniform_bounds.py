@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -15,7 +16,7 @@ from analysis.claims.growing.section_11.limits import Interval, symmetric_heads,
 from analysis.growing.couplings import LearningRates, couplings, curvatures
 from analysis.growing.functionals import energy_along, rate_of_change
 from analysis.growing.residuals import paired_spectrum
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -49,10 +50,9 @@ def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, G
     return flow, x._replace(prototypes=share * (low + high)[:, None, None] / 2)
 
 
-@claim(
+@certified(
     "growing/corollary-13",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="where all derivatives vanish and a clipped head has sigma > 0, dW/dt = 0 for any potential, and (58) asserts "
     "a negative bound; nor has that limit point sigma = 0, as (iii) asserts. The repair of Phi does not help. (i) and "
@@ -60,7 +60,7 @@ def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, G
     "which the paper does not give, are drawn; fixed embeddings, so that C_3 = 0. Mode full; no control: the corrected "
     "claim is the positive case",
 )
-def functional_falls_by_the_bound_at_all_times(key: Key, integrator: AbstractIntegrator) -> Trial:
+def functional_falls_by_the_bound_at_all_times(key: Key) -> Trial:
     """Under the hypotheses of Theorem 8 and (55), dW/dt <= -(c_0 - C_1 eps_1 - C_2 eps_2) (|grad_P W|^2 + sum sigma) at
     all times of a dwell interval, and sigma = 0 at limit points.
 
@@ -117,16 +117,15 @@ def _two_planes(a: Fraction, gap: Fraction) -> tuple[GrowingFlow, Growing]:
     return flow, Growing(jnp.zeros((1, 4)), jnp.zeros(4), banks, jnp.full(1, T**3), jnp.zeros(()))
 
 
-@claim(
+@certified(
     "growing/corollary-13/design-rule",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="with C_gate = C_0 / D^2 and the C_1 of Lemma 23, D being the gap, C_1 eps_1 < c_0 / 3 needs eps_1 < D^4 c_0 "
     "/ (6 eta_P C_0 L_P |X|^2), of which (61) leaves out D^2 / (2 eta_P). The gap is that of planes (lemma-23), C_0 "
     "is drawn; no control: corollary-12/weak-coupling has (60), which does imply (55)",
 )
-def design_rule_implies_the_coupling_condition(key: Key, integrator: AbstractIntegrator) -> Trial:
+def design_rule_implies_the_coupling_condition(key: Key) -> Trial:
     """Rates with (61) satisfy (55), for C_1 = 2 eta_P C_gate |X|^2 L_P / D^2 with C_gate = C_0 / D^2.
 
     The instance: one free embedding at rest with weak coupling, |H|^2 = 2, mu_theta = 31, L_theta = 32, eta_P =
@@ -211,24 +210,16 @@ def _uniform_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -
     )  # fmt: skip
 
 
-@claim(
+functional_falls_by_the_least_rate_at_all_times = claim(
     "growing/corollary-13/corrected",
     COROLLARY,
-    variant="corrected",
+    statement="At all times between events dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum "
+    "sigma), the sum being over heads above T_min, for any rates; so W(t) <= W(0) + the jumps at growth.",
+    trial=partial(_uniform_trial, clipped=False),
+    control=partial(_uniform_trial, clipped=True),  # Heads at T_min count in the sum of sigma.
     num_trials=2,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), the sum over heads above T_min, the least rate in place of the "
     "coupling condition, and jumps at growth; prototypes and encoder descend W, with a ridge. No separation of time "
     "scales: eta_T and eta_theta exceed eta_P. theorem-9/corrected has the bound at one state, here it is along runs; "
     "limit points are in theorem-8-limit-set/corrected and theorem-8-iv/corrected. Mode full",
 )
-def functional_falls_by_the_least_rate_at_all_times(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At all times between events dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), the
-    sum being over heads above T_min, for any rates; so W(t) <= W(0) + the jumps at growth.
-    """
-    return _uniform_trial(key, integrator, clipped=False)
-
-
-@functional_falls_by_the_least_rate_at_all_times.with_control
-def functional_falls_by_the_least_rate_at_all_times(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Heads at T_min count in the sum of sigma."""
-    return _uniform_trial(key, integrator, clipped=True)

@@ -1,5 +1,7 @@
 """Claims of Section 12 on what emerges: Theorem 10, Corollary 14, and the number of heads of Corollary 15."""
 
+from functools import partial
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -92,10 +94,9 @@ def _hierarchy_trial(path: HybridTrajectory) -> Trial:
     THEOREM,
     variant="special case",
     num_trials=2,
-    note="what holds of Theorem 10 jointly with the coverage: (I) of the lambda alone, (II) with squares, two "
-    "for each head, (IV) for pairs with different values and up to the direction in a plane, (V) with a "
-    "bound by the repaired W; (III) is left out. Mode full, a barrier, and prototypes that descend it; "
-    "gate at its limit",
+    note="what holds of Theorem 10 jointly with the coverage: (I) of the lambda alone, (II) with squares, two for "
+    "each head, (IV) for pairs with different values and up to the direction in a plane, (V) with a bound by the "
+    "repaired W; (III) is left out. Mode full, a barrier, and prototypes that descend it; gate at its limit",
 )
 def spectral_hierarchy_emerges(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For pairs of M_a with different values: lambda decreases strictly; 2 sum lambda^2 / |M_a|^2 = 1 - |A_res|^2 /
@@ -209,23 +210,17 @@ def _eigenvalues_above(m: np.ndarray, threshold: float, counted: str) -> int:
     return int(np.sum((np.abs(values) if counted == "moduli" else values) > threshold))
 
 
-@claim(
+heads_are_eigenvalues_above_the_threshold = claim(
     "growing/corollary-15",
     COROLLARY_15,
+    statement="The number of heads is the number of eigenvalues of M_a above theta_w. Read: of i M_a.",
+    trial=partial(_count_trial, counted="hermitian"),
+    control=partial(_count_trial, counted="difference"),  # The eigenvalues of i (M - M^T), without the factor 1/2.
     num_trials=4,
     note="the part on K: eigenvalues as in lambda_max, those of the Hermitian i M_a; K counts the heads that INCRT "
     "adds, as Section 12 indexes them, each with its lambda^(h). Reading features, no pruning, enough capacity. See "
     "`moduli` and `first-head`, and `data` for a residual with tokens in it, as printed; `boundary` fails",
 )
-def heads_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The number of heads is the number of eigenvalues of M_a above theta_w. Read: of i M_a."""
-    return _count_trial(key, integrator, "hermitian")
-
-
-@heads_are_eigenvalues_above_the_threshold.with_control
-def heads_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The eigenvalues of i (M - M^T), without the factor 1/2."""
-    return _count_trial(key, integrator, "difference")
 
 
 def _resolution_trial(key: Key, reading: str) -> Trial:
@@ -264,21 +259,15 @@ def _resolutions(found: np.ndarray, wanted: np.ndarray) -> Measurement:
 @claim(
     "growing/corollary-15/corrected",
     COROLLARY_15,
-    variant="corrected",
+    control=partial(_resolution_trial, reading="data"),  # The reading `data`.
     num_trials=6,
     note="changed: without the boundary. Reading features; eigenvalues of i M_a",
 )
-def spectrum_determines_heads_and_resolutions(key: Key, integrator: AbstractIntegrator) -> Trial:
+def spectrum_determines_heads_and_resolutions(key: Key) -> Trial:
     """The number of heads and lambda^(h) / |M_a|_F are those of the eigenvalues above theta_w, for any tokens and any
     position of the planes of M_a.
     """
     return _resolution_trial(key, "features")
-
-
-@spectrum_determines_heads_and_resolutions.with_control
-def spectrum_determines_heads_and_resolutions(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The reading `data`."""
-    return _resolution_trial(key, "data")
 
 
 @claim(
@@ -286,12 +275,11 @@ def spectrum_determines_heads_and_resolutions(key: Key, integrator: AbstractInte
     COROLLARY_15,
     variant="reading",
     num_trials=4,
-    note="read: with the tokens in A_res, as in (3); then the eigenvalues that count are those of "
-    "i G^(1/2) M_a G^(1/2) / N, which M_a does not determine: their unit alone changes the number of heads, "
-    "as for `tokens` and for the product as printed; no control: the printed claim, of the features, is the positive "
-    "case",
+    note="read: with the tokens in A_res, as in (3); then the eigenvalues that count are those of i G^(1/2) M_a "
+    "G^(1/2) / N, which M_a does not determine: their unit alone changes the number of heads, as for `tokens` and for "
+    "the product as printed; no control: the printed claim, of the features, is the positive case",
 )
-def heads_in_the_data_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
+def heads_in_the_data_are_eigenvalues_above_the_threshold(key: Key) -> Trial:
     """In the reading `data` the number of heads is the number of eigenvalues of i M_a above theta_w.
 
     The instance: tokens +-c e_i, so that A_res = (c^2 / d) M_a before the first head, and pairs s > r above theta_w of
@@ -320,27 +308,25 @@ def heads_in_the_data_are_eigenvalues_above_the_threshold(key: Key, integrator: 
     )
 
 
-@claim(
+heads_are_moduli_above_the_threshold = claim(
     "growing/corollary-15/moduli",
     COROLLARY_15,
+    statement="The number of heads is the number of eigenvalues of M_a with a modulus above theta_w.",
+    trial=partial(_count_trial, counted="moduli"),
     variant="reading",
     num_trials=2,
     note="read: the moduli of the eigenvalues +-i s of M_a, which count each pair twice; one head removes both; no "
     "control: the printed claim is the positive case",
 )
-def heads_are_moduli_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The number of heads is the number of eigenvalues of M_a with a modulus above theta_w."""
-    return _count_trial(key, integrator, "moduli")
 
 
-@claim(
+all_heads_are_eigenvalues_above_the_threshold = claim(
     "growing/corollary-15/first-head",
     COROLLARY_15,
+    statement="The final number of heads of the Algorithm is the number of eigenvalues of i M_a above theta_w.",
+    trial=partial(_count_trial, counted="hermitian", first=True),
     variant="reading",
     num_trials=2,
     note="read: with the first head of the Algorithm, which has random prototypes and captures nothing, in K: one "
     "head more than eigenvalues of i M_a; no control: the printed claim is the positive case",
 )
-def all_heads_are_eigenvalues_above_the_threshold(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The final number of heads of the Algorithm is the number of eigenvalues of i M_a above theta_w."""
-    return _count_trial(key, integrator, "hermitian", first=True)

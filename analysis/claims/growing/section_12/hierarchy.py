@@ -1,6 +1,7 @@
 """Claims of Section 12 on the hierarchy of heads: temperatures, separation forces, and the number of heads."""
 
 from fractions import Fraction
+from functools import partial
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from analysis.claims.growing.section_05.specialisation import mixed_box
 from analysis.claims.growing.section_11.events import FRAMES, small_flow, without_heads
 from analysis.claims.growing.section_11.limits import Interval, symmetric_heads, symmetric_interval
 from analysis.growing.separation import separation_force
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -96,10 +97,9 @@ def _held(at: Interval, flow: GrowingFlow, x: Growing, cold: Fraction) -> tuple[
     )
 
 
-@claim(
+@certified(
     "growing/lemma-25",
     LEMMA_25,
-    evidence="certified",
     num_trials=2,
     note="a head whose prototypes are equally far from every token has sigma = 0 and keeps T_init; (25), on which the "
     "proof relies, is false. The order of the lambda holds (lemma-25-interlacing). With a barrier and generic tokens "
@@ -107,7 +107,7 @@ def _held(at: Interval, flow: GrowingFlow, x: Growing, cold: Fraction) -> tuple[
     "their direction are in the wrong order, as in corollary-3. Reading features; K = 2, prototypes that differ along "
     "u; no control: the special case is the positive one",
 )
-def temperatures_follow_the_spectral_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def temperatures_follow_the_spectral_order(key: Key) -> Trial:
     """lambda^(1) >= lambda^(2) at growth and later, and T_inf^(1) <= T_inf^(2).
 
     The instance: tokens at -z and z on e3, orthogonal to the top plane (e1, e2), fixed embeddings, banks of two
@@ -164,6 +164,8 @@ def _generic_trial(key: Key, integrator: AbstractIntegrator, values: tuple[float
 @claim(
     "growing/lemma-25/generic",
     LEMMA_25,
+    # Both members of a pair count: the second head has the value of the first.
+    control=partial(_generic_trial, values=(2.0, 2.0)),
     variant="special case",
     num_trials=2,
     note="added: no head is equally far from all tokens; then (63) holds with equalities. Random tokens, mode full",
@@ -175,23 +177,16 @@ def generic_temperatures_are_equal(key: Key, integrator: AbstractIntegrator) -> 
     return _generic_trial(key, integrator, VALUES)
 
 
-@generic_temperatures_are_equal.with_control
-def generic_temperatures_are_equal(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Both members of a pair count: the second head has the value of the first."""
-    return _generic_trial(key, integrator, (2.0, 2.0))
-
-
-@claim(
+@certified(
     "growing/lemma-27",
     LEMMA_27,
-    evidence="certified",
     num_trials=2,
     note="F_sep depends on tokens, bank and temperature, lambda on M_a alone: hard assignments along the first plane "
     "make F^(1) small, soft ones F^(2) large. In generic runs with shared inputs both heads often end in the same "
     "bank, with equal forces, or in either order. Readings data and tokens weigh M_a with the data, which the banks "
     "do not follow either; no control: there is no repair",
 )
-def forces_decrease_along_the_order(key: Key, integrator: AbstractIntegrator) -> Trial:
+def forces_decrease_along_the_order(key: Key) -> Trial:
     """At convergence F^(1) / F^(2) >= lambda^(1) / lambda^(2) (T_inf^(2) / T_inf^(1))^2 > 1.
 
     The instance: that of Lemma 25 with the tokens on e1 and T_min = z p_0, p_0 being the least p. Then F^(2) = 8 p_2^2,
@@ -238,17 +233,16 @@ def _either_way(key: Key) -> tuple[list[int], tuple[Measurement, ...]]:
     return local, tuple(measured_there)
 
 
-@claim(
+@certified(
     "growing/corollary-15/boundary",
     COROLLARY_15,
-    evidence="certified",
     num_trials=2,
     note="the other two of the three quantities are in `corrected`. Which heads are local is decided by the tokens "
     "that the temperatures see, of which M_a says nothing: on an open set of tokens without a barrier, and under (F1) "
     "where prototypes of a head are equally far from each token; else (F1) makes all heads local; no control: the "
     "corrected claim is the positive case",
 )
-def boundary_is_determined_by_the_spectrum(key: Key, integrator: AbstractIntegrator) -> Trial:
+def boundary_is_determined_by_the_spectrum(key: Key) -> Trial:
     """The boundary of local and global heads is determined by the spectrum of M_a.
 
     The instances: one M_a and two sets of tokens. Corners of a rectangle, its long side along the first or the second

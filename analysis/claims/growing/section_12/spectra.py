@@ -2,22 +2,16 @@
 
 import itertools
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from analysis.claims.growing.instances.interactions import blocks, orthonormal, rotated
-from analysis.growing.greedy import (
-    coverage,
-    energy_coverage,
-    greedy_growth,
-    least_residual_energy,
-    residual_energy,
-)
+from analysis.growing.greedy import coverage, energy_coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.growing.residuals import paired_spectrum
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
@@ -65,34 +59,27 @@ def _interlacing_trial(key: Key, lower: int) -> Trial:
     )
 
 
-@claim(
+projecting_out_a_direction_lowers_the_top_value = claim(
     "growing/lemma-25-interlacing",
     GROWING.at("proof of Lemma 25"),
+    statement="Projecting out a unit direction never raises the top singular value of A_res.",
+    trial=partial(_interlacing_trial, lower=0),
+    control=partial(_interlacing_trial, lower=1),  # Projecting out any direction lowers the top value to the next pair.
     num_trials=12,
     note="Cauchy's interlacing of the eigenvalues +-s_j of i A_res: s_{j+1} <= s'_j <= s_j; a direction of the top "
     "plane removes the plane. Reading features; data alike, with P B P for another antisymmetric B. See `tokens`",
 )
-def projecting_out_a_direction_lowers_the_top_value(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Projecting out a unit direction never raises the top singular value of A_res."""
-    return _interlacing_trial(key, 0)
 
 
-@projecting_out_a_direction_lowers_the_top_value.with_control
-def projecting_out_a_direction_lowers_the_top_value(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Projecting out any direction lowers the top value to the next pair."""
-    return _interlacing_trial(key, 1)
-
-
-@claim(
+@certified(
     "growing/lemma-25-interlacing/tokens",
     GROWING.at("proof of Lemma 25"),
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="read: A_res = X P M_a P X^T, n x n, with P inside: two contributions of opposite sign cancel until one of "
     "them is projected out; no control: the printed claim is the positive case",
 )
-def projecting_out_a_direction_lowers_the_top_value_of_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
+def projecting_out_a_direction_lowers_the_top_value_of_tokens(key: Key) -> Trial:
     """Projecting out a unit direction never raises the top singular value of X P M_a P X^T.
 
     The instance: M_a with the planes (e1, e2) and (e3, e4) of values s and r, the tokens e1 + e3 and e2 - e4, and the
@@ -115,16 +102,15 @@ def projecting_out_a_direction_lowers_the_top_value_of_tokens(key: Key, integrat
     )
 
 
-@claim(
+@certified(
     "growing/lemma-26",
     LEMMA_26,
-    evidence="certified",
     num_trials=4,
     note="(64) compares lambda with its square, so that the unit of M_a decides it; each of the planes has the energy "
     "2 lambda^2. Reading features; in the others M_a is multiplied by the data as well; no control: the corrected "
     "claim is the positive case",
 )
-def sum_of_values_covers_the_energy(key: Key, integrator: AbstractIntegrator) -> Trial:
+def sum_of_values_covers_the_energy(key: Key) -> Trial:
     """At the end of growth sum_h lambda^(h) / |M_a|_F^2 >= 1 - K theta_w / |M_a|_F^2.
 
     The instance: M_a with planes of coordinates, of integer values between 2 and 40, all above theta_w <= 1.
@@ -169,38 +155,29 @@ def _coverage_trial(key: Key, planes: float) -> Trial:
     )
 
 
-@claim(
+squares_cover_the_energy = claim(
     "growing/lemma-26/corrected",
     LEMMA_26,
-    variant="corrected",
+    statement="At the end of growth 2 sum_h (lambda^(h))^2 / |M_a|_F^2 = 1 - |A_res|_F^2 / |M_a|_F^2 >= 1 - (d - 2 K) "
+    "theta_w^2 / |M_a|_F^2.",
+    trial=partial(_coverage_trial, planes=2.0),
+    control=partial(_coverage_trial, planes=1.0),  # One square for each head, as in the printed proof.
     num_trials=8,
     note="changed: squares, two for each head, and a bound by the d - 2 K directions that are left, which is attained "
     "in the limit where all their values are theta_w. Reading features, no pruning",
 )
-def squares_cover_the_energy(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """At the end of growth 2 sum_h (lambda^(h))^2 / |M_a|_F^2 = 1 - |A_res|_F^2 / |M_a|_F^2
-    >= 1 - (d - 2 K) theta_w^2 / |M_a|_F^2.
-    """
-    return _coverage_trial(key, 2.0)
 
 
-@squares_cover_the_energy.with_control
-def squares_cover_the_energy(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """One square for each head, as in the printed proof."""
-    return _coverage_trial(key, 1.0)
-
-
-@claim(
+@certified(
     "growing/lemma-28",
     LEMMA_28,
-    evidence="certified",
     num_trials=4,
     note="for a given number of heads, as printed, the order within this number makes no difference, whatever the "
     "values; all orders of the same K heads leave the same in the end, with as many heads. For all numbers at once "
     "values that are equal can be exchanged: (C1) is on the weights of an MLP, and does not exclude them. Within a "
     "plane no direction is distinguished in any case; no control: the corrected claim is the positive case",
 )
-def order_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
+def order_is_unique(key: Key) -> Trial:
     """For every antisymmetric M_a the spectral order is the only one with the least residual energy for a given number
     of heads; read as well: for each number of heads.
 
@@ -261,10 +238,7 @@ def _order_trial(key: Key, *, tie: bool) -> Trial:
     gaps = 2 * (s[:-1] ** 2 - s[1:] ** 2)
     pairs = paired_spectrum(antisymmetric_part(m))
     return Trial(
-        hypotheses=(
-            agrees("the pairs of M_a", pairs.values, s),
-            equal("directions", len(rows), D // 2, tolerance=0.0),
-        ),
+        hypotheses=(agrees("the pairs of M_a", pairs.values, s), equal("directions", len(rows), D // 2, tolerance=0.0)),
         conclusions=(
             agrees("energy left by the greedy directions", after(rows), least),
             agrees(
@@ -282,22 +256,14 @@ def _order_trial(key: Key, *, tie: bool) -> Trial:
     )
 
 
-@claim(
+order_of_distinct_planes_is_unique = claim(
     "growing/lemma-28/corrected",
     LEMMA_28,
-    variant="corrected",
+    statement="If the values of the pairs of M_a differ, k greedy directions leave the energy 2 sum_{j > k} s_j^2, "
+    "the least of any k directions, and every other order of the planes leaves more for some number of heads.",
+    trial=partial(_order_trial, tie=False),
+    control=partial(_order_trial, tie=True),  # The two largest values are equal.
     num_trials=6,
     note="added: the values of the pairs differ; then the order of planes is unique, not that of directions in them. "
     "Any k directions leave at least 2 sum_{j > k} s_j^2, by interlacing",
 )
-def order_of_distinct_planes_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """If the values of the pairs of M_a differ, k greedy directions leave the energy 2 sum_{j > k} s_j^2, the least of
-    any k directions, and every other order of the planes leaves more for some number of heads.
-    """
-    return _order_trial(key, tie=False)
-
-
-@order_of_distinct_planes_is_unique.with_control
-def order_of_distinct_planes_is_unique(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The two largest values are equal."""
-    return _order_trial(key, tie=True)

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ import numpy as np
 
 from analysis.claims.growing.instances.boxes import Box, arrivals, final_temperatures
 from analysis.claims.growing.section_05.specialisation import mixed_box
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import SOLVER, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
@@ -40,10 +41,9 @@ def to_the_bank(mu: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.min(np.linalg.norm(mu[:, None] - p[None], axis=-1), axis=1)
 
 
-@claim(
+@certified(
     "growing/corollary-16",
     COROLLARY,
-    evidence="certified",
     num_trials=2,
     note="two parts fail, each of which is enough: T_min > 0 keeps local heads soft, so that no output is a prototype "
     "(theorem-3-assignments has the bound), and the local head may be the coarse one (the box of corollary-3). New "
@@ -51,7 +51,7 @@ def to_the_bank(mu: np.ndarray, p: np.ndarray) -> np.ndarray:
     "continuous representation to a constant. No barrier, mode full; no control: the corrected claim is the positive "
     "case",
 )
-def local_heads_are_discrete_and_fine(key: Key, integrator: AbstractIntegrator) -> Trial:
+def local_heads_are_discrete_and_fine(key: Key) -> Trial:
     """Heads that tend to T_min give out prototypes, by hard assignments, and are finer (have the larger lambda) than
     those that tend to a temperature above it.
 
@@ -131,24 +131,16 @@ def _stratified_trial(key: Key, integrator: AbstractIntegrator, *, exchanged: bo
     )  # fmt: skip
 
 
-@claim(
+local_heads_are_nearly_discrete_and_global_ones_constant = claim(
     "growing/corollary-16/corrected",
     COROLLARY,
-    variant="corrected",
+    statement="With c_1^2 >= T_init and 4 c_2^2 < T_min the first head tends to T_min, where 1 - max q <= (K - 1) "
+    "exp(-gap / T_min) and outputs are 2 a (1 - max q) away from prototypes; the second one stays above T_min, its "
+    "assignments tend to 1 / K and its outputs to one point.",
+    trial=partial(_stratified_trial, exchanged=False),
+    control=partial(_stratified_trial, exchanged=True),  # The short side along the head of the larger lambda.
     num_trials=3,
     note="changed: hard up to (K - 1) exp(-gap / T_min), and the centroids of a global head one point in the limit. "
     "Added: tokens at the corners of a rectangle, c^2 >= T_init along the head of the larger lambda and 4 c^2 < T_min "
     "along the other one, no barrier. Mode full",
 )
-def local_heads_are_nearly_discrete_and_global_ones_constant(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """With c_1^2 >= T_init and 4 c_2^2 < T_min the first head tends to T_min, where 1 - max q <= (K - 1) exp(-gap /
-    T_min) and outputs are 2 a (1 - max q) away from prototypes; the second one stays above T_min, its assignments tend
-    to 1 / K and its outputs to one point.
-    """
-    return _stratified_trial(key, integrator, exchanged=False)
-
-
-@local_heads_are_nearly_discrete_and_global_ones_constant.with_control
-def local_heads_are_nearly_discrete_and_global_ones_constant(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The short side along the head of the larger lambda."""
-    return _stratified_trial(key, integrator, exchanged=True)

@@ -1,17 +1,13 @@
 """Claims of Proposition 1, Corollary 1 and Theorem 2: lower bounds on the second derivative of F_sep."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.growing.instances.bounds import (
-    bound_computed,
-    bound_of,
-    cancelling_expansion,
-    cold_expansion,
-)
+from analysis.claims.growing.instances.bounds import bound_computed, bound_of, cancelling_expansion, cold_expansion
 from analysis.claims.growing.instances.expansions import (
     Expansion,
     along_dominant,
@@ -24,10 +20,9 @@ from analysis.claims.growing.instances.expansions import (
 from analysis.claims.growing.instances.lines import LINE, centred, symmetric_expansion
 from analysis.claims.rational_logarithms import logarithm
 from analysis.growing.separation import expansion, expansion_derivatives
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 
@@ -59,16 +54,15 @@ def _bound_trial(at: Expansion, dominant: Fraction, *hypotheses: Measurement) ->
     )
 
 
-@claim(
+@certified(
     "growing/proposition-1",
     PROPOSITION,
-    evidence="certified",
     num_trials=4,
     note="the right side grows with lambda_max(A_res), and so with M, of which phi does not depend; s_0 = 2 is a lower "
     "bound both of S(P) and of the distance. With lambda_max = |Z u|^2, as in the proof, it fails too, see `variance`. "
     f"{POSITIVE_CASE}",
 )
-def second_derivative_has_the_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
+def second_derivative_has_the_bound(key: Key) -> Trial:
     """Under (A1), (A2') and S(P) >= s_0 > 0: phi''(0) >= (32/T^2) [(s_0^2/K^2) lambda_max(A_res) Var - C_0], with the
     mean Var over n of Var_{q_n}[p*], and C_0 = |alpha|^2 Var_max N D^2, D = max_nk |p_k - mu_n|.
     """
@@ -76,16 +70,15 @@ def second_derivative_has_the_bound(key: Key, integrator: AbstractIntegrator) ->
     return _bound_trial(at, Fraction(at.strength))
 
 
-@claim(
+@certified(
     "growing/proposition-1/variance",
     PROPOSITION,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="the terms <r, r''> grow with N^2, C_0 and |Z u|^2 with N: four tokens are enough, and more are worse. "
     + POSITIVE_CASE,
 )
-def second_derivative_has_the_bound_of_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def second_derivative_has_the_bound_of_the_variance(key: Key) -> Trial:
     """The same. Read: lambda_max is |Z u|^2 = sum_n alpha_n^2, as in the proof."""
     at = symmetric_expansion(key, hot=True, length=1, copies=int(numpy_rng(key, "copies").integers(1, 3)))
     return _bound_trial(at, np.sum(at.projections**2))
@@ -107,28 +100,22 @@ def _lower_trial(at: Expansion, factor: int) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/proposition-1/corrected",
     PROPOSITION,
-    variant="corrected",
-    evidence="certified",
+    # C_0 as printed, and many equal tokens.
+    control=lambda key: _lower_trial(symmetric_expansion(key, hot=True, length=1, copies=2), 1),
     num_trials=12,
     note="|r_k| <= N D, and sum_k |r''_k| <= (24/T^2) D sum_n alpha_n^2 Var_{q_n}[p*]; lambda_max does not occur. "
     "Instances: random ones, and many equal tokens, for which the order N^2 is attained",
 )
-def second_derivative_has_another_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
+def second_derivative_has_another_bound(key: Key) -> Trial:
     """phi''(0) >= 8 sum_k |r'_k|^2 - (32/T^2) 6 N C_0. Changed: the exact first term of the proof in place of the one
     with lambda_max, and 6 N C_0 in place of C_0.
     """
     copies = int(numpy_rng(key, "many").integers(0, 3))
     at = symmetric_expansion(key, hot=True, copies=copies) if copies else random_expansion(key)
     return _lower_trial(at, 6 * len(at.bank.z))
-
-
-@second_derivative_has_another_bound.with_control
-def second_derivative_has_another_bound(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """C_0 as printed, and many equal tokens."""
-    return _lower_trial(symmetric_expansion(key, hot=True, length=1, copies=2), 1)
 
 
 def _strict_trial(at: Expansion, dominant: Fraction, separation: Fraction, *hypotheses: Measurement) -> Trial:
@@ -147,29 +134,27 @@ def _strict_trial(at: Expansion, dominant: Fraction, separation: Fraction, *hypo
     )
 
 
-@claim(
+@certified(
     "growing/corollary-1",
     COROLLARY,
-    evidence="certified",
     num_trials=4,
     note=f"as Proposition 1: any large multiple of M meets the condition. {POSITIVE_CASE}",
 )
-def large_residuals_make_the_second_derivative_positive(key: Key, integrator: AbstractIntegrator) -> Trial:
+def large_residuals_make_the_second_derivative_positive(key: Key) -> Trial:
     """phi''(0) > 0 whenever lambda_max(A_res) > K^2 C_0 / (s_0^2 Var)."""
     at = _strong(key)
     return _strict_trial(at, Fraction(at.strength), Fraction(2))
 
 
-@claim(
+@certified(
     "growing/corollary-1/variance",
     COROLLARY,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="s_0 = S(P), a squared distance; for a lower bound s_0 of the distance no bank meets the condition: "
     "s_0 <= 2 D, and |Z u|^2 Var <= N |alpha|^2 Var_max. " + POSITIVE_CASE,
 )
-def large_variances_make_the_second_derivative_positive(key: Key, integrator: AbstractIntegrator) -> Trial:
+def large_variances_make_the_second_derivative_positive(key: Key) -> Trial:
     """The same. Read: lambda_max is |Z u|^2 = sum_n alpha_n^2, as in the proof."""
     at = symmetric_expansion(key, hot=True, length=2)
     return _strict_trial(at, np.sum(at.projections**2), Fraction(16))
@@ -188,37 +173,30 @@ def _hard_trial(at: Expansion, bound: Fraction) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/corollary-1/corrected",
     COROLLARY,
-    variant="corrected",
-    evidence="certified",
+    # The condition q_n1 q_n2 < 1/5, that for equal tokens; here they have opposite first derivatives.
+    control=lambda key: _hard_trial(cancelling_expansion(key), Fraction(1, 5)),
     num_trials=16,
     note="F_sep = 8 |p_1 - p_2|^2 (sum_n q_n1 q_n2)^2, and each product is convex where it is at most 1/6; sharp",
 )
-def hard_assignments_make_the_second_derivative_positive(key: Key, integrator: AbstractIntegrator) -> Trial:
+def hard_assignments_make_the_second_derivative_positive(key: Key) -> Trial:
     """Two prototypes that differ along u, and some alpha_n not 0: phi''(0) > 0. Changed: K = 2, and the condition
     q_n1 q_n2 < 1/6 for all n in place of the one on lambda_max.
     """
     return _hard_trial(cold_expansion(key), Fraction(1, 6))
 
 
-@hard_assignments_make_the_second_derivative_positive.with_control
-def hard_assignments_make_the_second_derivative_positive(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The condition q_n1 q_n2 < 1/5, that for equal tokens; here they have opposite first derivatives."""
-    return _hard_trial(cancelling_expansion(key), Fraction(1, 5))
-
-
-@claim(
+@certified(
     "growing/theorem-2",
     THEOREM,
-    evidence="certified",
     num_trials=4,
     note="phi'(0) < 0, phi''(0) < 0 and phi(1) < phi(0), whatever theta_w: phi does not depend on M, so that no gain "
     "scales with lambda_max. Where assignments are hard phi falls like exp(-4 y eps), which is below its Taylor "
     f"polynomial: (20) fails, too, whatever the signs. {LINE} {POSITIVE_CASE}",
 )
-def amplification_is_complete(key: Key, integrator: AbstractIntegrator) -> Trial:
+def amplification_is_complete(key: Key) -> Trial:
     """Under (A1), (A2') and lambda_max > theta_w, theta_w above the right side of (19): phi(1) >= phi(0) + phi'(0) +
     phi''(0) / 2 with phi'(0) >= 0 and phi''(0) >= (32/T^2) [s_0^2 theta_w Var / K^2 - C_0] > 0.
     """
@@ -299,22 +277,14 @@ def _order_trial(key: Key, share: float) -> Trial:
     )
 
 
-@claim(
+expansion_holds_to_third_order = claim(
     "growing/theorem-2/corrected",
     THEOREM,
-    variant="corrected",
+    statement="phi(1) = phi(0) + phi'(0) + phi''(0) / 2 + O(1/T^3) as T tends to infinity. Changed: an equality up to "
+    "the third order in place of the inequality, without the signs of the derivatives.",
+    trial=partial(_order_trial, share=0.5),
+    control=partial(_order_trial, share=1.0),  # The second derivative without its factor 1/2.
     num_trials=12,
     note="the force is a polynomial of degree j in Z at the order 1/T^j. The sign of the first terms is that of "
     "`theorem-1/corrected`; none of them depends on lambda_max",
 )
-def expansion_holds_to_third_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """phi(1) = phi(0) + phi'(0) + phi''(0) / 2 + O(1/T^3) as T tends to infinity. Changed: an equality up to the third
-    order in place of the inequality, without the signs of the derivatives.
-    """
-    return _order_trial(key, 0.5)
-
-
-@expansion_holds_to_third_order.with_control
-def expansion_holds_to_third_order(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The second derivative without its factor 1/2."""
-    return _order_trial(key, 1.0)

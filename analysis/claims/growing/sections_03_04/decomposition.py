@@ -1,6 +1,7 @@
 """Claims of Section 3.1 on the loss Lq, the gradient of V, and the force between prototypes that coincide."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import jax
@@ -22,10 +23,9 @@ from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.claims.prototypes.sections_02_03_gradients import variance_gradient
 from analysis.claims.rational_instances import Exact
 from analysis.growing.separation import residual_forces, separation_force, splitting_form
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.prototypes import assignments as measures
@@ -40,14 +40,13 @@ def _trial(bank: RationalBank, conclusions: tuple[Measurement, ...], **witness: 
     return Trial(measured, conclusions, {**bank.witness(), **witness}, parameters=bank.parameters)
 
 
-@claim(
+@certified(
     "growing/equation-2",
     GROWING.at("Section 3.1", "after (2)"),
-    evidence="certified",
     num_trials=4,
     note="one embedding at 0 and prototypes at +-1 have Lq = M = 1, V = 1. " + POSITIVE_CASE,
 )
-def loss_is_hard_loss_plus_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def loss_is_hard_loss_plus_variance(key: Key) -> Trial:
     """Lq = L_OLS + V exactly, with L_OLS = sum_n min_k |z_n - p_k|^2 and V = sum_nk q_nk |p_k - mu_n|^2."""
     bank = random_bank(key)
     Lq, M, V = bank.parts.loss, bank.parts.hard, bank.parts.variance
@@ -60,21 +59,15 @@ def _sum_trial(bank: RationalBank, centroids: Exact) -> Trial:
     return _trial(bank, (holds("Lq = R + V", Lq == R + V),), Lq=Lq, R=R, V=V)
 
 
-@claim(
-    "growing/equation-2/corrected",
-    GROWING.at("Section 3.1", "after (2)"),
-    variant="corrected",
-    evidence="certified",
-    num_trials=12,
-)
-def loss_is_reconstruction_error_plus_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("growing/equation-2/corrected", GROWING.at("Section 3.1", "after (2)"), num_trials=12)
+def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
     """Lq = R + V exactly. Changed: R = sum_n |z_n - mu_n|^2, with the soft centroids, in place of L_OLS."""
     bank = hard_bank(key)
     return _sum_trial(bank, bank.parts.centroids)
 
 
 @loss_is_reconstruction_error_plus_variance.with_control
-def loss_is_reconstruction_error_plus_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
     """The distances from the mean of the soft centroids."""
     bank = random_bank(key)
     mean = np.sum(bank.parts.centroids, axis=0) / len(bank.z)
@@ -95,16 +88,15 @@ def _through_assignments(bank: RationalBank) -> Exact:
     return np.sum(weights, axis=0)[:, None] * bank.p - weights.T @ bank.z
 
 
-@claim(
+@certified(
     "growing/equation-2-gradient",
     SECTION,
-    evidence="certified",
     num_trials=4,
     note="the paper fixes no assignments, and its loss is differentiated through them; at fixed ones the formula is "
     "exact, see `frozen`, and F_sep of (4) is its squared norm. The rest is 1/T times a rational vector. "
     "no control: the reading is the positive case",
 )
-def gradient_of_the_variance(key: Key, integrator: AbstractIntegrator) -> Trial:
+def gradient_of_the_variance(key: Key) -> Trial:
     """The gradient of V by P is 2 P Sigma_q, for V = sum_nk q_nk |p_k - mu_n|^2 with the assignments (1)."""
     bank = random_bank(key)
     fixed, rest = 2 * bank.parts.covariance @ bank.p, _through_assignments(bank)
@@ -129,22 +121,21 @@ def _fixed_trial(bank: RationalBank, exact: Exact) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/equation-2-gradient/frozen",
     SECTION,
     variant="reading",
-    evidence="certified",
     num_trials=12,
     note="mode frozen; the prototypes are the columns of P as printed",
 )
-def gradient_of_the_variance_at_fixed_assignments(key: Key, integrator: AbstractIntegrator) -> Trial:
+def gradient_of_the_variance_at_fixed_assignments(key: Key) -> Trial:
     """The gradient of V by P is 2 P Sigma_q, and F_sep of (4) its squared norm. Read: at fixed assignments."""
     bank = hard_bank(key)
     return _fixed_trial(bank, 2 * bank.parts.covariance @ bank.p)
 
 
 @gradient_of_the_variance_at_fixed_assignments.with_control
-def gradient_of_the_variance_at_fixed_assignments(key: Key, integrator: AbstractIntegrator) -> Trial:
+def gradient_of_the_variance_at_fixed_assignments(key: Key) -> Trial:
     """Sigma_q of the mean assignments."""
     bank = random_bank(key)
     mean = np.sum(bank.q, axis=0, keepdims=True) / len(bank.q)
@@ -164,15 +155,14 @@ def _together(bank: RationalBank) -> tuple[Measurement, ...]:
     return (agrees("the gradients that ship, of one and the other", gradients[:, 0], gradients[:, 1]),)
 
 
-@claim(
+@certified(
     "growing/claim-separation-force",
     SECTION,
-    evidence="certified",
     num_trials=4,
     note="with equal distances they have equal assignments and equal gradients, of V and of Lq in both modes, in "
     "ascent as in descent: by uniqueness they stay together. " + POSITIVE_CASE,
 )
-def coincident_prototypes_are_pushed_apart(key: Key, integrator: AbstractIntegrator) -> Trial:
+def coincident_prototypes_are_pushed_apart(key: Key) -> Trial:
     """Whenever two prototypes coincide, the gradient 2 P Sigma_q pushes them apart."""
     bank = hard(key, "coincident")
     gradient = 2 * bank.parts.covariance @ bank.p
@@ -236,20 +226,14 @@ def _splitting_trial(key: Key, *, exchanged: bool) -> Trial:
 @claim(
     "growing/claim-separation-force/corrected",
     SECTION,
-    variant="corrected",
+    control=partial(_splitting_trial, exchanged=True),  # The form of the other mode.
     num_trials=12,
     note="descent on Lq, both modes; y_n = z_n - p. At high temperature S is positive: they attract each other",
 )
-def coincident_prototypes_part_below_a_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
+def coincident_prototypes_part_below_a_temperature(key: Key) -> Trial:
     """Prototypes j, k that coincide at p have equal gradients, of V and Lq. Changed: a small difference of them grows,
     at the rate 2 |s|, if and only if the least eigenvalue s of S is negative, with S = sum_n (w_nk - (2/T) (w_nk +
     q_nk) y_n y_n^T) and w_nk = q_nk (1 - (d_nk - <d>_n) / T) in the mode full, S = sum_n q_nk (1 - (2/T) y_n y_n^T) in
     the mode frozen.
     """
     return _splitting_trial(key, exchanged=False)
-
-
-@coincident_prototypes_part_below_a_temperature.with_control
-def coincident_prototypes_part_below_a_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The form of the other mode."""
-    return _splitting_trial(key, exchanged=True)

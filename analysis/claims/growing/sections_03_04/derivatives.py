@@ -1,6 +1,7 @@
 """Claims of Lemmas 1-3 and 5 and of (12): Sigma_q, and derivatives of assignments and of F_sep, by power series."""
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 
 import jax
@@ -17,10 +18,9 @@ from analysis.claims.growing.instances.expansions import (
 from analysis.claims.prototype_banks import hard_bank
 from analysis.claims.rational_instances import Exact, matrix
 from analysis.hardmax.exact_geometry import determinant
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.prototypes.assignments import assignment_covariance
@@ -67,25 +67,17 @@ def _covariance_trial(key: Key, kind: str, diversity: str) -> Trial:
     )
 
 
-@claim(
+assignment_covariance_and_its_trace = certified(
     "growing/lemma-1",
     GROWING.at("Lemma 1"),
-    evidence="certified",
+    statement="Sigma_q >= 0, tr Sigma_q = sum_n H_2(q_n) with H_2(q_n) = sum_k q_nk (1 - q_nk), and tr Sigma_q = 0 if "
+    "and only if all tokens are hard-assigned to a single prototype.",
+    trial=lambda key: _covariance_trial(key, str(numpy_rng(key, "kind").choice(KINDS)), "rows"),
+    control=partial(_covariance_trial, kind="random", diversity="mean"),  # The Gini diversity of the mean assignments.
     num_trials=16,
     note="`a single prototype` is one for each token, and not the same for all; soft assignments of a positive "
     "temperature are never hard for K > 1, so that hard ones are given as weights",
 )
-def assignment_covariance_and_its_trace(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Sigma_q >= 0, tr Sigma_q = sum_n H_2(q_n) with H_2(q_n) = sum_k q_nk (1 - q_nk), and tr Sigma_q = 0 if and only
-    if all tokens are hard-assigned to a single prototype.
-    """
-    return _covariance_trial(key, str(numpy_rng(key, "kind").choice(KINDS)), "rows")
-
-
-@assignment_covariance_and_its_trace.with_control
-def assignment_covariance_and_its_trace(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The Gini diversity of the mean assignments."""
-    return _covariance_trial(key, "random", "mean")
 
 
 def _expansion_trial(at: Expansion, *conclusions: Measurement, hypotheses: tuple[Measurement, ...] = ()) -> Trial:
@@ -105,15 +97,14 @@ def _trace_formula(at: Expansion, share: Exact) -> Fraction:
     return 2 * np.sum(q * share * delta * at.projections[:, None])
 
 
-@claim(
+@certified(
     "growing/lemma-2",
     GROWING.at("Lemma 2", "(5)"),
-    evidence="certified",
     num_trials=4,
     note="the sign is the opposite, from that of dq/dz in the proof; Lemma 3 has the right one. no control: the "
     "corrected claim is the positive case",
 )
-def trace_varies_as_printed(key: Key, integrator: AbstractIntegrator) -> Trial:
+def trace_varies_as_printed(key: Key) -> Trial:
     """Under z_n -> z_n + eps alpha_n u the derivative of tr Sigma_q at eps = 0 is
     (2/T) sum_nk q_nk (1 - 2 q_nk) <mu_n - p_k, u> alpha_n.
     """
@@ -134,10 +125,8 @@ def _trace_trial(at: Expansion, share: Exact) -> Trial:
     )
 
 
-@claim(
-    "growing/lemma-2/corrected", GROWING.at("Lemma 2", "(5)"), variant="corrected", evidence="certified", num_trials=8
-)
-def trace_varies_with_the_other_sign(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("growing/lemma-2/corrected", GROWING.at("Lemma 2", "(5)"), num_trials=8)
+def trace_varies_with_the_other_sign(key: Key) -> Trial:
     """Under z_n -> z_n + eps alpha_n u the derivative of tr Sigma_q at eps = 0 is
     (2/T) sum_nk q_nk (1 - 2 q_nk) <p_k - mu_n, u> alpha_n. Changed: p_k - mu_n in place of mu_n - p_k.
     """
@@ -146,7 +135,7 @@ def trace_varies_with_the_other_sign(key: Key, integrator: AbstractIntegrator) -
 
 
 @trace_varies_with_the_other_sign.with_control
-def trace_varies_with_the_other_sign(key: Key, integrator: AbstractIntegrator) -> Trial:
+def trace_varies_with_the_other_sign(key: Key) -> Trial:
     """The factor 1 - q_nk in place of 1 - 2 q_nk."""
     at = random_expansion(key)
     return _trace_trial(at, 1 - at.bank.q)
@@ -163,15 +152,15 @@ def _first_trial(at: Expansion, centre: Exact) -> Trial:
     )
 
 
-@claim("growing/lemma-3", GROWING.at("Lemma 3", "(6)"), evidence="certified", num_trials=8)
-def assignments_vary_as_printed(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified("growing/lemma-3", GROWING.at("Lemma 3", "(6)"), num_trials=8)
+def assignments_vary_as_printed(key: Key) -> Trial:
     """Under the same perturbation dq_nk / d eps at eps = 0 is (2 alpha_n / T) q_nk (p*_k - pbar*_n)."""
     at = random_expansion(key)
     return _first_trial(at, at.bank.q @ at.starred)
 
 
 @assignments_vary_as_printed.with_control
-def assignments_vary_as_printed(key: Key, integrator: AbstractIntegrator) -> Trial:
+def assignments_vary_as_printed(key: Key) -> Trial:
     """The unweighted mean of the p* in place of pbar*_n."""
     at = random_expansion(key)
     return _first_trial(at, np.tile(np.sum(at.starred) / len(at.starred), len(at.projections)))
@@ -192,18 +181,18 @@ def _second_trial(at: Expansion, *, mean: bool) -> Trial:
     )
 
 
-@claim("growing/lemma-5", GROWING.at("Lemma 5", "(14)"), evidence="certified", num_trials=8)
-def assignments_have_the_printed_second_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
+@certified(
+    "growing/lemma-5",
+    GROWING.at("Lemma 5", "(14)"),
+    # The mean of the variances over the embeddings.
+    control=lambda key: _second_trial(random_expansion(key), mean=True),
+    num_trials=8,
+)
+def assignments_have_the_printed_second_derivative(key: Key) -> Trial:
     """The second derivative of q_nk at eps = 0 is (4 alpha_n^2 / T^2) q_nk [(p*_k - pbar*_n)^2 - Var_{q_n}[p*]], with
     Var_{q_n}[p*] = sum_k q_nk (p*_k)^2 - (pbar*_n)^2 >= 0.
     """
     return _second_trial(random_expansion(key), mean=False)
-
-
-@assignments_have_the_printed_second_derivative.with_control
-def assignments_have_the_printed_second_derivative(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The mean of the variances over the embeddings."""
-    return _second_trial(random_expansion(key), mean=True)
 
 
 def _slope_trial(at: Expansion, *, literal: bool) -> Trial:
@@ -219,20 +208,13 @@ def _slope_trial(at: Expansion, *, literal: bool) -> Trial:
     return _expansion_trial(at, holds("phi'(0) is the formula", slope == formula), *expansion_computed(at))
 
 
-@claim(
+first_derivative_of_the_force = certified(
     "growing/equation-12",
     GROWING.at("(12)"),
-    evidence="certified",
+    statement="phi'(0) = (16/T) sum_nk alpha_n q_nk (p*_k - pbar*_n) [<r_k, p_k - mu_n> - sum_k' q_nk' <r_k', p_k>].",
+    trial=lambda key: _slope_trial(random_expansion(key), literal=False),
+    control=lambda key: _slope_trial(random_expansion(key), literal=True),  # The weight q_nk in the sum over k'.
     num_trials=8,
     note="read: in the last sum the weight is q_{nk'}, as in the definition of the derivative of mu_n; printed is "
     "q_{nk} with a prime, with which it is false, see the control",
 )
-def first_derivative_of_the_force(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """phi'(0) = (16/T) sum_nk alpha_n q_nk (p*_k - pbar*_n) [<r_k, p_k - mu_n> - sum_k' q_nk' <r_k', p_k>]."""
-    return _slope_trial(random_expansion(key), literal=False)
-
-
-@first_derivative_of_the_force.with_control
-def first_derivative_of_the_force(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The weight q_nk in the sum over k'."""
-    return _slope_trial(random_expansion(key), literal=True)

@@ -1,6 +1,7 @@
 """Claims of Section 3.2 on the residual matrix (3) and its largest eigenvalue, in each reading."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import numpy as np
@@ -8,11 +9,10 @@ import numpy as np
 from analysis.claims.growing.instances.residuals import PAIRS, Planted, planted
 from analysis.claims.prototype_banks import squared_norms
 from analysis.claims.rational_instances import Exact, identity, matrix
-from analysis.ledger.claim import claim, rule
+from analysis.ledger.claim import certified, claim, rule
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
@@ -41,16 +41,15 @@ def _characteristic(A: Exact) -> list[Fraction]:
     return found
 
 
-@claim(
+@certified(
     "growing/equation-3/square",
     EQUATION,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note="det(x - A) has no negative coefficient, and so no positive root, for any antisymmetric A: no head would ever "
     "be added. no control: the readings with i A_res are the positive cases",
 )
-def printed_residual_has_a_positive_eigenvalue(key: Key, integrator: AbstractIntegrator) -> Trial:
+def printed_residual_has_a_positive_eigenvalue(key: Key) -> Trial:
     """For N = d and A_res as printed, not 0, lambda_max(A_res) exceeds some theta_w > 0. Read: real eigenvalues."""
     rng = numpy_rng(key, "square")
     X, M, q = matrix(rng.integers(-2, 3, (4, 4))), matrix(rng.integers(-2, 3, (4, 4))), matrix(rng.integers(-2, 3, 4))
@@ -155,52 +154,40 @@ def _after(at: Planted, rest: Exact, v: Exact, values: list[float], per_head: in
 @claim(
     "growing/equation-3/features",
     EQUATION,
+    control=partial(_reading_trial, reading="features", per_head=1),  # One head for each eigenvalue of a pair.
     variant="reading",
     num_trials=6,
     note="the reference reading. Interaction alone: tokens do not occur",
 )
-def residual_of_features(key: Key, integrator: AbstractIntegrator) -> Trial:
+def residual_of_features(key: Key) -> Trial:
     """Read: A_res = P M_a P, (d, d). It is antisymmetric; lambda_max(i A_res) = |A_res|_2 = s_1 belongs to a plane, and
     any of its unit vectors is dominant; when it has been captured, s_2 is dominant: one head for each pair.
     """
     return _reading_trial(key, "features", per_head=2)
 
 
-@residual_of_features.with_control
-def residual_of_features(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """One head for each eigenvalue of a pair."""
-    return _reading_trial(key, "features", per_head=1)
-
-
-@claim("growing/equation-3/data", EQUATION, variant="reading", num_trials=6)
-def residual_of_data(key: Key, integrator: AbstractIntegrator) -> Trial:
+@claim(
+    "growing/equation-3/data",
+    EQUATION,
+    control=partial(_reading_trial, reading="data", per_head=1),  # One head for each eigenvalue of a pair.
+    variant="reading",
+    num_trials=6,
+)
+def residual_of_data(key: Key) -> Trial:
     """Read: A_res = P G^(1/2) M_a G^(1/2) P / N with G = X^T X, (d, d). As in the reading `features`, with other s."""
     return _reading_trial(key, "data", per_head=2)
 
 
-@residual_of_data.with_control
-def residual_of_data(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """One head for each eigenvalue of a pair."""
-    return _reading_trial(key, "data", per_head=1)
-
-
-@claim(
+residual_of_tokens = claim(
     "growing/equation-3/tokens",
     EQUATION,
+    statement="Read: A_res = X P M_a P X^T, (N, N). It is antisymmetric; lambda_max(i A_res) = |A_res|_2 belongs to a "
+    "plane; when a vector v of it has been captured, A_res v = 0, and the rank has fallen by two.",
+    trial=partial(_reading_trial, reading="tokens", per_head=2),
+    control=partial(_reading_trial, reading="tokens", per_head=1),  # A rank that falls by one with each head.
     variant="reading",
     num_trials=6,
     note="the dominant vector v is one of tokens, and the direction captured is M_a G^(1/2) w with v = X G^(-1/2) w. "
     "The projector stands between X and M_a, so that the residual is no compression of the one before: its dominant "
     "value may rise when a head is added, which it cannot in the other readings",
 )
-def residual_of_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Read: A_res = X P M_a P X^T, (N, N). It is antisymmetric; lambda_max(i A_res) = |A_res|_2 belongs to a plane;
-    when a vector v of it has been captured, A_res v = 0, and the rank has fallen by two.
-    """
-    return _reading_trial(key, "tokens", per_head=2)
-
-
-@residual_of_tokens.with_control
-def residual_of_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A rank that falls by one with each head."""
-    return _reading_trial(key, "tokens", per_head=1)

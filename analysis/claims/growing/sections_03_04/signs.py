@@ -1,6 +1,7 @@
 """Claims of Lemma 4 and Theorem 1: the sign of C_k, and whether F_sep grows and is convex when embeddings move out."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -30,10 +31,9 @@ from analysis.claims.growing.instances.lines import (
 from analysis.claims.prototype_banks import RationalBank
 from analysis.claims.rational_instances import matrix
 from analysis.growing.separation import expansion, expansion_at_high_temperature
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 
@@ -48,16 +48,15 @@ def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tupl
     return Trial(measured, conclusions, at.witness(), parameters=at.parameters)
 
 
-@claim(
+@certified(
     "growing/lemma-4",
     LEMMA,
-    evidence="certified",
     num_trials=4,
     note="for centred tokens C_k is the same number -sum_n alpha_n pbar*_n for all k, and negative where tokens "
     "farther out prefer prototypes farther out. Here u is the direction of the largest variance of tokens, too, as in "
     f"the proof. {POSITIVE_CASE}",
 )
-def covariances_are_not_negative(key: Key, integrator: AbstractIntegrator) -> Trial:
+def covariances_are_not_negative(key: Key) -> Trial:
     """For u = v_1(A_res), C_k = sum_n alpha_n (p*_k - pbar*_n) is at least 0 for all k, and positive for some k.
 
     Under (A2'); tokens are centred in the residual subspace, as the proof says.
@@ -85,15 +84,14 @@ def _common_trial(at: Expansion, *hypotheses: Measurement) -> Trial:
     )
 
 
-@claim(
+@certified(
     "growing/lemma-4/corrected",
     LEMMA,
-    variant="corrected",
-    evidence="certified",
+    control=lambda key: _common_trial(tilted_expansion(key)),  # Prototypes that differ across u as well.
     num_trials=8,
     note="pbar*_n then increases with alpha_n: Chebyshev's sum inequality. u need not be dominant",
 )
-def covariances_are_one_negative_number(key: Key, integrator: AbstractIntegrator) -> Trial:
+def covariances_are_one_negative_number(key: Key) -> Trial:
     """For sum_n alpha_n = 0 all C_k are -sum_n alpha_n pbar*_n. Changed: it is negative if prototypes differ along u
     alone, some of them do, and some alpha_n is not 0.
     """
@@ -104,12 +102,6 @@ def covariances_are_one_negative_number(key: Key, integrator: AbstractIntegrator
         holds("prototypes differ along u alone", not np.any(across != across[:1])),
         holds("some projection is not 0", bool(np.any(at.projections != 0))),
     )
-
-
-@covariances_are_one_negative_number.with_control
-def covariances_are_one_negative_number(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Prototypes that differ across u as well."""
-    return _common_trial(tilted_expansion(key))
 
 
 def _growing_trial(at: Expansion, *hypotheses: Measurement) -> Trial:
@@ -128,31 +120,29 @@ def _growing_trial(at: Expansion, *hypotheses: Measurement) -> Trial:
     )
 
 
-@claim(
+force_does_not_decrease = certified(
     "growing/theorem-1",
     THEOREM,
-    evidence="certified",
+    statement="""
+    Under (A1), (A2') and for T sufficiently large phi(1) >= phi(0), u = v_1(A_res) being orthogonal to V^(K).
+
+    Read: alpha_n = <z_n, u>, as it is printed.
+    """,
+    trial=lambda key: _growing_trial(symmetric_expansion(key)),
     num_trials=4,
     note="two prototypes at +-a u: F_sep = 8 |p_1 - p_2|^2 (sum_n q_n1 q_n2)^2, and every product falls when its token "
     f"moves out, at every temperature, so that no T is large enough. {LINE} {POSITIVE_CASE}",
 )
-def force_does_not_decrease(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Under (A1), (A2') and for T sufficiently large phi(1) >= phi(0), u = v_1(A_res) being orthogonal to V^(K).
-
-    Read: alpha_n = <z_n, u>, as it is printed.
-    """
-    return _growing_trial(symmetric_expansion(key))
 
 
-@claim(
+@certified(
     "growing/theorem-1/projected",
     THEOREM,
     variant="reading",
-    evidence="certified",
     num_trials=4,
     note=f"all q_n1 = q_n2 = 1/2 at the start, where F_sep is largest. {POSITIVE_CASE}",
 )
-def force_of_projected_tokens_does_not_decrease(key: Key, integrator: AbstractIntegrator) -> Trial:
+def force_of_projected_tokens_does_not_decrease(key: Key) -> Trial:
     """The same. Read: z_n^(K) is the projection of a token on V^(K), without a component along u, and alpha_n is the
     component that it gains.
     """
@@ -185,11 +175,7 @@ def _hot_trial(key: Key, sign: int) -> Trial:
     errors = [abs(change - limit) for change in found]
     noise = HOT[-1] * 1e-13 * (1 + float(at.force(0)[0]))  # rounding of the forces
     return Trial(
-        (
-            *along_dominant(at),
-            *separated(at),
-            at_least("the size of the limit", abs(limit), 0.1, tolerance=ROUNDING),
-        ),
+        (*along_dominant(at), *separated(at), at_least("the size of the limit", abs(limit), 0.1, tolerance=ROUNDING)),
         (
             at_least("T (phi(1) - phi(0)) at T = 10^6", found[-1], 0.0, tolerance=noise),
             at_most("its error there", errors[-1], 0.2 * max(errors[:2]), tolerance=noise),
@@ -199,36 +185,27 @@ def _hot_trial(key: Key, sign: int) -> Trial:
     )
 
 
-@claim(
+force_grows_at_high_temperature = claim(
     "growing/theorem-1/corrected",
     THEOREM,
-    variant="corrected",
+    statement="For T sufficiently large phi(1) > phi(0). Added: (sum_n alpha_n) sum_k <p_k - p, u> |p_k - p|^2 > 0, p "
+    "being the mean of the prototypes.",
+    trial=partial(_hot_trial, sign=1),
+    control=partial(_hot_trial, sign=-1),  # A product that is negative.
     num_trials=12,
     note="the limit of T (phi(1) - phi(0)) is (16 N / K^2) times that product, with an error of order 1/T. It vanishes "
     "for centred tokens and for two prototypes: then the next order decides, see `theorem-1`",
 )
-def force_grows_at_high_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """For T sufficiently large phi(1) > phi(0). Added: (sum_n alpha_n) sum_k <p_k - p, u> |p_k - p|^2 > 0, p being the
-    mean of the prototypes.
-    """
-    return _hot_trial(key, 1)
 
 
-@force_grows_at_high_temperature.with_control
-def force_grows_at_high_temperature(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """A product that is negative."""
-    return _hot_trial(key, -1)
-
-
-@claim(
+@certified(
     "growing/theorem-1-convexity",
     CONVEX,
-    evidence="certified",
     num_trials=4,
     note="for two prototypes and tokens with equal q_n1 q_n2 = x / (1 + x)^2, phi'' has the sign of 1 - 3 x + x^2, "
     "negative for 2/5 < x <= 1: at every higher temperature too. no control: `two-prototypes` is the positive case",
 )
-def expansion_is_convex(key: Key, integrator: AbstractIntegrator) -> Trial:
+def expansion_is_convex(key: Key) -> Trial:
     """The function phi is convex on [0, 1]: phi''(eps) >= 0 whenever some dr_k / d eps is not 0. Under (A1), (A2')."""
     at = symmetric_expansion(key, hot=True)
     r, phi = at.forces(), at.force()
@@ -277,23 +254,16 @@ def _sign_trial(at: Expansion, bound: Fraction) -> Trial:
     )
 
 
-@claim(
+expansion_is_convex_where_assignments_are_hard = certified(
     "growing/theorem-1-convexity/two-prototypes",
     CONVEX,
+    statement="""Two prototypes and equal tokens, alpha not 0: phi''(0) > 0 if q_1 q_2 < 1/5, and < 0 if q_1 q_2 > 1/5.
+
+    Added: K = 2, z_1 = .. = z_N, and the condition on the assignments.
+    """,
+    trial=lambda key: _sign_trial(_two_prototypes(key), Fraction(1, 5)),
+    control=lambda key: _sign_trial(_two_prototypes(key, "3/2"), Fraction(2, 9)),  # The bound 2/9 in place of 1/5.
     variant="special case",
-    evidence="certified",
     num_trials=16,
     note="sharp: phi = 8 N^2 |p_1 - p_2|^2 x^2 / (1 + x)^4 with x = exp(-(d_2 - d_1) / T)",
 )
-def expansion_is_convex_where_assignments_are_hard(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Two prototypes and equal tokens, alpha not 0: phi''(0) > 0 if q_1 q_2 < 1/5, and < 0 if q_1 q_2 > 1/5.
-
-    Added: K = 2, z_1 = .. = z_N, and the condition on the assignments.
-    """
-    return _sign_trial(_two_prototypes(key), Fraction(1, 5))
-
-
-@expansion_is_convex_where_assignments_are_hard.with_control
-def expansion_is_convex_where_assignments_are_hard(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """The bound 2/9 in place of 1/5."""
-    return _sign_trial(_two_prototypes(key, "3/2"), Fraction(2, 9))

@@ -1,5 +1,6 @@
 """Claims of Section 3.4 and Corollary 2 on the interplay of growth and prototypes, in runs of the Algorithm."""
 
+from functools import partial
 from typing import NamedTuple, cast, get_args
 
 import equinox as eqx
@@ -11,10 +12,9 @@ from analysis.claims.growing.instances.expansions import along_dominant, expansi
 from analysis.claims.growing.instances.lines import LINE, centred, falling, symmetric_expansion
 from analysis.claims.growing.instances.residuals import DWELL, Planted, planted
 from analysis.growing.separation import expanded, separation_force
-from analysis.ledger.claim import claim
+from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import SOLVER, Measurement, Trial, agrees, at_least, equal, holds
 from dynsim._core.types import Key
-from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
@@ -74,16 +74,15 @@ def _moved(run: AlgorithmRun) -> float:
     return float(np.max(np.abs(after - before)))
 
 
-@claim(
+@certified(
     "growing/claim-prototypes-raise-residual",
     ALGORITHM,
-    evidence="certified",
     num_trials=2,
     note="(3) is made of tokens, M and captured directions, of which the prototypes change none. With embeddings in "
     "place of tokens the encoder's update changes it in the readings `data` and `tokens`; if the span of prototypes "
     "were captured, a larger span would lower lambda_max. no control: it is measured in `equation-3/events`",
 )
-def updates_of_prototypes_raise_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
+def updates_of_prototypes_raise_the_residual(key: Key) -> Trial:
     """The updates of prototypes in Step 2 spread them and raise A_res, as recomputed in Step 3: lambda_max rises."""
     at = planted(key, "features")
     run = _run(key, at)
@@ -136,11 +135,12 @@ def _change_trial(key: Key, release: str) -> Trial:
 @claim(
     "growing/equation-3/events",
     GROWING.at("(3)"),
+    control=partial(_change_trial, release="retain"),  # Pruning that retains the direction.
     variant="reading",
     num_trials=4,
     note="reading `features`; the encoder is fixed. In the reading `tokens` growth may raise lambda_max too",
 )
-def events_alone_change_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
+def events_alone_change_the_residual(key: Key) -> Trial:
     """Read: along the Algorithm lambda_max changes at events alone. Updates of prototypes leave A_res as it is; growth
     lowers lambda_max to the value of the next pair, and pruning raises it, to that of the pruned head, if it gives the
     direction back. Growth comes before pruning, and again after N_min steps, no sooner.
@@ -148,21 +148,14 @@ def events_alone_change_the_residual(key: Key, integrator: AbstractIntegrator) -
     return _change_trial(key, "release")
 
 
-@events_alone_change_the_residual.with_control
-def events_alone_change_the_residual(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Pruning that retains the direction."""
-    return _change_trial(key, "retain")
-
-
-@claim(
+@certified(
     "growing/corollary-2",
     COROLLARY,
-    evidence="certified",
     num_trials=4,
     note=f"as Theorem 1, whatever the residual; in the Algorithm growth does not act on F_sep at all, see `algorithm`. "
     f"{LINE} {POSITIVE_CASE}",
 )
-def every_expansion_amplifies_the_force(key: Key, integrator: AbstractIntegrator) -> Trial:
+def every_expansion_amplifies_the_force(key: Key) -> Trial:
     """Every architectural expansion guided by lambda_max(A_res) > theta_w preserves and amplifies the separation force.
 
     Read: F_sep(P, Z^(K+1)) > F_sep(P, Z^(K)), with or without a component of Z^(K) along u.
@@ -190,16 +183,15 @@ def _forces(flow: GrowingFlow, x: Growing) -> jax.Array:
     return jax.vmap(separation_force)(x.prototypes, flow.head_inputs(x), flow.temperatures(x))
 
 
-@claim(
+@certified(
     "growing/corollary-2/algorithm",
     COROLLARY,
     variant="reading",
-    evidence="certified",
     num_trials=2,
     note="the equality is exact, since neither prototypes, embeddings nor temperatures of a head depend on other "
     "heads: the same numbers enter. no control: the corrected claim is the positive case",
 )
-def growth_amplifies_the_force_of_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
+def growth_amplifies_the_force_of_heads(key: Key) -> Trial:
     """The same. Read: in the Algorithm, where z_n = f_theta(x_n) does not depend on heads: the force of the heads that
     exist increases when one is added.
     """
@@ -304,18 +296,13 @@ def _growth_trial(key: Key, *, moved: bool) -> Trial:
 @claim(
     "growing/corollary-2/corrected",
     COROLLARY,
-    variant="corrected",
+    # Inputs of the first head that gain their component along the new direction, as in Theorem 1.
+    control=partial(_growth_trial, moved=True),
     num_trials=4,
     note="for shared and for projected inputs of heads",
 )
-def growth_keeps_the_force_of_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
+def growth_keeps_the_force_of_heads(key: Key) -> Trial:
     """Changed: in the Algorithm growth preserves the force of every head that exists, exactly, and adds the positive
     force of the new head.
     """
     return _growth_trial(key, moved=False)
-
-
-@growth_keeps_the_force_of_heads.with_control
-def growth_keeps_the_force_of_heads(key: Key, integrator: AbstractIntegrator) -> Trial:
-    """Inputs of the first head that gain their component along the new direction, as in Theorem 1."""
-    return _growth_trial(key, moved=True)
