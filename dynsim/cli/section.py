@@ -244,10 +244,8 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
         periods = found.periods()
         shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
-        return Shown(
-            f"{len(values)} values of {name}: periods {shown or 'none'}; {counted(escaped, 'orbit')} escape{'s' * (escaped == 1)}",
-            draw,
-        )
+        left = f"{counted(escaped, 'orbit')} {'escapes' if escaped == 1 else 'escape'}"
+        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw)
     if len(known.names) == 1:
         refuse_unused(o, ("plane",), "for a map of one component")
         return _cobweb(o, made, labels[0])

@@ -31,7 +31,7 @@ from dynsim.simulation.checks import (
     step_explained,
 )
 from dynsim.simulation.trajectory import Trajectory
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap, in_types_of
 
 
 class Stop(eqx.Module):
@@ -169,7 +169,7 @@ def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State
     """The states, the largest defect, and whether all are finite."""
 
     def inner(x: State, k: Any) -> tuple[State, None]:
-        return map.step(k, x), None
+        return in_types_of(x, map.step(k, x)), None
 
     def outer(x: State, block: Any) -> tuple[State, State]:
         x, _ = jax.lax.scan(inner, x, block * every + jnp.arange(every))

@@ -3,6 +3,7 @@
 import dataclasses
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.papers import factor
 from dynsim.cli.building.systems import flow, found
 from dynsim.cli.parsing.system import SystemOptions, parse_system
+from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.catalogue.maps import Logistic
@@ -243,3 +245,19 @@ def test_the_factor_of_attention_is_an_option_and_its_default_is_said():
     o = Simulate("causal")
     assert factor(o, flow) == "attention is multiplied by 1/sqrt(4) = 0.5 (`--scale 1` leaves this factor out)"
     assert factor(dataclasses.replace(o, scale=2.5), own) == factor(Simulate("published-gradient"), flow) == ""
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_systems_of_the_catalogue_keep_the_precision_of_a_state(name):
+    system, x = CATALOGUE[name].system(), jnp.asarray(CATALOGUE[name].start, jnp.float32)
+    with jax.numpy_dtype_promotion("standard"):  # as for users
+        if isinstance(system, AbstractFlow):
+            assert jax.eval_shape(system.vector_field, jnp.float32(0.0), x).dtype == jnp.float32
+        else:
+            assert jax.eval_shape(lambda x: iterate(system, x, 3).ys, x).dtype == jnp.float32
+
+
+def test_a_state_of_integers_does_not_round_the_velocity():
+    flow = FunctionFlow(lambda t, x: -0.5 * x)
+    with jax.numpy_dtype_promotion("standard"):
+        assert flow.vector_field(0.0, jnp.asarray([1, 3])).tolist() == [-0.5, -1.5]

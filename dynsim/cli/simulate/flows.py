@@ -134,7 +134,7 @@ def drawn_steps(sizes: np.ndarray, escaped: int) -> int:
 
 def distances(path: Trajectory) -> np.ndarray:
     """Compute the maximum norm of each state, (times,)."""
-    return np.max(np.abs(np.asarray(path.ys)).reshape(len(path.ts), -1), axis=1)
+    return np.max(np.abs(np.asarray(path.ys, float)).reshape(len(path.ts), -1), axis=1)
 
 
 def _shown(x: Any) -> str:
