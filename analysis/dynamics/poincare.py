@@ -26,7 +26,7 @@ from dynsim.simulation.dense import DensePath, dense_path
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.named import components, real_parameter, with_parameter
 
 # Number of samples in a piece of the trajectory.
 SAMPLES = 2000
@@ -42,7 +42,7 @@ class Section(NamedTuple):
     """Crossings of a surface: times, states on the first axis, and directions.
 
     `spacing` is the time between samples; two crossings between successive samples are missed. `complete` is false if
-    the run ended before the requested number of crossings.
+    the run ended before the requested number of crossings. `names` and `units` are those of the components of a state.
     """
 
     times: Float[np.ndarray, " crossings"]
@@ -50,6 +50,8 @@ class Section(NamedTuple):
     directions: Float[np.ndarray, " crossings"]
     spacing: float
     complete: bool
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
     __repr__ = one_line
 
@@ -159,7 +161,11 @@ def poincare_section(
     if not found:
         raise ArgumentError("surface", "be crossed by the trajectory", f"is not crossed up to t = {t:g}")
     joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
-    return Section(np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted)
+    known = components(flow, x)
+    return Section(
+        np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted, known.names,
+        known.units,
+    )  # fmt: skip
 
 
 def _is_quick(flow: AbstractFlow, x: State, end: float, integrator: AbstractIntegrator) -> bool:

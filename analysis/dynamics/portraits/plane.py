@@ -20,6 +20,7 @@ from dynsim._core.validation import integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import components
 
 # Number of bisections of a grid edge on which a component changes sign.
 HALVINGS = 16
@@ -112,6 +113,9 @@ class PhasePlane(NamedTuple):
         trajectories: trajectories from the given starts.
         forced: whether the field depends on time, and is drawn at one time.
         poles: grid points beside which a component has a pole, so that its sign change is no nullcline.
+        names: names of the two components.
+        units: units of the two components.
+        time_unit: the unit of time.
     """
 
     xs: Float[np.ndarray, " columns"]
@@ -128,6 +132,9 @@ class PhasePlane(NamedTuple):
     trajectories: Float[np.ndarray, "curves points 2"]
     forced: bool
     poles: Bool[np.ndarray, "rows columns 2"]
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    time_unit: str = ""
 
     __repr__ = one_line
 
@@ -197,10 +204,12 @@ def phase_plane(
     shown = [(o, path) for o, path in cycles if bool(np.any(np.all((path >= low) & (path <= high), axis=1)))]
     given = trajectory_starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
+    known = components(flow, state)
     return PhasePlane(
         xs, ys, field, found, places, curves_of,
         tuple(path for _, path in shown), tuple(o.stability for o, _ in shown), tuple(o.period for o, _ in shown),
-        into, out, along, forced, poles,
+        into, out, along, forced, poles, tuple(known.names[k] for k in axes), tuple(known.units[k] for k in axes),
+        known.time_unit,
     )  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from dynsim.errors import ArgumentError
 if TYPE_CHECKING:
     import numpy as np
 
-    from analysis.dynamics.continuation.branches import Branch
     from analysis.dynamics.diagrams import Diagram
     from dynsim.cli.building.systems import Found
     from dynsim.systems.named import Components
@@ -248,113 +247,24 @@ def _drawn_component(o: Continue, parts: "Components") -> int:
 
 def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram") -> None:
     """Write the requested figure and movie of one component of the state against the parameter."""
-    import numpy as np
-
-    from analysis.dynamics.diagrams import branch_line
+    from figures import diagrams
     from figures.files import write_figure
-    from figures.fitted import fitted
     from figures.movie import growing, write_movie
-    from figures.panels.bifurcations import bifurcation_marks, branch_lines, shown_up_to, stability_legend
     from figures.panels.labels import axis_label
-    from figures.panels.shown import leaving_marks
-    from figures.style import canvas, settings
 
     parts = _named(made, diagram)
     which = _drawn_component(o, parts)
-    every = [(one, False) for one in diagram.branches] + [(one, True) for one in diagram.orbits]
-    cycles = zip(diagram.branches, diagram.iterates, strict=True)
-    values = [_phase_values(parameter, one, which, k) for one, k in cycles]
-    values += [_extremes(parameter, one, which) for one in diagram.orbits]
-    unclear = any("undecided" in one.beside for one, _ in every)
-    dashed = "unstable or undecided" if unclear else "unstable"
-    limits = _window(o, parts.names[which], [one for one, _ in every], values)
-
-    def drawing(until: float) -> Any:
-        with settings():
-            drawn, (ax,) = canvas()
-            marks, lines = [], []
-            for (one, orbits), (on_branch, at) in zip(every, values, strict=True):
-                lines += branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
-                names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
-                rows = at[:, -1:] if orbits else at  # orbits are marked at their maximum, cycles of maps at each point
-                marks += [
-                    (n, b.parameter, float(v))
-                    for n, b, row in zip(names, one.bifurcations, rows, strict=True) for v in np.unique(row)
-                ]  # fmt: skip
-            for mark in marks:
-                bifurcation_marks(ax, *([part] for part in mark))
-            ax.set_xlabel(axis_label(o.varied.name))
-            ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
-            ax.set_xlim(*o.varied.bounds)
-            if limits is not None:
-                leaving_marks(ax, limits, lines)
-            names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
-            stability_legend(ax, kinds=names if diagram.orbits else None, dashed=dashed)
-            shown_up_to(ax, until)
-            return fitted(drawn)
-
+    measured = diagrams.measured(diagram, which, parameter)
+    usual, (least, most) = diagrams.limits_of(measured)
+    limits = (o.window[0], o.window[1]) if o.window else usual
+    if limits is not None and (least < limits[0] or most > limits[1]):
+        shown = f"the figure shows {parts.names[which]} from {limits[0]:.4g} to {limits[1]:.4g}"
+        say(f"{shown}, branches extend from {least:.4g} to {most:.4g} (`--window` sets the limits)")
+    label = axis_label(parts.names[which], parts.units[which])
+    drawing = lambda until: diagrams.drawing(measured, label, bounds=o.varied.bounds, limits=limits, until=until)
     if o.figure is not None:
-        with settings():
-            write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.varied.name}")
+        write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.varied.name}")
         say(f"figure {o.figure}")
     if o.movie is not None:
         write_movie(o.movie, growing(drawing))
         say(f"movie {o.movie}")
-
-
-def _window(o: Continue, name: str, branches: list[Any], values: list[tuple[Any, Any]]) -> tuple[float, float] | None:
-    """Choose the axis limits of the drawn component, None for all of it; print what lies beyond them."""
-    import numpy as np
-
-    from figures.panels.shown import usual_limits
-
-    curves = []
-    for one, (on_branch, _) in zip(branches, values, strict=True):
-        half = np.abs(np.diff(one.parameters)) / 2
-        stretches = np.append(half, 0.0) + np.append(0.0, half)
-        curves += [(column, stretches) for column in np.asarray(on_branch).T]
-    limits = o.window or usual_limits(curves, np.concatenate([np.ravel(at) for _, at in values]))
-    if limits is None:
-        return None
-    every = np.concatenate([column for column, _ in curves]) + 0.0  # without a sign of zero
-    low, high = limits
-    if np.nanmin(every) < low or np.nanmax(every) > high:
-        ends = f"from {np.nanmin(every):.4g} to {np.nanmax(every):.4g}"
-        say(
-            f"the figure shows {name} from {low:.4g} to {high:.4g}, branches extend {ends} (`--window` sets the limits)"
-        )
-    return low, high
-
-
-def _phase_values(parameter: "Parameter", one: "Branch", which: int, iterate: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """Compute a component at all phases of a cycle, for the points and the bifurcations of a branch."""
-    import jax
-    import numpy as np
-
-    from analysis.dynamics.diagrams import component_of
-    from analysis.dynamics.periodic_orbits.maps import phases
-
-    columns = lambda states, values: np.stack(
-        [component_of(x, which) for x in phases(parameter, states, values, iterate)], axis=1
-    )
-    marks = [
-        columns(jax.tree.map(lambda a: np.asarray(a)[None], b.state), np.array([b.parameter])) for b in one.bifurcations
-    ]
-    return columns(one.states, one.parameters), np.concatenate([np.empty((0, iterate)), *marks])
-
-
-def _extremes(parameter: "Parameter", one: "Branch", which: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """Compute the minimum and maximum of a component over periodic orbits, for points and bifurcations of a branch."""
-    import jax
-    import numpy as np
-
-    from analysis.dynamics.continuation.orbits import orbit_ranges
-
-    at = [
-        orbit_ranges(
-            parameter, one._replace(states=jax.tree.map(lambda a: np.asarray(a)[None], b.state),
-                                    parameters=np.array([b.parameter])), which,
-        )
-        for b in one.bifurcations
-    ]  # fmt: skip
-    return orbit_ranges(parameter, one, which), np.array(at).reshape(-1, 2)
