@@ -8,6 +8,8 @@ OPTIMISED := $(addprefix tests/, $(addsuffix .py, core/test_spaces simulation/te
 ONE_THREAD := --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1
 QUICK := --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false $(ONE_THREAD)
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
+# Each module is compiled once for all processes of a run, also where the environment says otherwise.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: env demo test test-all test-kernels mutants mutants-all seeds kills lint bench fuzz
 

@@ -24,6 +24,12 @@ NEAR_ZERO = 1e-7
 """Real parts below this share of the Jacobian's norm count as zero (rounding moves a double zero by sqrt(eps))."""
 
 
+OWN = 1e-10
+"""Relative error of the entries of a Jacobian by which the error of an eigenvalue is bounded (see `own_eigenvalue`)."""
+INVERSE = 3
+"""Number of steps of inverse iteration; each one multiplies the error of an eigenvector by that of the eigenvalue."""
+
+
 def tangent_basis(space: AbstractSpace, x: State) -> np.ndarray:
     """Compute an orthonormal basis of the tangent space at `x`, (ambient, dimension). NumPy: not for `jit`."""
     if is_flat(space):
@@ -67,6 +73,46 @@ def eigenvalues(jacobian: ArrayLike) -> np.ndarray:
     rounding = TIE * NEAR_ZERO * float(np.max(np.abs(values), initial=0.0))
     group = np.cumsum(np.append(0, -np.diff(values.real) > rounding))[: len(values)]
     return values[np.lexsort((-values.imag, group))]
+
+
+def own_eigenvalue(
+    A: Float[np.ndarray, "d d"], value: complex, sizes: Float[np.ndarray, " d"] | float = 0.0
+) -> tuple[complex, float]:
+    r"""Refine an eigenvalue, and bound its error by its own condition instead of by the norm of the matrix.
+
+    With eigenvectors x and y, $A x = \lambda x$ and $y^* A = \lambda y^*$, relative errors $\epsilon$ of the entries of
+    A move the eigenvalue by at most $\epsilon |y|^T |A| |x| / |y^* x|$. This does not depend on the units of the
+    components, so that a slow eigenvalue keeps its accuracy beside fast ones. Rounding errors of the rows are added.
+    Eigenvectors come from inverse iteration with equations divided by their sizes. The bound is infinite if x and y are
+    perpendicular.
+
+    Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 7; F. L. Bauer and C. T. Fike, Norms
+    and exclusion theorems, Numer. Math. 2 (1960), for the condition of one eigenvalue.
+
+    Args:
+        A: the matrix.
+        value: an approximation of the eigenvalue.
+        sizes: sizes of the diagonal entries that they have elsewhere, if they are small here.
+    """
+    import scipy.linalg
+
+    d, eps = len(A), float(np.finfo(float).eps)
+    shifted = A - value * np.eye(d)
+    rows = np.fmax(np.fmax(np.max(np.abs(A), axis=1), sizes), np.finfo(float).tiny)
+    scaled = shifted / rows[:, None]
+    lu = scipy.linalg.lu_factor(scaled + 4 * eps * np.eye(d), check_finite=False)
+    x = y = np.random.default_rng(d).normal(size=d) + 0j
+    for _ in range(INVERSE):
+        x = scipy.linalg.lu_solve(lu, x / rows, check_finite=False)
+        y = scipy.linalg.lu_solve(lu, y, trans=2, check_finite=False) / rows
+        x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+    product = complex(np.vdot(y, x))
+    terms = float(np.abs(y) @ (np.abs(A) @ np.abs(x) + np.broadcast_to(sizes, d) * np.abs(x)))
+    if not abs(product) > eps or not np.isfinite(terms):
+        return complex(value), np.inf
+    rounding = 16 * eps * float(np.abs(y) @ rows) * float(np.sum(np.abs(x)))  # of entries that are small in their row
+    moved, error = complex(np.vdot(y, A @ x)) / product, (OWN * terms + rounding) / abs(product)
+    return (moved if abs(moved - value) <= NEAR_ZERO * float(np.max(np.abs(A))) else complex(value)), error
 
 
 def _square(name: str, matrix: ArrayLike) -> np.ndarray:
@@ -131,8 +177,11 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
     return Spectrum(values, orbit.shape[1], index(values, tolerance=tolerance), tolerance, kind(values, tolerance))
 
 
-def kind(values: ArrayLike, tolerance: float) -> str:
-    """Classify an equilibrium by its eigenvalues as `stable`, `saddle`, `unstable` or `undecided`."""
+def kind(values: ArrayLike, tolerance: ArrayLike) -> str:
+    """Classify an equilibrium by its eigenvalues as `stable`, `saddle`, `unstable` or `undecided`.
+
+    The real parts are compared with one tolerance, or each with its own.
+    """
     parts = np.real(values)
     if np.all(parts < -tolerance):
         return "stable"

@@ -34,6 +34,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_run_is_the_library_s_own_and_is_made_again_to_the_bit(capsys, folder):
     words = ("--data-file", "data.csv", "--initial", "pair.csv", "--mode", "frozen", "--temperature", 0.5)
     drawn = folder / "run.svg"

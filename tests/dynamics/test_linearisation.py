@@ -10,6 +10,7 @@ from analysis.dynamics.linearisation import (
     eigenvalues,
     index,
     kind,
+    own_eigenvalue,
     rotations,
     spectrum,
     tangent_basis,
@@ -148,3 +149,21 @@ def test_the_spectrum_of_consensus_does_not_depend_on_the_metric():
     values = eigenvalues(tangent_jacobian(flow, x))
     np.testing.assert_allclose(values[2:], -1 / np.sqrt(3), atol=1e-9)
     np.testing.assert_allclose(values[:2], 0.0, atol=1e-9)
+
+
+def test_a_slow_eigenvalue_has_its_own_error_beside_a_fast_one():
+    """The eigenvalues are the fast rate and both roots of a slow block, coupled to it in both directions."""
+    for K in (1e3, 1e8, 1e12):
+        A = np.array([[1e-6, -1.0, 0.0], [1.0, 1e-6, 0.0], [K, 2 * K, -K]])
+        value, error = own_eigenvalue(A, 1e-6 + 1j)
+        assert abs(value - (1e-6 + 1j)) < 1e-14
+        assert 1e-11 < error < 1e-8
+    scaled = np.diag([1.0, 1e6, 1e-3]) @ A @ np.diag([1.0, 1e-6, 1e3])  # other units of the components
+    assert own_eigenvalue(scaled, 1e-6 + 1j)[1] < 100 * error
+
+
+def test_the_error_of_an_eigenvalue_grows_towards_a_double_one_and_keeps_a_size_at_zero():
+    split = lambda gap: own_eigenvalue(np.array([[0.0, 1.0], [gap**2, 0.0]]), complex(gap), 1.0)[1]
+    assert split(1e-2) < 1e-9
+    assert split(1e-8) > 1e-8  # rounding makes a double eigenvalue zero a pair of this size
+    assert own_eigenvalue(np.zeros((1, 1)), 0j, 2.0)[1] == pytest.approx(2e-10)

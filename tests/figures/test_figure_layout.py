@@ -202,10 +202,12 @@ DRAWN_FROM_RECORDS = {
 
 
 DRAWN_ELSEWHERE = ("hardmax/figure-9", "prototypes/figure-2", "prototypes/figure-3", "growing/figure-3")
+LONG = ("growing/figure-1", "prototypes/figure-5", "prototypes/figure-6")  # over two seconds each
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] if n in DRAWN_ELSEWHERE else []) for n in DRAWN_FROM_RECORDS]
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in DRAWN_ELSEWHERE + LONG else []) for n in DRAWN_FROM_RECORDS],
 )
 def test_figures_of_quick_runs_say_so_and_their_texts_stay_inside_and_apart(name):
     (shown,) = find_figures(name)

@@ -12,6 +12,7 @@ from tests import data_or_skip
 from tests.support.figure_layout import check_layout
 
 THEORY = ("figure-1", "figure-2", "figure-5", "figure-6", "figure-7", "layers")
+LONG = ("figure-1", "figure-2", "figure-5")  # over two seconds each, and drawn by the panels of the others
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def numbers(name, folder):
     return shown.data(folder)
 
 
-@pytest.mark.parametrize("name", THEORY)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in THEORY])
 def test_the_numbers_are_finite_and_the_axes_are_labelled(name, folder):
     (shown,) = find_figures(f"hardmax/{name}")
     found = shown.data(folder)

@@ -69,9 +69,9 @@ def test_flat_inputs_have_a_hull_too(points, dimension, corners):
         assert not contains(polytope(np.array(points)), [1, Fraction(10**9 + 1, 10**9)])
 
 
-def test_exact_and_float_hulls_agree_on_a_thousand_lattice_clouds():
+def test_exact_and_float_hulls_agree_on_many_lattice_clouds():
     rng = np.random.default_rng(20)
-    for trial in range(1000):
+    for trial in range(300):
         d, n = rng.integers(1, 5), rng.integers(1, 9)
         x = rng.integers(-3, 4, (n, d))
         x[:, -1] = x[:, 0] if trial % 3 == 0 else x[:, -1]

@@ -230,6 +230,7 @@ def test_a_collapsed_head_is_removed_and_its_direction_stays_captured(two_heads)
     assert np.isinf(energies[[0, 2]]).all()
 
 
+@pytest.mark.slow
 def test_training_grows_heads_and_a_resumed_run_has_the_same_bits(tmp_path):
     model = classifier(dropout=0.2)
     model = with_random_head(model, RULES, sample(model, IDS), KEY)

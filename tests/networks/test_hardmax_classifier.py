@@ -194,6 +194,7 @@ def opinions(count=240, length=8):
     return Encoded(ids, labels)
 
 
+@pytest.mark.slow
 def test_training_finds_the_telling_words_and_resumes_to_the_same_bits(tmp_path):
     data = opinions()
     start = draw_classifier(KEY, words=10, d=2, depth=2)

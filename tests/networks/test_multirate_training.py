@@ -73,6 +73,7 @@ def test_the_loss_is_minus_the_mean_logarithm_of_the_next_bytes_probability():
     assert float(last(draw_multirate(KEY, dense(SMALL)), jnp.asarray(found[0]))) == 0
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss_and_opens_the_gate():
     found = train_multirate(start(), BATCHES, KEY, num_steps=60, every=2, learning_rate=1e-2, shown=False)
     assert found.losses[-10:].mean() < found.losses[0] - 1.5

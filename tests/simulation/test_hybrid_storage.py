@@ -91,6 +91,7 @@ def test_equal_arrays_of_different_types_are_not_shared():
     assert sorted(arrays) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_the_algorithm_and_crossings_with_an_action_are_run_again(tmp_path):
     flow = growing()
     steps = descend(flow, flow.start(jax.random.key(1)), 8, every=3, gate_power=0.6)

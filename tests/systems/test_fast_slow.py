@@ -190,7 +190,10 @@ def test_a_root_is_found_whatever_the_unit_of_the_field():
     assert np.all(np.isnan(find(jnp.full(40, 0.1), -ys)))  # x e^x is at least -1 / e
 
 
-@pytest.mark.parametrize("make", [lambda: switching_flow(1e-3), lambda: ReducedFlow(switching_flow(1.0))])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: switching_flow(1e-3), pytest.param(lambda: ReducedFlow(switching_flow(1.0)), marks=pytest.mark.slow)],
+)
 def test_a_run_is_stored_and_made_again_to_the_bit(tmp_path, make):
     flow = make()
     start = flow.space.project(jax.tree.map(jnp.asarray, EXAMPLES["switching"].start))

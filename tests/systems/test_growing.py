@@ -216,6 +216,7 @@ def test_growth_and_pruning_without_dwell_stop_at_the_cap_with_the_cycle():
     assert "a dwell time separates them" in str(path)
 
 
+@pytest.mark.slow
 def test_the_algorithm_agrees_with_the_flow_for_small_steps():
     rates = {"prototype_rate": 2e-4, "temperature_rate": 2e-5}
     f = flow(**rates, dwell=200.0)

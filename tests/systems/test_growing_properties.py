@@ -119,6 +119,7 @@ def test_later_events_compile_nothing():
     assert not [name for name in compiled if "backend_compile" in name]
 
 
+@pytest.mark.slow
 def test_a_dense_output_has_both_sides_of_an_event():
     path = dense_output(usual(), integrator=Scipy())
     first = usual().jumps[0]

@@ -1,5 +1,6 @@
 """Branches of solutions with their stability, the bifurcations on them, and their conversion to other units."""
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,10 +10,19 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.curve import SINGULAR, AbstractCurve, CurvePoint, turned
-from analysis.dynamics.continuation.locating import JUMP, crossed, hidden_sign, least_between, located
+from analysis.dynamics.continuation.locating import (
+    JUMP,
+    LOCATED,
+    between,
+    crossed,
+    hidden_sign,
+    least_between,
+    located,
+    vanishes_at,
+)
 from analysis.dynamics.continuation.orbit_curve import flat_sizes, moved_states, unit_of_eigenvalues
 from analysis.dynamics.continuation.switching import departures, ways_out
-from analysis.dynamics.linearisation import index
+from analysis.dynamics.linearisation import NEAR_ZERO
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed, size_of
@@ -33,6 +43,12 @@ VERTICAL = 10
 TOUCHED = 0.05
 # Relative singular value at its minimum that counts as zero, given the error of its location.
 ZERO = 1e-8
+# Growth of a critical eigenvalue at its zero, relative to its growth at the ends of the step, that counts as zero.
+ZEROED = 1e-6
+# Number of its errors up to which the growth of a critical eigenvalue counts as zero.
+ERRORS = 100
+# Distance, relative to the longest step, up to which bifurcations of one kind and frequency are the same.
+SAME = 1e-8
 # Largest number of bisections of a step that contains several bifurcations.
 HALVINGS = 6
 
@@ -157,7 +173,7 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     found = _bifurcations(curve, points[first:], lengths[first:], least)
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [abs(value) <= SINGULAR for value in least]
-    kinds = tuple(curve.stable_kind(p.values) for p in points)
+    kinds = tuple(curve.stable_kind(p) for p in points)
     parameters = np.array([p.parameter for p in points])
     vertical = is_vertical(curve, parameters, lengths)
     if vertical:  # the parameter turns back by its error
@@ -178,59 +194,96 @@ def _bifurcations(
     curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
 ) -> list[Bifurcation]:
     """Locate all bifurcations between successive points and at points, given their least singular values."""
-    found: list[Bifurcation] = []
-    # last points at which the test functions of fold and branch point had a definite sign
-    last: list[int | None] = [None, None]
-    slopes = [float(p.tangent[-1]) for p in points]
-    signed = [(slopes, curve.vertical), (least, SINGULAR)]
-    values = [[value if abs(value) > bound else 0.0 for value in numbers] for numbers, bound in signed]
-    zeros = [curve.zeros(point.values) for point in points]
-    growths = [np.sort(curve.growth(point.values))[::-1] for point in points]
+    meetings = _meetings(curve, points, lengths, least)
+    found = [one.at for one in meetings]
+    zeros = [curve.zeros(point) for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
-    for k in range(len(points)):
-        here: list[Bifurcation] = []
-        for which, name in enumerate(("fold", "branch point")):
-            if values[which][k] == 0:
-                continue
-            before, last[which] = last[which], k
-            if before is None or k - before > 2 or values[which][before] * values[which][k] > 0:
-                continue
-            here += _simple(curve, points[before], points[k], float(lengths[before]), which, name)
-        if k and not at[k]:
-            begin = k - 2 if at[k - 1] else k - 1  # a crossing at a point is searched between its neighbours
-            length = float(lengths[begin])
-            known = here + (_within(found, length, float(lengths[k]) - length) if at[k - 1] else [])
-            beside = _crossings(curve, points[begin], points[k], length, known, HALVINGS)
-            here += beside or _twice(curve, points, growths, k - 1, float(lengths[k - 1]))
-        found += here
+    for k in range(1, len(points)):
+        if at[k]:
+            continue
+        begin = k - 2 if at[k - 1] else k - 1  # a crossing at a point is searched between its neighbours
+        low, high = float(lengths[begin]), float(lengths[k])
+        known = [one for one in meetings if low <= one.at.arclength < high]
+        beside = _in_step(curve, points[begin], points[k], low, known)
+        found += beside if beside or known else _twice(curve, points, k - 1, float(lengths[k - 1]))
     for k in range(1, len(points) - 1):
         if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
             found += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
-    crossed = [b.arclength for b in found if b.kind == "branch point"]
-    near = 1e-4 * max(1e-3, float(np.max(np.diff(lengths), initial=0.0)))
-    found = [b for b in found if b.kind != "fold" or all(abs(b.arclength - at) > near for at in crossed)]
-    # the crossing branch of a pitchfork turns back at the branch point, which is no fold
-    return sorted(found, key=lambda b: b.arclength)
+    found.sort(key=lambda b: b.arclength)
+    near = SAME * float(np.max(np.diff(lengths), initial=0.0))
+    return [b for k, b in enumerate(found) if not any(_is_same(b, other, near) for other in found[:k])]
 
 
-def _simple(
-    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, which: int, name: str
-) -> list[Bifurcation]:
+def _is_same(one: Bifurcation, other: Bifurcation, near: float) -> bool:
+    """Test whether two bifurcations are one that was found from both sides."""
+    frequencies = abs(one.frequency - other.frequency) <= SAME * abs(one.frequency)
+    return one.kind == other.kind and abs(one.arclength - other.arclength) <= near and frequencies
+
+
+class _Meeting(NamedTuple):
+    """A fold or a branch point, its point of the curve, and whether an odd number of eigenvalues crosses there."""
+
+    at: Bifurcation
+    point: CurvePoint
+    is_odd: bool
+
+
+def _meetings(
+    curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
+) -> list[_Meeting]:
+    """Locate folds and simple branch points, at which test functions of the curve itself change their sign.
+
+    The branch that leaves a pitchfork turns back at the branch point. This is no fold, and no eigenvalue crosses there.
+    """
+    ends = lambda pair: (points[pair[0]], points[pair[1]], float(lengths[pair[0]]))
+    crossed = [_meeting(curve, *ends(pair), "branch point") for pair in _changes(least, SINGULAR)]
+    found = [one for one in crossed if one is not None]
+    for pair in _changes([float(p.tangent[-1]) for p in points], curve.vertical):
+        begin, end, length = ends(pair)
+        size = float(np.linalg.norm(end.flat - begin.flat))
+        same = [
+            k
+            for k, one in enumerate(found)
+            if 0 <= one.at.arclength - length <= size
+            and vanishes_at(curve, begin, end, (one.at.arclength - length) / size, lambda p: float(p.tangent[-1]))
+        ]
+        if same:
+            found[same[0]] = found[same[0]]._replace(is_odd=False)
+        elif fold := _meeting(curve, begin, end, length, "fold"):
+            found.append(fold)
+    return sorted(found, key=lambda one: one.at.arclength)
+
+
+def _changes(values: list[float], least: float) -> list[tuple[int, int]]:
+    """List the neighbours, at most one point apart, between which a test function with an error changes its sign."""
+    found: list[tuple[int, int]] = []
+    before: int | None = None
+    for k, value in enumerate(values):
+        if not abs(value) > least:
+            continue
+        if before is not None and k - before <= 2 and values[before] * value < 0:
+            found.append((before, k))
+        before = k
+    return found
+
+
+def _meeting(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, name: str) -> _Meeting | None:
     """Locate the fold or the simple branch point between two points."""
-    test = (lambda p: float(p.tangent[-1])) if which == 0 else curve.least_singular
+    test = (lambda p: float(p.tangent[-1])) if name == "fold" else curve.least_singular
     begin, end = (turned(p, p.tangent, curve.polished(p, p.tangent))[0] for p in (begin, end))
     if test(begin) * test(end) > 0:  # the sign at one of the points was only its error
-        return []
+        return None
     size = float(np.linalg.norm(end.flat - begin.flat))
-    point, share = (crossed if which else located)(curve, begin, end, test)
+    point, share = (located if name == "fold" else crossed)(curve, begin, end, test)
     if point is None:
-        return []
+        return None
     if abs(test(point)) > JUMP * (abs(test(begin)) + abs(test(end))):
         name = "corner"
     away = (end.flat - begin.flat) / size
     where, c = length + share * size, curve.coefficient(name, point, 0.0)
     count, why = len(curve.crossing(point, away)[1]) if name == "branch point" else 1, curve.unknown(name, point)
-    return [Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c, why)]
+    at = Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c, why)
+    return _Meeting(at, point, count % 2 == 1)
 
 
 def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
@@ -261,36 +314,140 @@ def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float]
     ]
 
 
-def _crossings(
-    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, known: list[Bifurcation], halvings: int
+class _Place(NamedTuple):
+    """A point in a step, how many eigenvalues grow before and after it, and the parity of the larger ones after it.
+
+    Larger real eigenvalues are those above the one at which solutions meet: 0 for a flow, 1 for a map.
+    """
+
+    point: CurvePoint
+    length: float
+    before: int
+    after: int
+    parity: int = 0
+
+
+def _in_step(
+    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, known: list[_Meeting]
 ) -> list[Bifurcation]:
-    """Locate bifurcations where the number of growing eigenvalues changes between two points, except known ones."""
-    growth = [np.sort(curve.growth(point.values))[::-1] for point in (begin, end)]
-    counts = [index(g, tolerance=curve.neutral(p.values)) for g, p in zip(growth, (begin, end), strict=True)]
-    low, high = sorted(counts)
-    if low == high or (high - low == len(known) and high - low == 1):
+    """Locate the further bifurcations in a step, on both sides of each fold and branch point that is known in it."""
+    first, last = (curve.growing(point) for point in (begin, end))
+    places = [_Place(begin, length, first, first, _parity(curve, begin.values))]
+    neutral = bool(curve.zeros(begin) or curve.zeros(end))
+    for one in known:
+        places.append(_passed(curve, one, places[-1], last, neutral))
+    places.append(_Place(end, length + float(np.linalg.norm(end.flat - begin.flat)), last, last))
+    pairs, inside = itertools.pairwise(places), bool(known)
+    return [b for pair in pairs for b in _between(curve, *pair, HALVINGS, known=inside, inside=inside)]
+
+
+def _between(
+    curve: AbstractCurve, one: _Place, other: _Place, halvings: int, *, known: bool, inside: bool
+) -> list[Bifurcation]:
+    """Locate bifurcations between two places; `known` says that all folds and branch points there are known.
+
+    Where as many eigenvalues grow after them as before, the point halfway is examined if `inside`, or if eigenvalues
+    seem to have exchanged their signs.
+    """
+    if one.after != other.before:
+        return _crossings(curve, one, other, halvings, known=known)
+    apart = float(np.linalg.norm(other.point.flat - one.point.flat))
+    exchanged = _exchanges(curve, one.point, other.point)
+    if not halvings or not (inside or exchanged) or apart <= 2 * curve.tolerances[1] * (1 + abs(one.point.parameter)):
         return []
-    test = lambda point: float(np.mean(np.sort(curve.growth(point.values))[::-1][low:high]))
-    if test(begin) * test(end) >= 0:
+    middle = between(curve, one.point, other.point, 0.5)
+    if middle is None:
         return []
+    length = one.length + float(np.linalg.norm(middle.flat - one.point.flat))
+    place = _Place(middle, length, *[curve.growing(middle)] * 2)
+    if exchanged or place.before != one.after:
+        pairs = ((one, place), (place, other))
+        return [b for pair in pairs for b in _between(curve, *pair, halvings - 1, known=known, inside=False)]
+    return [b for k in (0, 1) for b in _hidden(curve, [one, place, other], k, halvings - 1, known=known)]
+
+
+def _exchanges(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
+    """Test whether an eigenvalue seems to stop growing and another one to begin, by the nearest ones of two points."""
+    import scipy.optimize
+
+    grows = [curve.growth(point.values) > 0 for point in (begin, end)]
+    if not np.any(grows[0]) or np.all(grows[0]):
+        return False
+    apart = np.abs(begin.values[:, None] - end.values[None])
+    rows, columns = scipy.optimize.linear_sum_assignment(apart)
+    changed = grows[0][rows] != grows[1][columns]
+    return bool(np.any(changed & grows[0][rows]) and np.any(changed & ~grows[0][rows]))
+
+
+def _passed(curve: AbstractCurve, one: _Meeting, before: _Place, last: int, neutral: bool) -> _Place:
+    """Count the growing eigenvalues on both sides of a fold or a branch point.
+
+    Where one real eigenvalue crosses, the parity of the larger ones before the point is that after the previous place,
+    since all points at which it changes are known. Where several cross, or some are `neutral` along the curve, as many
+    are assumed to grow as in the neighbourhood.
+    """
+    if one.at.kind == "corner":  # the eigenvalues jump
+        return _Place(one.point, one.at.arclength, before.after, last)
+    others = one.point.values[np.argsort(np.abs(one.point.values - curve.meeting))[one.at.multiplicity :]]
+    rest, parity = int(np.sum(curve.growth(others) > 0)), _parity(curve, others)
+    if neutral or one.at.multiplicity != 1:
+        counts = [int(np.clip(count - rest, 0, one.at.multiplicity)) for count in (before.after, last)]
+    else:
+        counts = [(before.parity - parity) % 2, (before.parity - parity + one.is_odd) % 2]
+    after = (parity + counts[1]) % 2
+    return _Place(one.point, one.at.arclength, rest + counts[0], rest + counts[1], after)
+
+
+def _parity(curve: AbstractCurve, values: np.ndarray) -> int:
+    """Compute whether the number of real eigenvalues above the one at which solutions meet is odd."""
+    return int(np.sum(np.real(values) > curve.meeting)) % 2  # complex ones come in pairs
+
+
+def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, *, known: bool) -> list[Bifurcation]:
+    """Locate bifurcations where the number of growing eigenvalues changes between two places.
+
+    `known` says that all folds and branch points nearby are known.
+    """
+    begin, end, length = one.point, other.point, one.length
+    low, high = sorted((one.after, other.before))
+    if low == high:
+        return []
+    rise = 1 if other.before == high else -1
+    growth = lambda point: np.sort(curve.growth(point.values))[::-1][low:high]
+
+    def test(point: CurvePoint) -> float:
+        """Average the growth of the eigenvalues that cross; at a known bifurcation, it is zero up to its error."""
+        value, sign = float(np.mean(growth(point))), -rise if point is begin else rise
+        ends = point is begin or point is end
+        return sign * max(sign * value, float(np.finfo(float).tiny)) if ends else value
+
     point, share = located(curve, begin, end, test)
     if point is None:
         return []
     size = float(np.linalg.norm(end.flat - begin.flat))
-    critical = point.values[np.argsort(-curve.growth(point.values), kind="stable")[low:high]]
-    near = 1e-4 * max(1.0, float(np.max(np.abs(point.values))))
-    if float(np.max(np.abs(curve.growth(critical)))) > near:  # several bifurcations in one step
-        if abs(test(point)) > near or not halvings or not 0.01 < share < 0.99:
-            return []  # the eigenvalues jump, or one hides another
-        left = _crossings(curve, begin, point, length, _within(known, length, share * size), halvings - 1)
-        rest = _within(known, length + share * size, size)
-        return left + _crossings(curve, point, end, length + share * size, rest, halvings - 1)
-    real = curve.double * max(float(np.max(np.abs(p.values), initial=0.0)) for p in (begin, point, end))
+    order = np.argsort(-curve.growth(point.values), kind="stable")
+    critical, rest = point.values[order[low:high]], np.delete(point.values, order[low:high])
+    error = float(np.max(np.broadcast_to(curve.neutral(point), len(order))[order[low:high]]))
+    bound = ZEROED * max(float(np.max(np.abs(growth(p)))) for p in (begin, end)) + ERRORS * error
+    apart = float(np.max(np.abs(curve.growth(critical)))) > bound  # several bifurcations in one step
+    if apart and (abs(test(point)) > bound or not halvings):
+        return []  # the eigenvalues jump, or one hides another
+    if apart:
+        if not 0.01 < share < 0.99:
+            share, middle = 0.5, between(curve, begin, end, 0.5)
+            if middle is None:
+                return []
+            point = middle
+        place = _Place(point, length + share * size, *[curve.growing(point)] * 2)
+        pairs = ((one, place), (place, other))
+        return [b for pair in pairs for b in _crossings(curve, *pair, halvings - 1, known=known)]
+    first = complex(critical[0])
     # a neutral eigenvalue may take the place of one that crosses
-    if min(curve.zeros(begin.values), curve.zeros(end.values)):
-        neutral = point.values[np.abs(curve.growth(point.values)) <= near]
-        critical = np.append([value for value in neutral if curve.name(_cleaned(value, real))], critical)
-    first = _cleaned(critical[0], real)
+    if min(curve.zeros(begin), curve.zeros(end)):
+        small = point.values[np.abs(curve.growth(point.values)) <= np.fmax(bound, curve.neutral(point))]
+        named = (complex(v) for v in small if curve.name(_cleaned(curve, point, (begin, end), complex(v))))
+        first = next(named, first)
+    first = _cleaned(curve, point, (begin, end), first)
     name, frequency = curve.name(first), _frequency(first, float(np.abs(first)), curve)
     if not name and known:
         return []
@@ -301,33 +458,48 @@ def _crossings(
         name = "branch point" if crossed else "fold"
     c = _coefficient(curve, name, (begin, point, end), frequency, test) if alone or name == "fold" else UNKNOWN
     why = curve.unknown(name, point)
-    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
+    found = [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
+    if halvings and LOCATED < share < 1 - LOCATED:
+        count = int(np.sum(curve.growth(rest) > 0))
+        sides = (count, count + high - low)[::rise]
+        place = _Place(point, where, *sides)
+        for pair in ((one, place), (place, other)):
+            found += _between(curve, *pair, halvings - 1, known=True, inside=True)
+    return found
 
 
-def _twice(
-    curve: AbstractCurve, points: list[CurvePoint], growths: list[np.ndarray], k: int, length: float
-) -> list[Bifurcation]:
+def _twice(curve: AbstractCurve, points: list[CurvePoint], k: int, length: float) -> list[Bifurcation]:
     """Locate two bifurcations in one step after which as many eigenvalues grow as before it."""
-    begin, end = points[k : k + 2]
-    counts = [index(growths[j], tolerance=curve.neutral(points[j].values)) for j in (k, k + 1)]
-    if counts[0] != counts[1] or curve.zeros(begin.values) or curve.zeros(end.values):
+    counts = [curve.growing(point) for point in points[k : k + 2]]
+    if counts[0] != counts[1] or curve.zeros(points[k]) or curve.zeros(points[k + 1]):
         return []
     first = max(0, k - 1)  # only the neighbours of both points matter
-    near, shown = points[first : k + 3], growths[first : k + 3]
-    for which in (counts[0] - 1, counts[0]):
-        if not 0 <= which < len(growths[k]):
+    places = [_Place(point, length, *[counts[0]] * 2) for point in points[first : k + 3]]
+    return _hidden(curve, places, k - first, HALVINGS, known=False)
+
+
+def _hidden(curve: AbstractCurve, places: list[_Place], k: int, halvings: int, *, known: bool) -> list[Bifurcation]:
+    """Locate two bifurcations between a place and the next one, where an eigenvalue seems to come close to zero."""
+    one, other = places[k : k + 2]
+    points = [place.point for place in places]
+    growths = [np.sort(curve.growth(point.values))[::-1] for point in points]
+    for which in (one.after - 1, one.after):
+        if not 0 <= which < len(growths[k]) or growths[k][which] * growths[k + 1][which] <= 0:
             continue
         test = lambda point, which=which: float(np.sort(curve.growth(point.values))[::-1][which])
-        for inside in hidden_sign(curve, near, [float(g[which]) for g in shown], k - first, test):
-            middle = length + float(np.linalg.norm(inside.flat - begin.flat))
-            before = _crossings(curve, begin, inside, length, [], HALVINGS)
-            return before + _crossings(curve, inside, end, middle, [], HALVINGS)
+        values = [float(g[which]) for g in growths]
+        least = NEAR_ZERO * max(abs(value) for value in values[k : k + 2])  # of a zero that is not only touched
+        for inside in (p for p in hidden_sign(curve, points, values, k, test) if abs(test(p)) > least):
+            length = one.length + float(np.linalg.norm(inside.flat - one.point.flat))
+            place = _Place(inside, length, *[curve.growing(inside)] * 2)
+            pairs = ((one, place), (place, other))
+            return [b for pair in pairs for b in _crossings(curve, *pair, halvings, known=known)]
     return []
 
 
-def _cleaned(value: complex, real: float) -> complex:
-    """Remove an imaginary part that is rounding error from an eigenvalue."""
-    return complex(value) if abs(value.imag) > real else complex(value.real)
+def _cleaned(curve: AbstractCurve, point: CurvePoint, beside: tuple[CurvePoint, ...], value: complex) -> complex:
+    """Remove an imaginary part that is rounding error from an eigenvalue of a point between others."""
+    return complex(value.real) if curve.is_real((point, *beside), value) else complex(value)
 
 
 def _coefficient(

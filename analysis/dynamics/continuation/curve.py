@@ -1,6 +1,7 @@
 """Curves of solutions in state and parameter: Newton corrections, tangents and test functions of branch points."""
 
 import abc
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -63,8 +64,10 @@ class AbstractCurve(abc.ABC):
     tolerances: tuple[float, float] = (1e-11, 1e-9)  # of the equations, and of the last Newton step
     vertical: ClassVar[float] = 1e-12  # largest slope of the parameter that errors can cause on a vertical branch
     double: ClassVar[float] = 1e-6  # relative imaginary part below which an eigenvalue is a double real one
+    meeting: ClassVar[float] = 0.0  # the eigenvalue where solutions meet: 0 of a field, 1 of the derivative of a map
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled
+    rows: np.ndarray | float = 1.0  # typical sizes of the equations
 
     def __init__(self, parameter: Parameter, units: Units | None = None):
         """Store the parameter, and the units of its system if it is rescaled."""
@@ -158,17 +161,40 @@ class AbstractCurve(abc.ABC):
         share /= float(np.linalg.norm(sizes * vector)) ** 2
         return Coefficient(share * found.value, share * found.size)
 
-    def stable_kind(self, values: np.ndarray) -> str:
+    def stable_kind(self, point: CurvePoint) -> str:
         """Classify the stability by the eigenvalues: `stable`, `saddle`, `unstable` or `undecided`."""
-        return kind(self.growth(values), self.neutral(values))
+        return kind(self.growth(point.values), self.neutral(point))
 
-    def neutral(self, values: np.ndarray) -> float:
-        """Compute the growth below which an eigenvalue counts as neutral."""
-        return NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0)))
+    def neutral(self, point: CurvePoint) -> float | np.ndarray:
+        """Compute the growth, of each eigenvalue or of all, below which it counts as neutral."""
+        return NEAR_ZERO * max(1.0, float(np.max(np.abs(point.values), initial=0.0)))
 
-    def zeros(self, values: np.ndarray) -> int:
+    def zeros(self, point: CurvePoint) -> int:
         """Count the neutral eigenvalues."""
-        return int(np.sum(np.abs(self.growth(values)) <= self.neutral(values)))
+        return int(np.sum(np.abs(self.growth(point.values)) <= self.neutral(point)))
+
+    def growing(self, point: CurvePoint) -> int:
+        """Count the growing eigenvalues, without the neutral ones."""
+        return int(np.sum(self.growth(point.values) > self.neutral(point)))
+
+    def is_real(self, points: Sequence[CurvePoint], value: complex) -> bool:
+        """Test whether an eigenvalue is real up to its error; the first of the points is the one that has it."""
+        largest = max(float(np.max(np.abs(point.values), initial=0.0)) for point in points)
+        return abs(value.imag) <= self.double * largest
+
+    def row_sizes(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """Compute sizes of the equations at a point, by which they are divided in Newton steps; one by default."""
+        del slope
+        return np.ones(len(J))
+
+    def residual(self, at: Equations) -> float:
+        """Compute the largest residual, relative to typical sizes of the equations, to compare with the tolerance."""
+        return at.size
+
+    def scaled(self, at: Equations) -> Equations:
+        """Divide equations by their sizes."""
+        sizes = self.row_sizes(at.J, at.slope)
+        return Equations(at.values / sizes, at.J / sizes[:, None], at.slope / sizes, at.size)
 
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
         """Scale the rows of a matrix of derivatives to similar sizes.
@@ -186,7 +212,7 @@ class AbstractCurve(abc.ABC):
         self, state: State, parameter: float, basis: np.ndarray, at: Equations, direction: np.ndarray | None = None
     ) -> CurvePoint:
         orbit = self.orbit(state, basis)
-        rows = _null_space(self.balanced(_with_rows(at, orbit)), CROSSING, least=1)
+        rows = _null_space(self.balanced(self._with_rows(at.J, at.slope, orbit)), CROSSING, least=1)
         null = rows[-1]
         if len(rows) > 1 and direction is not None:  # where curves cross, keep the tangent of the curve being continued
             along = rows.T @ (rows @ direction)
@@ -194,6 +220,21 @@ class AbstractCurve(abc.ABC):
         tangent = null if null[-1] >= 0 else -null
         values = self.spectrum(state, parameter, at.J, orbit)
         return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, values, orbit)
+
+    def _rows(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """Join the derivatives by state and parameter, divided by the sizes of the equations."""
+        return np.column_stack([J, slope]) / self.row_sizes(J, slope)[:, None]
+
+    def _with_rows(self, J: np.ndarray, slope: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Stack the derivatives by state and parameter, and the conditions not to move along symmetries."""
+        return np.vstack([self._rows(J, slope), np.pad(orbit.T, ((0, 0), (0, 1)))])
+
+    def correction(self, at: Equations, share: float) -> np.ndarray:
+        """Compute the shortest Newton step, without a part along directions stretched by less than a share."""
+        values, J, slope, _ = self.scaled(at)
+        left, sizes, right = np.linalg.svd(np.column_stack([J, slope]), full_matrices=False)
+        kept = sizes > share * max(1.0, float(sizes[0]))
+        return right[kept].T @ (left[:, kept].T @ -values / sizes[kept])
 
     def at(self, state: State, parameter: float) -> CurvePoint | None:
         """Find the solution near a state by Newton's method with a fixed parameter; None if it fails."""
@@ -206,21 +247,23 @@ class AbstractCurve(abc.ABC):
         basis, first, before, contraction = self.basis(state), None, 0.0, 0.0
         for count in range(CORRECTIONS):
             at = self.equations(state, parameter, basis)
-            if not (np.isfinite(at.size) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
+            if not (np.isfinite(at.size) and np.isfinite(at.J).all() and np.isfinite(at.slope).all()):
                 return None
-            first = max(at.size, 1.0) if first is None else first
-            by_state, by_parameter = (float(np.max(np.abs(part), initial=0.0)) for part in (at.J, at.slope))
-            terms = by_state * (1 + float(np.max(np.abs(flat_state(state))))), by_parameter * abs(parameter)
+            scaled = self.scaled(at)
+            residual = self.residual(at)
+            first = max(residual, 1.0) if first is None else first
+            by_state = float((np.abs(at.J).max(axis=1, initial=0.0) / self.rows).max(initial=0.0))
+            by_parameter = float((np.abs(at.slope) / self.rows).max(initial=0.0))
+            terms = by_state * (1 + float(np.abs(flat_state(state)).max())), by_parameter * abs(parameter)
             rounding = ROUNDING * max(terms)
-            matrix = np.vstack([np.column_stack([at.J, at.slope]), direction])
-            change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
+            change = _newton(scaled, direction)
             change[-1] *= np.any(direction[:-1])  # keep a fixed parameter free of rounding
-            size = float(np.max(np.abs(change)))
+            size = float(np.abs(change).max())
             least = self.tolerances[1] * (1 + abs(parameter))
             if before > UNCERTAIN * least:
                 contraction = max(contraction, size / before)
             before = size
-            if at.size <= max(self.tolerances[0] * first, rounding) and size <= least:
+            if residual <= max(self.tolerances[0] * first, rounding) and size <= least:
                 found = self._point(state, parameter, basis, at, direction)
                 return found._replace(corrections=count, contraction=contraction)
             if size > 1e3 * (1 + abs(parameter)):
@@ -235,13 +278,12 @@ class AbstractCurve(abc.ABC):
 
         Corrections stop at errors of the last allowed step; afterwards only rounding errors remain.
         """
-        before = self.equations(point.state, point.parameter, point.basis)
-        matrix = np.vstack([np.column_stack([before.J, before.slope]), direction])
-        change = np.linalg.lstsq(matrix, -np.append(before.values, 0.0), rcond=1e-11)[0]
+        before = self.scaled(self.equations(point.state, point.parameter, point.basis))
+        change = _newton(before, direction)
         state = self.displaced(point.state, point.basis @ change[:-1])
         basis, parameter = _transported(point.basis, self.basis(state)), point.parameter + float(change[-1])
         after = self.equations(state, parameter, basis)
-        if not np.linalg.norm(after.values) < np.linalg.norm(before.values):
+        if not np.linalg.norm(self.scaled(after).values) < np.linalg.norm(before.values):
             return point
         return self._point(state, parameter, basis, after, direction)._replace(
             corrections=point.corrections + 1, contraction=point.contraction
@@ -259,8 +301,7 @@ class AbstractCurve(abc.ABC):
 
         `direction` is close to the tangent, in ambient coordinates.
         """
-        matrix = _with_rows(Equations(np.empty(0), point.J, point.slope, 0.0), point.orbit)
-        rows = _null_space(self.balanced(matrix), 1e-6, least=2)
+        rows = _null_space(self.balanced(self._with_rows(point.J, point.slope, point.orbit)), 1e-6, least=2)
         along = rows.T @ (rows @ np.append(point.basis.T @ direction[:-1], direction[-1]))
         along = along / np.linalg.norm(along)
         left = np.linalg.svd(rows - np.outer(rows @ along, along))[2]
@@ -278,7 +319,7 @@ class AbstractCurve(abc.ABC):
         """
         (rows, d), k = point.J.shape, point.orbit.shape[1]
         matrix = np.zeros((rows + k + 1, d + 1 + k))
-        matrix[:rows, :d], matrix[:rows, d], matrix[:rows, d + 1 :] = point.J, point.slope, point.orbit
+        matrix[:rows, : d + 1], matrix[:rows, d + 1 :] = self._rows(point.J, point.slope), point.orbit
         matrix[rows:-1, :d], matrix[-1, : d + 1] = point.orbit.T, point.tangent
         matrix = self.balanced(matrix)
         sizes = np.linalg.svd(matrix, compute_uv=False)
@@ -286,9 +327,12 @@ class AbstractCurve(abc.ABC):
         return float(np.linalg.slogdet(matrix)[0]) * share
 
 
-def _with_rows(at: Equations, orbit: np.ndarray) -> np.ndarray:
-    """Stack the derivatives by state and parameter, and the conditions not to move along symmetries."""
-    return np.vstack([np.column_stack([at.J, at.slope]), np.pad(orbit.T, ((0, 0), (0, 1)))])
+def _newton(at: Equations, direction: np.ndarray) -> np.ndarray:
+    """Compute the Newton step in the plane across a direction."""
+    m, d = at.J.shape
+    matrix, left = np.empty((m + 1, d + 1)), np.zeros(m + 1)
+    matrix[:m, :d], matrix[:m, d], matrix[m], left[:m] = at.J, at.slope, direction, -at.values
+    return np.linalg.lstsq(matrix, left, rcond=1e-11)[0]
 
 
 def _null_space(matrix: np.ndarray, share: float, *, least: int) -> np.ndarray:
@@ -302,6 +346,20 @@ def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Find the basis of a new tangent space that is nearest to an old basis."""
     left, _, right = np.linalg.svd(new.T @ old)
     return new @ left @ right
+
+
+def typical_rows(curve: AbstractCurve, state: State, parameters: Sequence[float]) -> np.ndarray:
+    """Compute typical sizes of the equations at a state: medians over values of the parameter, of 1 if they vanish."""
+    basis, sizes = curve.basis(state), []
+    for value in parameters:
+        at = curve.equations(state, value, basis)
+        rows = np.max(np.abs(np.column_stack([at.J, at.slope])), axis=1, initial=0.0)
+        sizes += [rows] if np.all(np.isfinite(rows)) else []
+    if not sizes:
+        return np.ones(basis.shape[1])
+    middle, most = np.median(sizes, axis=0), np.max(sizes, axis=0)
+    found = np.where(middle > 0, middle, most)
+    return np.where(found > 0, found, 1.0)
 
 
 def direction_to(begin: CurvePoint, end: CurvePoint) -> np.ndarray:

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, moved_bifurcation
-from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.curve import CurvePoint, typical_rows
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.stepping import both_ways, departing
 from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.continuation.switching import rays, ways_out
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
@@ -35,10 +36,14 @@ def continue_equilibria(
 
     The curve is followed in the tangent space of the flow's space and the parameter, so that it passes folds. Length is
     measured there, in the norm of the state and the parameter together. Both, and time, have units there in which they
-    are of order one (`curve_units`: 1 for systems that are of order one themselves, else powers of 1024); arclengths
+    are of order one (`curve_units`: 1 for systems that are of order one themselves, else powers of two); arclengths
     of the branch are in the unit of the parameter, all else in the units of the flow. Branches that pass each other are
     told from those that cross by residuals above 1e-11 there: an imperfection of this size is followed, with a smaller
-    one a branch point is reported.
+    one a branch point is reported. Residuals are relative to typical sizes of the equations, and eigenvalues are judged
+    by their own errors, so that slow components are as accurate beside fast ones.
+
+    A step is searched on both sides of each fold and branch point in it, and for pairs of bifurcations after which as
+    many eigenvalues grow as before. An eigenvalue that leaves zero and returns within a part of a step can be missed.
 
     Args:
         parameter: the parameter of a flow that is autonomous at both ends of its range, or of a map.
@@ -128,13 +133,20 @@ def equilibrium_curve(
     system = parameter.system
     if isinstance(system, AbstractMap):
         units = curve_units((parameter,), state, at=at)
-        return FixedPointCurve(units.varied[0], iterate, units.acting(symmetries), units)
+        return _with_rows(FixedPointCurve(units.varied[0], iterate, units.acting(symmetries), units), units, state)
     check_flow(system)
     if iterate != 1:
         raise ArgumentError("iterate", "be 1 for a flow", f"is {iterate}")
     check_autonomous("flow", parameter, state)
     units = curve_units((parameter,), state, at=at)
-    return EquilibriumCurve(units.varied[0], units.acting(symmetries), units)
+    return _with_rows(EquilibriumCurve(units.varied[0], units.acting(symmetries), units), units, state)
+
+
+def _with_rows(curve: EquilibriumCurve, units: Units, state: State) -> EquilibriumCurve:
+    """Set the typical sizes of the equations of a curve."""
+    near = curve.parameter
+    curve.rows = typical_rows(curve, units.rescaled(state), (near.value, near.low, near.high))
+    return curve
 
 
 def check_autonomous(name: str, parameter: Parameter, state: State) -> None:

@@ -1,7 +1,7 @@
 """Equations of equilibria of a flow, and of fixed points of an iterate of a map, for continuation."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,15 @@ from jaxtyping import Array
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.linearisation import eigenvalues, eigenvectors_near, null_vectors, orbit_basis, tangent_basis
+from analysis.dynamics.linearisation import (
+    NEAR_ZERO,
+    eigenvalues,
+    eigenvectors_near,
+    null_vectors,
+    orbit_basis,
+    own_eigenvalue,
+    tangent_basis,
+)
 from analysis.dynamics.normal_forms.charts import FlowChart, MapChart
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
@@ -54,11 +62,57 @@ class EquilibriumCurve(AbstractCurve):
         """Compute a basis of the directions in which the symmetries move a state."""
         return orbit_basis(basis, state, self.symmetries)
 
+    def row_sizes(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """Compute the size of each equation, so that slow equations are solved as accurately as fast ones.
+
+        With symmetries the equations are not independent, and other weights would lead to other solutions.
+        """
+        if self.symmetries:
+            return np.ones(len(J))
+        return np.fmax(np.fmax(np.abs(J).max(axis=1, initial=0.0), np.abs(slope)), self.rows)
+
+    def residual(self, at: Equations) -> float:
+        """Compute the largest residual, relative to typical sizes of the equations."""
+        return float((np.abs(at.values) / self.rows).max(initial=0.0))
+
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues transverse to the orbit of the symmetries."""
         del state, parameter
-        across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :] if orbit.size else np.eye(len(J))
-        return eigenvalues(across.T @ J @ across)
+        A, sizes = self._transverse(J, orbit)
+        values = eigenvalues(A) + self.meeting
+        small = np.flatnonzero(self._is_small(values))
+        if small.size:
+            values = np.array(values, complex)
+            for k in small:
+                values[k] = own_eigenvalue(A, values[k] - self.meeting, sizes)[0] + self.meeting
+        return values
+
+    def _transverse(self, J: np.ndarray, orbit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Restrict a Jacobian to directions across the orbit of the symmetries, and the sizes of its rows."""
+        sizes = np.broadcast_to(self.rows, len(J))
+        if not orbit.size:
+            return J, sizes
+        across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :]
+        return across.T @ J @ across, np.abs(across).T @ sizes
+
+    def _is_small(self, values: np.ndarray) -> np.ndarray:
+        """Test which eigenvalues are so small, beside the largest one, that their own errors decide on their sign."""
+        return np.abs(self.growth(values)) <= NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0)))
+
+    def neutral(self, point: CurvePoint) -> np.ndarray:
+        """Compute the error of each eigenvalue that is small beside the largest one; zero for the others."""
+        found = np.zeros(len(point.values))
+        for k in np.flatnonzero(self._is_small(point.values)):
+            found[k] = min(self._error(point, point.values[k]), AbstractCurve.neutral(self, point))
+        return found
+
+    def _error(self, point: CurvePoint, value: complex) -> float:
+        A, sizes = self._transverse(point.J, point.orbit)
+        return own_eigenvalue(A, value - self.meeting, sizes)[1]
+
+    def is_real(self, points: Sequence[CurvePoint], value: complex) -> bool:
+        """Test whether the imaginary part of an eigenvalue of the first point is no larger than its error."""
+        return bool(abs(value.imag) <= self._error(points[0], value))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Compute the real parts of the eigenvalues."""
@@ -92,6 +146,8 @@ class EquilibriumCurve(AbstractCurve):
 class FixedPointCurve(EquilibriumCurve):
     """Displacement by an iterate of a map in tangent coordinates, with its derivatives."""
 
+    meeting: ClassVar[float] = 1.0
+
     def __init__(
         self,
         parameter: Parameter,
@@ -108,7 +164,7 @@ class FixedPointCurve(EquilibriumCurve):
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the multipliers, the eigenvalues of the derivative of the iterate."""
-        found = super().spectrum(state, parameter, J, orbit) + 1
+        found = super().spectrum(state, parameter, J, orbit)
         return found[np.argsort(-np.abs(found), kind="stable")]
 
     def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:

@@ -34,6 +34,8 @@ DIP = 0.25
 NARROW = 1e-3
 # Smallest sine of the angle between two branches that can be told apart.
 NARROWEST = 1e-3
+# Relative distance of two zeros between two points, found from polynomials, below which they are one.
+SAME = 1e-4
 # Slope below which the parameter runs back; at a cusp the slope vanishes up to rounding.
 BACK = 1e-8
 
@@ -110,6 +112,12 @@ def crossed(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any)
     return found if flat is None or not abs(test(flat[0])) <= NEARLY else flat
 
 
+def vanishes_at(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, share: float, test: Any) -> bool:
+    """Test whether a test function vanishes at a branch point, at a share of the way between two points."""
+    found = _Chord(curve, begin, end).smooth(share, BESIDE, test, 0)
+    return found is not None and abs(found[1] - share) <= SAME
+
+
 def _is_flat(chord: _Chord, share: float, test: Any) -> bool:
     """Test whether a test function changes sign much more slowly than on average, as a cubic zero does."""
     near = sorted((s for s in chord.points if 0 < s < 1), key=lambda s: abs(s - share))[: 2 * SIDE]
@@ -135,11 +143,10 @@ def passes_by(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
         return False
     state, parameter, basis = found[0].state, found[0].parameter, found[0].basis
     at = curve.equations(state, parameter, basis)
-    left, stretches, right = np.linalg.svd(np.column_stack([at.J, at.slope]), full_matrices=False)
-    kept = stretches > NULL * max(np.linalg.norm(np.column_stack([p.J, p.slope])) for p in (begin, end))
-    change = right[kept].T @ (left[:, kept].T @ -at.values / stretches[kept])  # no correction along the null space
+    change = curve.correction(at, NULL)  # not along the null space
     state, parameter = curve.displaced(state, basis @ change[:-1]), parameter + float(change[-1])
-    return curve.equations(state, parameter, curve.basis(state)).size > curve.tolerances[0] * max(at.size, 1.0)
+    after = curve.equations(state, parameter, curve.basis(state))
+    return curve.residual(after) > curve.tolerances[0] * max(curve.residual(at), 1.0)
 
 
 def _located(chord: _Chord, test: Any) -> tuple[CurvePoint | None, float]:
@@ -241,6 +248,8 @@ def _dips(points: list[CurvePoint], values: list[float], k: int, sign: float, le
     if len(points) < 3 or sign == 0 or not np.all(np.isfinite(values)):
         return False
     sizes = [float(np.linalg.norm(b.flat - a.flat)) for a, b in itertools.pairwise(points)]
+    if 0 in sizes:
+        return False
     places = np.array([-sizes[0], 0.0, sizes[1]])
     bend, slope, middle = sign * np.linalg.solve(np.vander(places), values)
     at = -slope / (2 * bend) if bend > 0 else math.inf

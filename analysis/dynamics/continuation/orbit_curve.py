@@ -184,6 +184,7 @@ class OrbitCurve(AbstractCurve):
     tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-8
     double: ClassVar[float] = 1e-4
+    meeting: ClassVar[float] = 1.0
 
     def __init__(
         self,
@@ -324,9 +325,9 @@ class OrbitCurve(AbstractCurve):
         """Compute the moduli of the multipliers minus one."""
         return np.abs(values) - 1
 
-    def neutral(self, values: np.ndarray) -> float:
+    def neutral(self, point: CurvePoint) -> float:
         """Estimate the error that the solver leaves in the multipliers."""
-        return 1e-6 * max(1.0, float(np.max(np.abs(values), initial=0.0)))
+        return 1e-6 * max(1.0, float(np.max(np.abs(point.values), initial=0.0)))
 
     def name(self, critical: complex) -> str:
         """Name the bifurcation: `period doubling` at the multiplier -1, `Neimark-Sacker point` at a complex pair."""

@@ -35,6 +35,10 @@ from dynsim.systems.rescaled import is_flat
 RTOL = 1e-10
 
 
+# Scale of a component up to which its unit is 1 even if the ranges of the parameters are narrower.
+NARROW = 16.0
+
+
 def curve_units(parameters: Sequence[Parameter], state: State, *, at: Sequence[float] = ()) -> Units:
     """Estimate units near the sizes that matter on a curve of equilibria or fixed points through a state.
 
@@ -68,7 +72,10 @@ def curve_units(parameters: Sequence[Parameter], state: State, *, at: Sequence[f
     sizes, scale = np.ones(len(flat)), np.ones(())
     if is_flat(system.space):
         groups = groups_of(state)
-        sizes = unit_entries(lambda x: local(x, own), np.asarray(flat), groups, here, rates)
+        # a state moves about as far as the parameters, in their units
+        wide = max((one.high - one.low) / unit for one, unit in zip(parameters, units, strict=True))
+        most = min(max(wide, NARROW), STATES[1])
+        sizes = unit_entries(lambda x: local(x, own), np.asarray(flat), groups, here, rates, most)
         scale = scale_of(restored(jnp.asarray(sizes)))
     rate = max(rates.fastest, SLOW * float(np.max(rates.forces / (TYPICAL * sizes), initial=0.0)))
     return made_units(system, parameters, scale, unit_of_rate(rate), units)

@@ -30,14 +30,20 @@ CHANGED = 0.5
 TYPICAL = 4.0
 # Smallest scale found from a displacement that keeps the unit 1.
 LEAST = TYPICAL / 1024
+# Ratio of successive units found from displacements.
+BASE = 32.0
+# Largest number of components whose units are found from one displacement each.
+MANY = 24
+# Rates below this share of the fastest are rounding errors.
+NONE = 1e-14
 # Scales found from other components that keep the unit 1.
 ROUGH = (1 / 1024, 4096.0)
 # Largest ratio of a component's unit to the unit that its driving terms suggest; larger units are checked again.
 FAR = 1024.0
 # Ranges on an orbit below this share of the largest range may be errors of the solver.
 ROUNDING = 1e-8
-# Largest power of 1024 that is tried as a scale.
-FURTHEST = 9
+# Largest power of the base that is tried as a scale.
+FURTHEST = 18
 TINY = float(np.finfo(float).tiny)
 
 
@@ -123,27 +129,41 @@ def groups_of(state: State) -> list[np.ndarray]:
 
 
 class LocalRates:
-    """Rates at a point: the fastest, one that is not much slower, and what the parameters add to velocities."""
+    """Rates at a point: the fastest, typical ones of all eigenvalues, and what the parameters add to velocities.
+
+    The typical rate of an eigenvalue is the largest one at the point and at the ends of the parameter ranges; where it
+    vanishes at all of them, a share of the fastest rate.
+    """
 
     def __init__(self, here: Local, beyond: list[list[Local | None]]):
         known = [found for pair in beyond for found in pair if found is not None]
         sizes = np.array([np.sort(np.abs(found.values)) for found in (here, *known)])
         self.fastest = max(float(np.max(sizes[0])), SLOW * float(np.max(sizes)))
-        self.slow = max(float(np.min(np.max(sizes, axis=0))), SLOW * self.fastest)
+        most = np.max(sizes, axis=0)
+        self.typical = np.where(most > NONE * np.max(most), most, SLOW * self.fastest)
+        self.slow = float(np.min(np.fmin(self.typical, SLOW * self.fastest)))
         pairs = [[found.field for found in pair if found is not None] for pair in beyond]
         moves = [np.abs(pair[1] - pair[0]) for pair in pairs if len(pair) == 2]
         self.forces = np.nan_to_num(np.max(moves, axis=0)) if moves else np.zeros(len(here.field))
 
 
 def unit_entries(
-    at: Callable[[np.ndarray], Local | None], x: np.ndarray, groups: list[np.ndarray], here: Local, rates: LocalRates
+    at: Callable[[np.ndarray], Local | None],
+    x: np.ndarray,
+    groups: list[np.ndarray],
+    here: Local,
+    rates: LocalRates,
+    most: float = STATES[1],
 ) -> np.ndarray:
-    """Estimate the unit of each entry of a flattened state.
+    """Estimate the unit of each entry of a flattened state; it is 1 for scales from `LEAST` to `most`.
 
     A component that has no effect, or far less than its driving terms suggest, may be multiplied by another component
-    that is zero. It is examined again at a state where the others have the size of their scales.
+    that is zero. It is examined again at a state where the others have the size of their scales. Many components are
+    displaced together, in proportion to the sizes at which the Jacobian is balanced.
     """
-    found = np.array([_unit(_changes(at, x, group, here, rates)) for group in groups])
+    if len(groups) > MANY:
+        return _filled(_together(at, x, groups, here, rates, most), x, groups, here.J, rates)
+    found = np.array([_unit(_changes(at, x, _along(x, group), here, rates), most) for group in groups])
     driven = _driven(found, groups, here.J, rates)
     doubted = np.isnan(found) | ((driven > 0) & (found > FAR * driven))
     if np.any(doubted) and not np.all(doubted):
@@ -152,52 +172,87 @@ def unit_entries(
             away[groups[k]] += TYPICAL / 2 * found[k]
         there = at(away)
         for k in np.flatnonzero(doubted):
-            found[k] = np.nan if there is None else _unit(_changes(at, away, groups[k], there, rates))
+            move = _along(x, groups[k])
+            found[k] = np.nan if there is None else _unit(_changes(at, away, move, there, rates), most)
     return _filled(found, x, groups, here.J, rates)
 
 
-def _changes(
-    at: Callable[[np.ndarray], Local | None], x: np.ndarray, group: np.ndarray, here: Local, rates: LocalRates
-) -> Callable[[float], bool]:
-    """Build the test whether a displacement of some entries by a size changes the eigenvalues."""
-    move, force = np.zeros(len(x)), float(np.max(rates.forces[group]))
+def _together(
+    at: Callable[[np.ndarray], Local | None],
+    x: np.ndarray,
+    groups: list[np.ndarray],
+    here: Local,
+    rates: LocalRates,
+    most: float,
+) -> np.ndarray:
+    """Estimate the units of many components from one displacement of all of them."""
+    import scipy.linalg
+
+    among = _among(groups, here.J)
+    _, (sizes, _) = scipy.linalg.matrix_balance(among, permute=False, separate=True)
+    sizes = np.asarray(sizes, float) / float(np.exp(np.mean(np.log(sizes))))
+    move = np.zeros(len(x))
+    for size, group in zip(sizes, groups, strict=True):
+        move[group] = size * np.cos(group)
+    return BASE ** np.round(np.log(_unit(_changes(at, x, move, here, rates), most) * sizes) / np.log(BASE))
+
+
+def _along(x: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Build a displacement of a group of entries."""
+    move = np.zeros(len(x))
     move[group] = np.cos(np.arange(len(group)))
+    return move
+
+
+def _changes(
+    at: Callable[[np.ndarray], Local | None], x: np.ndarray, move: np.ndarray, here: Local, rates: LocalRates
+) -> Callable[[float], bool]:
+    """Build the test whether a displacement by a size along a vector changes the eigenvalues."""
+    force = float(np.max(rates.forces[move != 0], initial=0.0))
+    order = np.argsort(np.argsort(np.abs(here.values), kind="stable"))
 
     def changes(size: float) -> bool:
         moved = at(x + size * move)
-        return moved is None or _differ(here.values, moved.values, max(rates.slow, force / size))
+        return moved is None or _differ(here.values, moved.values, np.fmax(rates.typical[order], force / size))
 
     return changes
 
 
-def _unit(changes: Callable[[float], bool]) -> float:
+def _unit(changes: Callable[[float], bool], most: float) -> float:
     """Find the unit near the smallest displacement that changes the eigenvalues; NaN if none does.
 
-    The unit is 1 for sizes from `LEAST` to the upper end of `STATES`.
+    The unit is 1 for sizes from `LEAST` to `most`, else a power of 32.
     """
     if changes(LEAST):
-        return next((1024.0**-k for k in range(1, FURTHEST) if not changes(1024.0**-k / 8)), 1024.0**-FURTHEST)
-    if changes(STATES[1]):
-        return 1.0
-    return next((1024.0**k for k in range(1, FURTHEST) if changes(1024.0**k * 128)), np.nan)
+        return next((BASE**-k for k in range(1, FURTHEST) if not changes(BASE**-k / 2)), BASE**-FURTHEST)
+    return next((BASE**k for k in range(FURTHEST) if changes(BASE**k * most)), np.nan)
 
 
-def _differ(before: np.ndarray, after: np.ndarray, least: float) -> bool:
+def _differ(before: np.ndarray, after: np.ndarray, least: np.ndarray) -> bool:
     """Test whether some eigenvalue is far from all of the others, relative to its size or to a smallest rate."""
     apart = np.abs(before[:, None] - after[None])
-    nearest = np.abs(np.append(before, before[np.argmin(apart, axis=0)]))
-    return bool(np.any(np.append(np.min(apart, axis=1), np.min(apart, axis=0)) >= CHANGED * np.fmax(nearest, least)))
+    nearest = np.argmin(apart, axis=0)
+    sizes = np.fmax(np.abs(before), least)
+    return bool(
+        np.any(np.min(apart, axis=1) >= CHANGED * sizes) or np.any(np.min(apart, axis=0) >= CHANGED * sizes[nearest])
+    )
 
 
-def _among(groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> tuple[np.ndarray, np.ndarray]:
+def _among(groups: list[np.ndarray], J: np.ndarray) -> np.ndarray:
+    """Compute the largest derivatives of groups of successive entries by each other."""
+    starts = [int(group[0]) for group in groups]
+    return np.maximum.reduceat(np.maximum.reduceat(np.abs(J), starts, axis=0), starts, axis=1)
+
+
+def _coupled(groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> tuple[np.ndarray, np.ndarray]:
     """Compute the largest derivatives of groups of entries by each other, and their relaxation rates."""
-    among = np.array([[np.max(np.abs(J[np.ix_(a, b)])) for b in groups] for a in groups])
-    return among - np.diag(np.diag(among)), np.fmax(np.diag(among), SLOW * rates.fastest)
+    among = _among(groups, J)
+    return among - np.diag(np.diag(among)), np.fmax(np.diag(among), rates.slow)
 
 
 def _driven(units: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> np.ndarray:
     """Estimate the unit of each component from the terms that drive it; 0 if there are none."""
-    among, speeds = _among(groups, J, rates)
+    among, speeds = _coupled(groups, J, rates)
     forces = np.array([np.max(rates.forces[group]) for group in groups]) / TYPICAL
     return np.fmax(np.max(among * np.nan_to_num(units), axis=1), forces) / np.fmax(speeds, TINY)
 
@@ -207,11 +262,14 @@ def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: np.nd
 
     If nothing drives a component, its effect on the others is used, or else the state itself.
     """
-    among, speeds = _among(groups, J, rates)
+    among, speeds = _coupled(groups, J, rates)
     rough = units.copy()
     for _ in range(int(np.sum(np.isnan(units)))):
         driven = _driven(rough, groups, J, rates)
-        rough = np.where(np.isnan(units) & (driven > 0), driven, rough)
+        new = np.where(np.isnan(units) & (driven > 0), driven, rough)
+        if np.array_equal(new, rough, equal_nan=True):
+            break
+        rough = new
     for k in np.flatnonzero(np.isnan(rough)):
         acted = np.flatnonzero((among[:, k] > 0) & np.isfinite(rough))
         own = float(np.max(np.abs(x[groups[k]]))) / TYPICAL

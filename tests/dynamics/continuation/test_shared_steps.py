@@ -1,0 +1,154 @@
+"""Bifurcations that share a step of a continuation are all found, each once, and so are those beside fast rates."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.scaling import curve_units
+from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.flow_maps.component_sizes import Local, LocalRates, unit_entries
+from dynsim import FunctionFlow, FunctionMap
+from dynsim.systems.parameter import Parameter
+
+
+def found(flow, name, start, bounds, step=None):
+    """Return a branch with the default steps, or with steps of one size."""
+    steps = Steps() if step is None else Steps(first=step, largest=step)
+    return continue_equilibria(Parameter(flow, name, *bounds), np.asarray(start, float), steps=steps)
+
+
+def listed(branch):
+    """Return the kinds and parameters of the bifurcations of a branch."""
+    return [(b.kind, b.parameter) for b in branch.bifurcations]
+
+
+def agree(branch, *expected):
+    """Test the kinds, in order, and the parameters."""
+    assert [b.kind for b in branch.bifurcations] == [kind for kind, _ in expected]
+    assert [b.parameter for b in branch.bifurcations] == pytest.approx([at for _, at in expected], abs=1e-9)
+
+
+def test_a_hopf_point_is_found_beside_a_fold():
+    """By hand: folds at v^2 = 1 - 1 / g, Hopf points at v^2 = 1 - e g, on the curve w = v / g."""
+    g = 5.0
+    field = lambda t, x, p, e: jnp.stack([x[0] - x[0] ** 3 / 3 - x[1] + p, e * (x[0] - g * x[1])])
+    at = lambda square: square**0.5 * (1 / g - 1) + square**1.5 / 3
+    for e in (0.035, 0.001):
+        flow = FunctionFlow(field, parameters={"p": 0.0, "e": e})
+        fold, hopf = at(1 - 1 / g), at(1 - e * g)
+        branch = found(flow, "p", np.zeros(2), (-2.0, 2.0))
+        agree(branch, ("Hopf point", hopf), ("fold", fold), ("fold", -fold), ("Hopf point", -hopf))
+
+
+def beside_bogdanov_takens(t, x, p, b):
+    """A fold at p = 0 and a Hopf point at p = -b^2."""
+    return jnp.stack([x[1], p + b * x[1] + x[0] ** 2 + x[0] * x[1]])
+
+
+@pytest.mark.parametrize("step", [0.05, 0.3])
+def test_a_hopf_point_is_found_beside_a_bogdanov_takens_point(step):
+    for b in (0.1, 1e-3):
+        flow = FunctionFlow(beside_bogdanov_takens, parameters={"p": -0.51, "b": b})
+        branch = found(flow, "p", [-0.714, 0.0], (-0.6, 0.5), step)
+        agree(branch, ("Hopf point", -(b**2)), ("fold", 0.0))
+
+
+def beside_crossing(t, x, p, a):
+    """Branches cross at p = 0, and a pair of eigenvalues crosses at p = a."""
+    r = x[1] ** 2 + x[2] ** 2
+    return jnp.stack([p * x[0] - x[0] ** 2, (p - a) * x[1] - x[2] - x[1] * r, x[1] + (p - a) * x[2] - x[2] * r])
+
+
+def test_a_hopf_point_is_found_beside_a_branch_point():
+    for a in (0.01, -0.01, 1e-4):
+        flow = FunctionFlow(beside_crossing, parameters={"p": -0.537, "a": a})
+        expected = sorted([("branch point", 0.0), ("Hopf point", a)], key=lambda pair: pair[1])
+        agree(found(flow, "p", np.zeros(3), (-0.6, 1.0), 0.3), *expected)
+
+
+def two_pairs(t, x, p, a, b, c):
+    """One pair of eigenvalues with the real part p + a, another one with b p + c."""
+    one, other = p + a, b * p + c
+    return jnp.stack([one * x[0] - x[1], x[0] + one * x[1], other * x[2] - 2.5 * x[3], 2.5 * x[2] + other * x[3]])
+
+
+def test_two_hopf_points_in_a_step_are_found_whatever_the_change_of_the_count():
+    """Both pairs become unstable, or one does and the other one becomes stable: as many are unstable as before."""
+    for a, b, c in ((0.05, 1.0, -0.03), (0.02, -1.0, 0.03), (1e-4, 1.0, -1e-4)):
+        flow = FunctionFlow(two_pairs, parameters={"p": -0.537, "a": a, "b": b, "c": c})
+        agree(found(flow, "p", np.zeros(4), (-0.6, 1.0), 0.3), ("Hopf point", -a), ("Hopf point", -c / b))
+
+
+def test_a_fold_a_period_doubling_and_a_pair_of_multipliers_are_found_in_one_step():
+    """The fixed points are at x^2 = p: a period doubling at x = c, and a pair that leaves the unit circle at p = a."""
+    turn = np.array([[np.cos(1.0), -np.sin(1.0)], [np.sin(1.0), np.cos(1.0)]])
+
+    def step(k, x, p, a, c):
+        flipped = -(1 + x[0] - c) * x[1] + x[1] ** 3
+        return jnp.concatenate([jnp.stack([x[0] + p - x[0] ** 2, flipped]), (1 + p - a) * (jnp.asarray(turn) @ x[2:])])
+
+    system = FunctionMap(step, parameters={"p": 0.5, "a": -0.01, "c": 0.02})
+    agree(found(system, "p", [0.7, 0, 0, 0], (-0.6, 0.6), 0.3), ("fold", 0.0), ("period doubling", 0.02**2))
+    pair = found(FunctionMap(step, parameters={"p": 0.5, "a": 0.01, "c": 0.02}), "p", [0.7, 0, 0, 0], (-0.6, 0.6), 0.3)
+    kinds = [b.kind for b in pair.bifurcations]
+    assert sorted(kinds) == ["Neimark-Sacker point", "Neimark-Sacker point", "fold", "period doubling"]
+
+
+def test_the_branch_that_leaves_a_pitchfork_turns_back_without_a_fold():
+    flow = FunctionFlow(lambda t, x, p: p * x - x**3, parameters={"p": 0.5})
+    agree(found(flow, "p", [0.5**0.5], (-1.0, 1.0)), ("branch point", 0.0))
+
+
+def slaved(t, x, mu, K):
+    """A fold at mu = 0, followed by a component of the rate K."""
+    return jnp.stack([mu - x[0] ** 2, -K * (x[1] - x[0])])
+
+
+@pytest.mark.parametrize("K", [1e3, 4e4, 1e7])
+def test_a_fold_beside_a_fast_rate_is_found_and_no_false_equilibrium(K):
+    flow = FunctionFlow(slaved, parameters={"mu": 0.04, "K": K})
+    branch = found(flow, "mu", [0.2, 0.2], (-0.05, 0.05))
+    agree(branch, ("fold", 0.0))
+    assert branch.ends == ("bounds", "bounds")
+    assert np.max(np.abs(branch.parameters - branch.states[:, 0] ** 2)) < 1e-9
+    assert branch.kinds == tuple("stable" if x > 0 else "saddle" for x in branch.states[:, 0])
+
+
+def turning(t, x, mu, K):
+    """A Hopf point at mu = 0, beside a component of the rate K."""
+    r = x[0] ** 2 + x[1] ** 2
+    return jnp.stack([mu * x[0] - x[1] - x[0] * r, x[0] + mu * x[1] - x[1] * r, -K * (x[2] - x[0] ** 2)])
+
+
+def test_a_hopf_point_beside_a_fast_rate_is_found():
+    for K in (5e4, 1e9):
+        flow = FunctionFlow(turning, parameters={"mu": -0.04, "K": K})
+        branch = found(flow, "mu", np.zeros(3), (-0.05, 0.05))
+        agree(branch, ("Hopf point", 0.0))
+        assert branch.bifurcations[0].frequency == pytest.approx(1.0)
+        assert branch.bifurcations[0].coefficient == pytest.approx(-2.0, rel=1e-6)
+        assert branch.kinds == tuple("stable" if mu < 0 else "saddle" for mu in branch.parameters)
+
+
+def test_a_large_state_has_a_unit_and_its_branch_reaches_the_bounds():
+    """Along p = x / 1000 - (x / 500)^3 the state moves by hundreds while the parameter moves by one."""
+    flow = FunctionFlow(lambda t, x, p: p - x / 1000 - (x / 500) ** 3, parameters={"p": 0.0})
+    assert curve_units((Parameter(flow, "p", -1.0, 1.0),), np.zeros(1)).scale.tolist() == [32.0]
+    assert found(flow, "p", np.zeros(1), (-1.0, 1.0)).ends == ("bounds", "bounds")
+
+
+def test_units_of_many_components_need_few_jacobians():
+    n, calls = 60, []
+    off = np.eye(n, k=1) + np.eye(n, k=-1)
+
+    def at(x):
+        J = off - np.diag(2 + 3 * x**2 / 1e12)
+        calls.append(x)
+        return Local(np.zeros(n), J, np.linalg.eigvals(J))
+
+    here = at(np.zeros(n))
+    rates = LocalRates(here, [[here, here]])
+    units = unit_entries(at, np.zeros(n), [np.array([k]) for k in range(n)], here, rates)
+    assert len(calls) < 12
+    assert np.all(units == 1024)  # it changes the slowest rate, 0.0026, by half
