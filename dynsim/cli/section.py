@@ -9,6 +9,7 @@ import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
 from dynsim.cli.parsing.ranges import parameter_values
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_at_least, check_positive, counted
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "atol", "integrator",
             "max_steps")  # fmt: skip
 OF_MAPS = ("against", "orbits")
+COPIES = 4  # copies of the states that exist at the same time
 VALUES = 600  # default number of parameter values of an orbit diagram, about one per pixel of the figure
 
 
@@ -102,6 +104,7 @@ def main(words: Sequence[str]) -> int:
             "system", "have a vector as its state", f"the state of `{o.system}` has {np.ndim(state)} axes"
         )
     known = components(made.system, state)
+    check_memory(lambda count: COPIES * FLOAT * count * np.size(state), count=o.count)
     with without_compiling():
         shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
     say(shown.words)

@@ -112,6 +112,13 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
             "`returns` must name a component that varies on the surface",
         ),
         ("simulate lorenz --end -1", "`end` must be a positive number, but is -1.0."),
+        ("simulate logistic --end 1e14", "to fit in half of the memory, but is 100000000000000."),
+        ("section henon --count 99999999999999", "to fit in half of the memory, but is 99999999999999."),
+        (
+            "sweep lorenz --rho 0:1:99999999999",
+            "`rho` must end in a count of at most 1000000, but ends in `99999999999`",
+        ),
+        ("sweep --function mine.py --beta 1", "`function` must be `file.py:name` or `module:name`, but is `mine.py`."),
         ("simulate logistic --end 0.2", "`end` must be at least 1, but is 0.2."),
         ("simulate fast-slow/van-der-pol --end -1", "`end` must be a positive number, but is -1.0."),
         ("sweep lorenz --rho 1 --end 0", "`end` must be a positive number, but is 0.0."),

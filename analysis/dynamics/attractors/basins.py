@@ -166,7 +166,7 @@ def basins(
 
     Args:
         system: a flow, or a map in JAX; a forced flow is sampled at multiples of its period, from time 0.
-        box: the ends of each axis of the grid, (axes, 2).
+        box: (low, high) for each axis of the grid, (axes, 2).
         shape: the number of points of each axis.
         start: a state with the values of the components that do not vary; without it all vary.
         varied: the indices in the flat state of the components that vary, by default the first ones.

@@ -189,12 +189,12 @@ def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tupl
     if box is None:
         shape = np.shape(made.begun())
         return _fixed_points(parameter, [made.begun(), *(made.system.space.sample(k, shape) for k in keys)])
-    low, high = (jnp.asarray(end) for end in box)
+    low, high = jnp.asarray(box).T
     return _fixed_points(parameter, [low + (high - low) * jax.random.uniform(k, low.shape) for k in keys])
 
 
 def _box(o: Continue, made: "Found") -> "np.ndarray":
-    """Get the lower and upper bounds of the components, (2, d); raise `ValueError` unless they fit the system."""
+    """Get the lower and upper bound of each component, (d, 2); raise `ValueError` unless they fit the system."""
     import numpy as np
 
     ends = np.reshape(o.box or made.box, (-1, 2)) if len(o.box or made.box) % 2 == 0 else np.zeros((0, 2))
@@ -203,7 +203,7 @@ def _box(o: Continue, made: "Found") -> "np.ndarray":
         which = f"each of {known} components" if known else "each component"
         must = f"hold a lower and an upper bound for {which}, the lower first"
         raise ArgumentError("box", must, f"is {list(o.box)}")
-    return ends.T
+    return ends
 
 
 def _fixed_points(parameter: "Parameter", starts: list[Any]) -> list[Any]:

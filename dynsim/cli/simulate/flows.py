@@ -110,6 +110,7 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     check_at_least(1, end=o.end)
     if not o.end.is_integer():
         raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.end:g}")
+    check_memory(lambda end: COPIES * FLOAT * (end + 1) * max(1, x.size), end=round(o.end))
     path = iterate(system, x, round(o.end))
     left = "" if bool(path.stats.succeeded) else "; the orbit escapes to infinity"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
