@@ -58,7 +58,7 @@ def plane(
         planar_portrait(
             ax, found.xs, found.ys, found.velocity, equilibrium_points=found.points,
             kinds=[e.kind for e in found.equilibria], labels=(labels[0], labels[1]), legend=False,
-            hidden=found.poles, speed_label=speed, speeds=common.speeds,
+            hidden=found.poles, touching=found.touching, speed_label=speed, speeds=common.speeds,
         )  # fmt: skip
         paths(ax, found.trajectories)
         separatrices(ax, found.stable_curves, found.unstable_curves)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -11,10 +11,10 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy, plane_of
-from analysis.dynamics.continuation.branches import Bifurcation, Branch
+from analysis.dynamics.continuation.branches import Bifurcation, Branch, cut_at
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
-from analysis.dynamics.continuation.orbits import orbits_from_hopf
+from analysis.dynamics.continuation.orbits import SEGMENTS, families_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
@@ -37,6 +37,8 @@ FORMAT = "dynsim diagram"
 SAME = 1e-3
 # Distance, relative to the size of a state, at which an image of a cycle counts as equal to it.
 CLOSED = 1e-6
+# Distance, relative to it, of the period of the last orbit of a branch from that at the Hopf point where it ends.
+CLOSE = 0.2
 # Largest assumed distance of a branch from a chord between two of its points, relative to the chord.
 CUT = 0.1
 
@@ -153,7 +155,8 @@ def bifurcation_diagram(
                 if at.kind != "branch point" and not doubles:
                     continue
                 times = iterate * (2 if doubles else 1)
-                for other in switch(parameter, at, iterate=iterate, steps=steps, symmetries=symmetries):
+                for whole in switch(parameter, at, iterate=iterate, steps=steps, symmetries=symmetries):
+                    other = _one_phase(parameter, whole, times) if doubles else whole
                     if not passes.follows(found, other, phases(parameter, *_middle(other), times)):
                         found.append((other, times))
                         leaving.append((other, times))
@@ -163,6 +166,18 @@ def bifurcation_diagram(
         parameter.name, tuple(b for b, _ in found), tuple(k for _, k in found), names=known.names, units=known.units,
         of=parameter,
     )  # fmt: skip
+
+
+def _one_phase(parameter: Parameter, whole: Branch, iterate: int) -> Branch:
+    """Cut a branch of cycles of a map where their period is halved: beyond it, the same cycles return shifted."""
+    for at in whole.bifurcations:
+        if at.kind != "branch point":
+            continue
+        alone = jax.tree.map(lambda part: np.asarray(part)[None], at.state)
+        rows = [flat_states(x)[0] for x in phases(parameter, alone, np.array([at.parameter]), iterate)]
+        if np.linalg.norm(rows[iterate // 2] - rows[0]) <= SAME * (1 + np.linalg.norm(rows[0])):
+            return cut_at(whole, at, "period doubling")
+    return whole
 
 
 def _middle(branch: Branch) -> tuple[State, np.ndarray]:
@@ -223,14 +238,41 @@ def with_orbits(
     diagram: Diagram,
     parameter: Parameter,
     *,
-    segments: int = 4,
+    segments: int = SEGMENTS,
     steps: Steps = Steps(),
     max_period: float | None = None,
 ) -> Diagram:
-    """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`."""
+    """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`.
+
+    A family that leads from one Hopf point to another is one branch.
+    """
     points = [at for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"]
-    found = [orbits_from_hopf(parameter, at, segments=segments, steps=steps, max_period=max_period) for at in points]
-    return diagram._replace(orbits=(*diagram.orbits, *found))
+    options: Any = {"segments": segments, "steps": steps, "max_period": max_period}
+    found: list[tuple[Bifurcation, Branch]] = []
+    for at in points:
+        if any(_shrinks_to(known, at) for _, known in found):
+            continue
+        new = families_from_hopf(parameter, at, **options)
+        found = [(begin, known) for begin, known in found if not any(_shrinks_to(one, begin) for one in new)]
+        found += [(at, one) for one in new]
+    return diagram._replace(orbits=(*diagram.orbits, *(one for _, one in found)))
+
+
+def _shrinks_to(orbits: Branch, hopf: Bifurcation) -> bool:
+    """Test whether a branch of periodic orbits ends at the equilibrium of a Hopf point.
+
+    The last orbit is at most one step away, around the equilibrium, and has nearly the period at the Hopf point.
+    """
+    if orbits.ends[1] != "equilibrium" or len(orbits.parameters) < 2:
+        return False
+    states: Any = orbits.states
+    nodes = flat_states(jax.tree.map(lambda part: part[-1], states.nodes))
+    centre, x = np.mean(nodes, axis=0), np.asarray(ravel_pytree(hopf.state)[0])
+    around = np.all(np.abs(centre - x) <= np.ptp(nodes, axis=0) + SAME * np.abs(x))
+    step = abs(float(orbits.parameters[-1] - orbits.parameters[-2]))
+    near = abs(float(orbits.parameters[-1]) - hopf.parameter) <= 3 * step
+    turn = 2 * np.pi / hopf.frequency
+    return bool(around and near and abs(float(states.period[-1]) - turn) <= CLOSE * turn)
 
 
 def with_curves(

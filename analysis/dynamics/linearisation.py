@@ -100,7 +100,10 @@ def own_eigenvalue(
     shifted = A - value * np.eye(d)
     rows = np.fmax(np.fmax(np.max(np.abs(A), axis=1), sizes), np.finfo(float).tiny)
     scaled = shifted / rows[:, None]
-    lu = scipy.linalg.lu_factor(scaled + 4 * eps * np.eye(d), check_finite=False)
+    factors, pivots, _ = scipy.linalg.lapack.zgetrf(scaled + 4 * eps * np.eye(d))
+    places = np.flatnonzero(np.abs(np.diagonal(factors)) < eps)
+    factors[places, places] = eps  # a zero pivot belongs to an exact eigenvalue, and any small one finds its vector
+    lu = factors, pivots
     x = y = np.random.default_rng(d).normal(size=d) + 0j
     for _ in range(INVERSE):
         x = scipy.linalg.lu_solve(lu, x / rows, check_finite=False)
@@ -182,11 +185,11 @@ def kind(values: ArrayLike, tolerance: ArrayLike) -> str:
 
     The real parts are compared with one tolerance, or each with its own.
     """
-    parts = np.real(values)
-    if np.all(parts < -tolerance):
+    parts, least = np.real(values), np.asarray(tolerance)
+    if np.all(parts < -least):
         return "stable"
-    if np.any(parts > tolerance):
-        return "unstable" if np.all(parts > tolerance) else "saddle"
+    if np.any(parts > least):
+        return "unstable" if np.all(parts > least) else "saddle"
     return "undecided"
 
 

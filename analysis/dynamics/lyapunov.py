@@ -11,6 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.flow_maps.component_sizes import trajectory_units
 from analysis.dynamics.flow_maps.variational import Linearised, solver_of, tolerance_of
 from analysis.dynamics.linearisation import tangent_basis
@@ -32,12 +33,17 @@ if TYPE_CHECKING:
 DURATION = 500
 # Smallest default interval, relative to the duration.
 LONG = 1e-6
+# Times that a default interval is shortened, and by which factor, where stretching factors are lost in rounding.
+SHORTENED, SHORTER = 4, 4
 # Number of blocks of a run whose means give the standard errors.
 BLOCKS = 20
 ROUNDED = "rounding: superstable, or a shorter interval is needed"
+ABSOLUTE = "tolerance of the solver: a shorter interval or a smaller `rtol` is needed"
 STEPPED = "it acts within a step of the implicit solver"
 # Logarithm of a stretching factor below which it may be rounding error.
 TINY = math.log(1e-12)
+# Least stretching factor over an interval, in relative tolerances, that the absolute tolerance leaves two digits of.
+KEPT = 30.0
 # Number of roundings of the first vector below which the remainder of another vector is rounding error.
 PARALLEL = 8
 # Change of such a logarithm, under a perturbation of the state by rounding, that marks it as rounding error.
@@ -46,6 +52,10 @@ SAME = 0.5
 LOOKED = 64
 # Number of standard deviations of Kendall's rank correlation beyond which the means of blocks drift.
 MONOTONE = 4.0
+# Speed, relative to the state, up to which it may rest, and size beyond which it may not stay bounded.
+AT_REST, FAR = 1e-3, 1e6
+# Exponent that may be zero, relative to the largest one and to 1 in rescaled units.
+ZERO = 0.01
 # Number of standard errors by which the two halves of a run may differ.
 DRIFT = 3.0
 
@@ -60,12 +70,13 @@ class LyapunovSpectrum(NamedTuple):
         times: times since the start of the run.
         running: estimates up to each of `times`, (samples, k).
         converged: false if the halves of the run differ by more than three standard errors of their difference, if the
-            mean rates of its twenty blocks keep rising or falling, or if the trajectory becomes infinite.
+            mean rates of its twenty blocks keep rising or falling, or if the trajectory becomes infinite; also if all
+            exponents of an autonomous flow have a positive sum, or none is zero although the state moves.
         reason: why the run has not converged.
         resolved: whether each exponent is more than an upper bound. It is false if stretching factors are lost in
-            rounding; with an implicit solver also if a direction contracts by more than e in one step, since the step's
-            derivative then loses the rate.
-        bounded_by: what causes such bounds, rounding or the steps of the solver.
+            rounding or in the tolerance of the solver; with an implicit solver also if a direction contracts by more
+            than e in one step, since the step's derivative then loses the rate.
+        bounded_by: what causes such bounds: rounding, the tolerance, or the steps of the solver.
     """
 
     exponents: Float[np.ndarray, " k"]
@@ -131,7 +142,8 @@ def lyapunov_spectrum(
         count: number of exponents; the default is all.
         transient: length of the transient to discard, in time units or steps; the default is a tenth of the duration.
         interval: time, or number of steps of a map, between two orthonormalisations. The default is one step, or
-            one rescaled time unit, and at least a millionth of the duration.
+            one rescaled time unit, and at least a millionth of the duration; it becomes up to 256 times as short where
+            a direction contracts to rounding within it.
         rtol: relative tolerance of the solver for state and tangent vectors. The absolute tolerance is a hundredth
             of it, in rescaled units.
         t0: initial time.
@@ -162,6 +174,11 @@ def lyapunov_spectrum(
     warm = max(1, round((span / 10 if transient is None else number("transient", transient)) / every))
     tolerance, solver = tolerance_of(rtol, integrator), solver_of(system, integrator)
     found = _run(units, x, samples, warm, every, count, tolerance, t0, solver)
+    for _ in range(SHORTENED if interval is None and not is_map and solver is None else 0):
+        if all(found.resolved):
+            break
+        every, samples, warm = every / SHORTER, SHORTER * samples, SHORTER * warm
+        found = _run(units, x, samples, warm, every, count, tolerance, t0, solver)
     if units.time == 1:
         return found
     parts: Any = {name: getattr(found, name) / units.time for name in ("exponents", "errors", "running")}
@@ -192,17 +209,13 @@ def _run(
     # a random frame, since a coordinate axis may be invariant with an exponent that is not the largest
     frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)
     advance = _advance_map if is_map else _advance_flow
-    over = partial(
-        advance, Linearised(system, x, solver), jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm))
-    )
+    pair = Linearised(system, x, solver)
+    over = partial(advance, pair, jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm)))
     flat, frame, _, _, early = over(flat, frame, jnp.asarray(float(t0)), jnp.asarray(warm))
     begin = jnp.asarray(float(t0) + warm * every)
     flat, frame, logs, steps, failed = over(flat, frame, begin, jnp.asarray(samples))
     if bool(early) or bool(failed):
-        raise IntegrationError(
-            "The solver failed: take a smaller interval, another start or, of a stiff flow, an implicit `integrator`.",
-            outcome=Outcome.MAX_STEPS,
-        )
+        raise IntegrationError(_why_failed(pair, flat), outcome=Outcome.MAX_STEPS)
     logs, end = np.asarray(logs, float)[:samples], begin + samples * every
     floor = logs[:, :1] + math.log(PARALLEL * float(jnp.finfo(flat.dtype).eps))
     lost = np.isfinite(floor) & (logs < floor)  # vectors that are parallel up to rounding
@@ -211,13 +224,52 @@ def _run(
     if np.any(logs < TINY):
         looked = min(LOOKED, samples)
         moved = flat * (1 + 4 * jnp.finfo(flat.dtype).eps)
-        pair = [np.asarray(over(y, frame, end, jnp.asarray(looked))[2], float)[:looked] for y in (flat, moved)]
-        resolved &= _resolved(*pair)
+        both = [np.asarray(over(y, frame, end, jnp.asarray(looked))[2], float)[:looked] for y in (flat, moved)]
+        resolved &= _resolved(*both)
+    below = np.zeros_like(resolved)
+    if solver is None and not is_map:  # vectors are integrated with an absolute tolerance of a hundredth of `rtol`
+        below = np.any(logs < math.log(KEPT * rtol), axis=0)
+        resolved &= ~below
     if solver is not None:
         least = -every / np.asarray(steps, float)[:samples, None]
         resolved &= ~np.any(logs < least, axis=0)
         logs = np.maximum(logs, least)
-    return _spectrum(logs, every, resolved)._replace(bounded_by=ROUNDED if solver is None else STEPPED)
+    cause = STEPPED if solver is not None else ABSOLUTE if np.any(below & ~np.any(lost, axis=0)) else ROUNDED
+    spectrum = _spectrum(logs, every, resolved)._replace(bounded_by=cause)
+    if spectrum.converged and not is_map and k == dimension and depends_on_time(system, x) is False:
+        speed = float(jnp.max(jnp.abs(pair.field(end, (flat, frame))[0])))
+        why = _contradiction(spectrum, float(jnp.max(jnp.abs(flat))), speed)
+        spectrum = spectrum._replace(converged=not why, reason=why)
+    return spectrum
+
+
+def _contradiction(spectrum: LyapunovSpectrum, size: float, speed: float) -> str:
+    """Say what an autonomous flow cannot have on an attractor that is no equilibrium, or an empty text.
+
+    Args:
+        spectrum: all exponents, in rescaled units.
+        size: the largest entry of the last state.
+        speed: the largest entry of its velocity.
+    """
+    if not (AT_REST * (1 + size) < speed and size < FAR):
+        return ""
+    values, largest = spectrum.exponents, float(np.max(np.abs(spectrum.exponents)))
+    near = 5 * spectrum.errors + ZERO * max(1.0, largest)
+    if np.sum(values) > np.sum(near):
+        return "the sum of the exponents is positive, which is impossible on a bounded set"
+    if not np.any(np.abs(values) <= near) and np.any(values < 0):
+        return "no exponent is zero, as one must be on an attractor that is no equilibrium"
+    return ""
+
+
+def _why_failed(pair: Linearised, x: Array) -> str:
+    if pair.switched is not None and not bool(jnp.all(jnp.isfinite(x))):
+        return (
+            "The field points to a surface on which it jumps from both sides, so that the trajectory slides on it, "
+            f"where {pair.switched.named()}: exponents of sliding motion are not computed; a smooth field, as with "
+            "`tanh(x / 1e-3)` for `sign(x)`, has them."
+        )
+    return "The solver failed: take a smaller interval, another start or, of a stiff flow, an implicit `integrator`."
 
 
 def _resolved(logs: np.ndarray, moved: np.ndarray) -> np.ndarray:

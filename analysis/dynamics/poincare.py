@@ -19,6 +19,7 @@ from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.integrators.base import step_limit
+from dynsim.integrators.time_structure import breakpoints
 from dynsim.notebook import picture
 from dynsim.programs import Programmed, compiles_little
 from dynsim.simulation.checks import as_state, check_flow, check_integrator, check_start
@@ -171,7 +172,7 @@ def poincare_section(
 def _is_quick(flow: AbstractFlow, x: State, end: float, integrator: AbstractIntegrator) -> bool:
     """Test whether a solver that compiles faster can replace an integrator at its tolerances."""
     plain = isinstance(x, jax.Array | np.ndarray) and np.ndim(x) == 1 and flow.space == Euclidean()
-    if not (compiles_little() and plain and isinstance(integrator, Diffrax)) or flow.breakpoints(0.0, end).size:
+    if not (compiles_little() and plain and isinstance(integrator, Diffrax)) or breakpoints(flow, x, 0.0, end).size:
         return False
     import diffrax as dfx
 

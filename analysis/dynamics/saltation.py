@@ -16,6 +16,7 @@ from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators.embedded import solve_within
+from dynsim.integrators.time_structure import breakpoints
 from dynsim.simulation.checks import as_state, check_flow
 from dynsim.simulation.hybrid import HybridRecipe, Transition
 from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory
@@ -179,7 +180,7 @@ def _shifted(flow: AbstractFlow, t: Array, x: State, late: Scalar) -> State:
 
 def _moved(flow: AbstractFlow, own: Any, x: State, begin: float, end: float, rtol: Array) -> State:
     """Integrate to the end of a phase; `own` is the flow of the run, which supplies breakpoints and step limits."""
-    jumps, longest = own.breakpoints(begin, end), own.step_limit()
+    jumps, longest = breakpoints(own, x, begin, end), own.step_limit()
     limit = None if np.isinf(longest) else jnp.asarray(longest)
     return _solved(flow, x, jnp.asarray(begin), jnp.asarray(end), jnp.asarray(jumps, float), limit, rtol)
 

@@ -269,7 +269,8 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     import jax.numpy as jnp
 
     from analysis.dynamics.equilibria.families import equilibrium_families
-    from analysis.dynamics.equilibria.newton import equilibria, in_box
+    from analysis.dynamics.equilibria.newton import in_box
+    from analysis.dynamics.equilibria.search import equilibria_in_box
     from analysis.dynamics.portraits.plane import window
     from figures.panels.attractors import ends
     from figures.panels.labels import axis_label, rate_label, symbol
@@ -279,12 +280,15 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     (low,), (high,) = corners
     xs = np.linspace(low, high, max(201, o.grid))
     speeds = jax.vmap(lambda x: found.system.vector_field(jnp.asarray(o.time), x))(jnp.asarray(xs)[:, None])[:, 0]
-    starts, inside = jnp.asarray(xs)[::5, None], lambda x: in_box(x, *corners)
-    rests = [e for e in equilibria(found.system, starts, o.time) if inside(np.asarray(e.state))]
-    rests, curves = equilibrium_families(found.system, rests, starts, np.array([high - low]), inside=inside, t=o.time)
+    rests, complete = equilibria_in_box(found.system, *corners, o.time)
+    inside = lambda x: in_box(x, *corners)
+    rests = [e for e in rests if inside(np.asarray(e.state))]
+    sides = np.array([[low], [high]])
+    rests, curves = equilibrium_families(found.system, rests, sides, np.array([high - low]), inside=inside, t=o.time)
     points = np.array([float(e.state[0]) for e in rests])
     listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
-    said = "; ".join(listed) or "no equilibrium in the window"
+    listed = [*(listed or ["no equilibrium in the window"]), *([str(complete)] if complete.is_doubtful else [])]
+    said = "; ".join(listed)
     label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
     velocity = rate_label(f"velocity of {symbol(known.names[0])}", unit, known.time_unit)
     regions = basins_of(o, found, (low, high), np.zeros(1), (0,))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.host import has_values, on_host
 from dynsim._core.printing import one_line, report
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import Scalar, State, Time, Times
 from dynsim._core.validation import function, integer, number
 from dynsim.errors import ArgumentError, Outcome, shown
@@ -158,19 +159,19 @@ class AbstractIntegrator(eqx.Module):
     @abc.abstractmethod
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
-    ) -> tuple[State, Stats, float, State, int]:
+    ) -> tuple[State, Stats, float, State, tuple[int, ...]]:
         """Integrate up to the first event.
 
         Returns:
-            The states at `ts` (NaN after the event), statistics, final time and state, and the index of the event,
-            -1 for none.
+            The states at `ts` (NaN after the event), statistics, final time and state, and the indices of the events
+            that occur at this time, in their order; none if the last time was reached without any.
         """
 
 
-def without_periods(flow: AbstractFlow) -> AbstractFlow:
-    """The flow without the static periods of its schedules, so that flows that differ only in these compile once."""
+def program_form(flow: AbstractFlow) -> AbstractFlow:
+    """The flow that shares a program with all flows that differ in the periods of schedules, or in equal functions."""
     schedule = lambda part: isinstance(part, AbstractSchedule)
-    return jax.tree.map(lambda part: part.without_period() if schedule(part) else part, flow, is_leaf=schedule)
+    return shared(jax.tree.map(lambda part: part.without_period() if schedule(part) else part, flow, is_leaf=schedule))
 
 
 def stacked(flows: Sequence[AbstractFlow]) -> tuple[AbstractFlow, Any]:

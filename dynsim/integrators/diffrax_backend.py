@@ -14,6 +14,7 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from dynsim._core.host import on_host, room_for
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Time, Times
 from dynsim._core.validation import instance, integer, number
 from dynsim.errors import ArgumentError, Outcome
@@ -26,15 +27,24 @@ from dynsim.integrators.base import (
     check_longest_step,
     masked,
     on_space,
+    program_form,
     stacked,
     step_limit,
     unchanged,
-    without_periods,
 )
 from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent
-from dynsim.integrators.events import at_end, before_reset, check_begin, check_end, first_signs, signs
+from dynsim.integrators.events import (
+    at_end,
+    before_reset,
+    check_begin,
+    check_end,
+    events_at,
+    first_signs,
+    signs,
+)
 from dynsim.integrators.explicit import by_entry
 from dynsim.integrators.save_times import in_order, request, times_of
+from dynsim.integrators.time_structure import breakpoints
 from dynsim.systems.base import AbstractFlow
 
 DENSE_STEPS = 4096  # that there is room for at first in a dense output; four times as many whenever they do not suffice
@@ -83,21 +93,21 @@ class Diffrax(AbstractIntegrator):
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Solve for the states at `ts`, projected to the space, with statistics."""
         _check(self, y0)
-        jumps, limit = _time_structure(self, flow, ts)
-        return _integrate(self, without_periods(flow), y0, in_order(ts), _padded(jumps), limit)
+        jumps, limit = _time_structure(self, flow, y0, ts)
+        return _integrate(self, program_form(flow), y0, in_order(ts), _padded(jumps), limit)
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Solve with dense output: a function for the states at any time in between, and statistics."""
         _check(self, y0)
         ts = jnp.asarray([t0, t1], jax.tree.leaves(y0)[0].dtype)
-        jumps, limit = _time_structure(self, flow, ts)
+        jumps, limit = _time_structure(self, flow, y0, ts)
         size = sum(leaf.size for leaf in jax.tree.leaves(y0))
         room = DENSE_STEPS
         while room > 256 and size * room > DENSE_NUMBERS:
             room //= 4
         while True:
             short = dataclasses.replace(self, max_steps=min(room, self.max_steps))
-            path, stats = _dense(short, without_periods(flow), y0, ts, _padded(jumps), limit)
+            path, stats = _dense(short, program_form(flow), y0, ts, _padded(jumps), limit)
             if room >= self.max_steps or int(stats.outcome) != Outcome.MAX_STEPS:
                 return _StatesAt(_trimmed(path)), stats
             room *= 4
@@ -113,26 +123,27 @@ class Diffrax(AbstractIntegrator):
     ) -> tuple[Any, State, Stats]:
         """Evaluate `fn(t, x)` at `ts` for each initial state in one compiled call, with final states and statistics."""
         _check(self, y0s)
-        times = [_time_structure(self, flow, ts) for flow in flows]
+        one = jax.tree.map(lambda y: jax.ShapeDtypeStruct(jnp.shape(y)[1:], y.dtype), y0s)
+        times = [_time_structure(self, flow, one, ts) for flow in flows]
         limits = [limit for _, limit in times if limit is not None]
         jumps = np.unique(np.concatenate([jumps for jumps, _ in times]))
         limit = min(limits) if limits else None
-        flow, axes = stacked([without_periods(flow) for flow in flows])
+        flow, axes = stacked([program_form(flow) for flow in flows])
         return _observe(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, coordinates)
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
-    ) -> tuple[State, Stats, float, State, int]:
+    ) -> tuple[State, Stats, float, State, tuple[int, ...]]:
         """Integrate up to the first event, bracketed on the dense output of each step."""
         _check(self, y0)
-        jumps, limit = _time_structure(self, flow, ts)
-        ys, stats, y, seen = _locate(
-            self, without_periods(flow), y0, in_order(ts), _padded(jumps), limit, tuple(events)
-        )
-        start, found = jax.device_get(seen)
+        jumps, limit = _time_structure(self, flow, y0, ts)
+        given = shared(tuple(events))
+        ys, stats, y, seen = _locate(self, program_form(flow), y0, in_order(ts), _padded(jumps), limit, given)
+        velocity = seen[2]
+        start, found = jax.device_get(seen[:2])
         check_begin(start)
         check_end(found)
-        return ys, stats, float(found.end), y, int(found.event)
+        return ys, stats, float(found.end), y, events_at(given, flow.space, found, y, velocity)
 
 
 class _StatesAt(eqx.Module):
@@ -150,16 +161,18 @@ def _check(integrator: Diffrax, y0: State) -> None:
         raise ArgumentError("y0", "be float64 for an implicit solver", "is float32")
 
 
-def _time_structure(integrator: Diffrax, flow: AbstractFlow, ts: Times) -> tuple[np.ndarray, np.ndarray | None]:
+def _time_structure(
+    integrator: Diffrax, flow: AbstractFlow, y0: Any, ts: Times
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Get the breakpoints and the largest step of a flow; if `ts` is traced, breakpoints are not allowed."""
     longest = step_limit(integrator, flow)
     limit = None if math.isinf(longest) else np.asarray(longest)
     if isinstance(ts, Tracer):
-        if flow.breakpoints(0.0, 1e3).size:
+        if breakpoints(flow, y0, 0.0, 1e3).size:
             raise ArgumentError("ts", "not be traced for a flow whose field jumps", "is")
         return np.empty(0), limit
     times = np.asarray(ts)  # indexing on the device would be a call of its own
-    return flow.breakpoints(float(times[0]), float(times[-1])), limit
+    return breakpoints(flow, y0, float(times[0]), float(times[-1])), limit
 
 
 def _padded(jumps: np.ndarray) -> np.ndarray:
@@ -258,16 +271,17 @@ def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
 def _locate(integrator, flow, y0, saved, jumps, limit, events):
     ts = times_of(saved)
     velocities = (flow.vector_field(ts[0], y) for y in (y0, before_reset(events, y0)))
-    start, sides = first_signs(events, flow.space, ts[0], y0, *velocities)
+    start, sides, quiet = first_signs(events, flow.space, ts[0], y0, *velocities)
     save = dfx.SaveAt(subs=request(saved), controller_state=True, solver_state=True)
-    wrap = lambda solver: UpToEvent(solver, events, flow.space, sides)
+    wrap = lambda solver: UpToEvent(solver, events, flow.space, sides, quiet)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, wrap, saveat=save)
     _, found, y = solution.solver_state
-    found = at_end(events, found, signs(events, flow.space, found.end, y, flow.vector_field(found.end, y))[1])
+    velocity = flow.vector_field(found.end, y)
+    found = at_end(events, found, *signs(events, flow.space, found.end, y, velocity))
     ys = jax.tree.map(lambda v: jax.vmap(jnp.where, (0, 0, None))(ts <= found.end, v, jnp.nan), solution.ys)
     ys, defect = on_space(flow.space, _begun(ys, y0))
     stats = dataclasses.replace(_stats(solution, defect), last_time=found.end)
-    return ys, stats, flow.space.project(y), (start, found)
+    return ys, stats, flow.space.project(y), (start, found, velocity)
 
 
 @eqx.filter_jit

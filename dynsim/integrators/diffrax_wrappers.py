@@ -133,10 +133,11 @@ class UpToEvent(_Wrapper):
     events: tuple[Event, ...]
     space: AbstractSpace
     sides: Array  # the signs of the events at the start
+    quiet: Array  # and the times up to which rounding decides about them
 
     def init(self, terms, t0, t1, y0, args):
         """Initialise the wrapped solver."""
-        return self.solver.init(terms, t0, t1, y0, args), untouched(t0, t0, self.sides), y0
+        return self.solver.init(terms, t0, t1, y0, args), untouched(t0, t0, self.sides, self.quiet), y0
 
     def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
         """Step, and look for events in the step."""
@@ -144,7 +145,7 @@ class UpToEvent(_Wrapper):
         guarded = Guarded(self.solver)
         y1, error, dense, inner, result = guarded.step(terms, t0, t1, y0, args, inner, made_jump)
         path = self.interpolation_cls(t0=t0, t1=t1, **dense).evaluate
-        found = located(self.events, self.space, untouched(t0, t1, last.sides), path)
+        found = located(self.events, self.space, untouched(t0, t1, last.sides, last.quiet), path)
         occurs = (found.event >= 0) & (result == dfx.RESULTS.successful)
         result = dfx.RESULTS.where(occurs, EVENT, result)
         return y1, error, dense, (inner, found, path(found.end)), result

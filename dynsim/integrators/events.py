@@ -14,6 +14,7 @@ from dynsim.errors import ArgumentError, reason
 from dynsim.integrators.base import Event
 from dynsim.spaces import AbstractSpace
 
+QUIET = 4  # rounding errors of time for which the sign of an event that leaves its zero is not looked at
 NOISE = 32  # a start this many rounding errors of state and time off an event's zero counts as on it
 
 
@@ -35,6 +36,7 @@ class Bracket(NamedTuple):
     """An interval of time and the first event that has occurred by its end (-1 for none), with its value.
 
     `sides` is the last sign of each event before the interval, or 0 for an event that has been zero since the start.
+    An event that has started on its zero keeps this sign up to the time `quiet`, before which rounding decides.
     """
 
     begin: Any
@@ -42,6 +44,7 @@ class Bracket(NamedTuple):
     sides: Any
     event: Any
     value: Any
+    quiet: Any
 
     @property
     def splits(self) -> Any:
@@ -56,9 +59,9 @@ class Bracket(NamedTuple):
         return self.end - (self.end - self.begin) * left
 
 
-def untouched(begin: Any, end: Any, sides: Any) -> Bracket:
+def untouched(begin: Any, end: Any, sides: Any, quiet: Any) -> Bracket:
     """The bracket of an interval that has not been searched yet."""
-    return Bracket(begin, end, sides, np.asarray(-1), np.asarray(0.0))
+    return Bracket(begin, end, sides, np.asarray(-1), np.asarray(0.0), quiet)
 
 
 def values(events: Sequence[Event], space: AbstractSpace, ts: Array, ys: State) -> Float[Array, "times events"]:
@@ -88,12 +91,13 @@ def _value(index: int, event: Event, t: Time, x: State) -> Scalar:
 def signs(
     events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State
 ) -> tuple[Float[Array, " events"], Float[Array, " events"]]:
-    """Values of the events at one state, and their signs, 0 where rounding could change the sign.
+    """Signs of the events at one state, 0 where rounding could change them, and their rates of change.
 
     The state at which an event was located has sign 0, because a path from there would meet the event again at once.
     """
     value, noise = _noise(events, space, t, y, velocity, NOISE)
-    return value, jnp.where(jnp.abs(value) <= noise, 0, jnp.sign(value))
+    rates = _rates(events, space, t, jax.tree.map(lambda x: x[None], y), velocity)[0]
+    return jnp.where(jnp.abs(value) <= noise, 0, jnp.sign(value)), rates
 
 
 def before_reset(events: Sequence[Event], y0: State) -> State:
@@ -103,13 +107,14 @@ def before_reset(events: Sequence[Event], y0: State) -> State:
 
 def first_signs(
     events: Sequence[Event], space: AbstractSpace, t: Array, y: State, velocity: State, velocity_before: State
-) -> tuple[Float[Array, " events"], Float[Array, " events"]]:
-    """Values of the events at the start of a path, and their signs just after it, 0 if unknown.
+) -> tuple[Float[Array, " events"], Float[Array, " events"], Float[Array, " events"]]:
+    """Values of the events at the start of a path, their signs just after it, 0 if unknown, and when they show.
 
     For an event that is zero at the start, up to rounding, the sign is that of its derivative along the flow. If the
     derivative is zero too, an event that occurred before the reset keeps its sign from before. `velocity_before` is the
     velocity of `before_reset(events, y)`. An event that waits on its zero takes its sign from before the reset if that
-    sign is the opposite one, so that it occurs.
+    sign is the opposite one, so that it occurs. The last result is the time up to which rounding decides about the sign
+    of an event that leaves its zero, and the start for all others.
     """
     value, noise, smooth = _near(events, space, t, y, velocity)
     ks = jnp.arange(9, dtype=t.dtype)
@@ -128,9 +133,25 @@ def first_signs(
         sides = jnp.where(continuous & (jnp.abs(held) <= rounding), crossing, jnp.sign(held))
         waits = (told("waits", 0) > 0) & (told("direction", 0) * ahead >= 0) & (sides == -ahead)
         turned = jnp.where(waits, -ahead, ahead)
+    on_zero = smooth & (jnp.abs(value) <= jnp.maximum(noise, zero))
+    leaves = on_zero & (ahead != 0) & (turned == ahead)
+    quiet = jnp.where(leaves, t + QUIET * jnp.finfo(t.dtype).eps * jnp.abs(t), t)
     ahead = jnp.where(ahead == 0, told("side", 0), turned)
     unknown = jnp.where(jnp.abs(value) <= noise, 0, jnp.sign(value))
-    return value, jnp.where(smooth & (jnp.abs(value) <= jnp.maximum(noise, zero)), ahead, unknown)
+    return value, jnp.where(on_zero, ahead, unknown), quiet
+
+
+def occurring(
+    events: Sequence[Event], space: AbstractSpace, found: Bracket, y: State, velocity: State
+) -> Bool[Array, " events"]:
+    """Which events occur at the end of a bracket: the located one, and those whose time differs by rounding alone."""
+    value, noise, smooth = _near(events, space, found.end, y, velocity)
+    rates = _rates(events, space, found.end, jax.tree.map(lambda x: x[None], y), velocity)[0]
+    directions = np.array([float(event.direction) for event in events])
+    reaches = smooth & (jnp.abs(value) <= noise) & (found.sides * rates <= 0)
+    hits = ((found.sides * value <= 0) | reaches) & (found.sides != 0) & (found.sides * directions <= 0)
+    hits &= found.end > found.quiet
+    return hits | (jnp.arange(len(events)) == found.event)
 
 
 def _near(
@@ -151,11 +172,13 @@ def _unit(y: State, units: float) -> float:
 def _rounded(y: State, k: Array, units: float) -> State:
     """A state moved by `units` rounding errors, in another direction for each k; unchanged for k = 0."""
 
-    def move(x: Array) -> Array:
-        pattern = jnp.sin(k * jnp.arange(1, x.size + 1, dtype=k.dtype)).astype(x.dtype).reshape(x.shape)
-        return x + _unit(y, units) * jnp.max(jnp.abs(x), initial=0) * pattern
-
+    move = lambda x: x + _unit(y, units) * jnp.max(jnp.abs(x), initial=0) * _pattern(x, k)
     return jax.tree.map(move, y)
+
+
+def _pattern(x: Array, k: Array) -> Array:
+    """Numbers between -1 and 1 in the shape of an array, others for each k; zeros for k = 0."""
+    return jnp.sin(k * jnp.arange(1, x.size + 1, dtype=k.dtype)).astype(x.dtype).reshape(x.shape)
 
 
 def _noise(
@@ -191,6 +214,19 @@ def _rates(
     return jax.vmap(lambda y: jnp.stack([rate(event, y) for event in events]))(ys)
 
 
+_occurring = eqx.filter_jit(occurring)
+
+
+def events_at(
+    events: tuple[Event, ...], space: AbstractSpace, found: Bracket, y: State, velocity: State
+) -> tuple[int, ...]:
+    """Indices of the events that occur at the end of a bracket with the state `y`, none without a located one."""
+    first, found = int(found.event), jax.tree.map(jnp.asarray, found)
+    if first < 0 or len(events) == 1:
+        return (first,) if first >= 0 else ()
+    return tuple(np.flatnonzero(np.asarray(_occurring(events, space, found, y, velocity))).tolist())
+
+
 def narrowed(events: Sequence[Event], bracket: Bracket, ts: Any, values: Any) -> Bracket:
     """Narrow a bracket to the samples just before and at the first event; works in NumPy and JAX.
 
@@ -199,8 +235,10 @@ def narrowed(events: Sequence[Event], bracket: Bracket, ts: Any, values: Any) ->
     """
     xp = values.__array_namespace__()
     directions = np.array([[float(event.direction) for event in events]])
-    signs = xp.concat([bracket.sides[None], xp.sign(values)])
     running_maximum = np.maximum.accumulate if xp is np else jax.lax.cummax
+    sides = xp.asarray(bracket.sides)[None]
+    shows = ts[:, None] > xp.asarray(bracket.quiet)[None]
+    signs = xp.concat([sides, xp.where(shows, xp.sign(values), sides)])
     latest = running_maximum(xp.where(signs != 0, np.arange(len(signs))[:, None], 0))
     sides = xp.take_along_axis(signs, latest, axis=0)
     before, after = sides[:-1], signs[1:]
@@ -215,6 +253,7 @@ def narrowed(events: Sequence[Event], bracket: Bracket, ts: Any, values: Any) ->
         xp.where(hit, before[first], sides[-1]),
         xp.where(hit, event, bracket.event),
         xp.where(hit, values[first, event], bracket.value),
+        bracket.quiet,
     )
 
 
@@ -230,11 +269,18 @@ def located(events: Sequence[Event], space: AbstractSpace, step: Bracket, path: 
     return jax.lax.while_loop(lambda looked: ~looked[0] | looked[1].splits, narrow, (jnp.asarray(False), whole))[1]
 
 
-def at_end(events: Sequence[Event], last: Bracket, signs: Float[Array | np.ndarray, " events"]) -> Bracket:
-    """The event found on a path, or else an event that is zero, up to rounding, at its end.
+def at_end(
+    events: Sequence[Event],
+    last: Bracket,
+    signs: Float[Array | np.ndarray, " events"],
+    rates: Float[Array | np.ndarray, " events"],
+) -> Bracket:
+    """The event found on a path, or else an event that is zero, up to rounding, at its end and does not leave its zero.
 
     It must count here, because it will not count as the start of another path.
     """
+    leaves = (signs == 0) & (last.sides * rates > 0)
+    signs = signs.__array_namespace__().where(leaves, last.sides, signs)
     reached = narrowed(events, last, last.end[None], signs[None])
     return jax.tree.map(lambda a, b: signs.__array_namespace__().where(last.event < 0, a, b), reached, last)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
-from dynsim.integrators.base import without_periods
+from dynsim.integrators.base import program_form
 from dynsim.systems.base import AbstractFlow
 
 FlatField = Callable[[float, np.ndarray], np.ndarray]
@@ -106,7 +106,7 @@ def flat_jacobian(
 
 def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[list[Array], Callable[..., Array]]:
     """Arrays of a flow, and `compiled` applied to the rest of it, which flows of one kind share."""
-    arrays, others = eqx.partition(without_periods(flow), eqx.is_array)
+    arrays, others = eqx.partition(program_form(flow), eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)  # flattened once, because it takes as long as an evaluation
     static, rest = jax.tree.flatten(others)  # a flow with a dictionary is not hashable, but its parts are
     try:

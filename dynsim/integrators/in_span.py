@@ -66,7 +66,7 @@ class InSpan(AbstractIntegrator):
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
-    ) -> tuple[State, Stats, float, State, int]:
+    ) -> tuple[State, Stats, float, State, tuple[int, ...]]:
         """Integrate up to the first event, evaluated on the tokens."""
         form = _form(flow, y0)
         on_tokens = [Event(_OnTokens(event.fn, form), event.direction, event.samples) for event in events]

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from dynsim._core.host import filled, on_host, room_for
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Times
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, Outcome, nearest, shown
@@ -29,6 +30,7 @@ from dynsim.integrators.events import (
     before_reset,
     check_begin,
     check_end,
+    events_at,
     first_signs,
     narrowed,
     signs,
@@ -36,6 +38,7 @@ from dynsim.integrators.events import (
     values,
 )
 from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flat_jacobian, flattened
+from dynsim.integrators.time_structure import breakpoints
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
@@ -169,9 +172,9 @@ class Scipy(AbstractIntegrator):
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
-    ) -> tuple[State, Stats, float, State, int]:
+    ) -> tuple[State, Stats, float, State, tuple[int, ...]]:
         """Integrate up to the first event, bracketed among the states within each step."""
-        ys, stats, t, flat, fired = self._follow(flow, y0, np.asarray(ts, float), tuple(events))
+        ys, stats, t, flat, fired = self._follow(flow, y0, np.asarray(ts, float), shared(tuple(events)))
         return ys, stats, t, flow.space.project(flattened(y0)[1](flat)), fired
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
@@ -197,7 +200,7 @@ class Scipy(AbstractIntegrator):
         implicit = self.method in IMPLICIT
         jacobian = flat_jacobian(flow, unravel, field, float(ts[0]), flat) if implicit else None
         walk = _Walk(self, flow, field, unravel, events, jacobian)
-        t, y, fired, outcome, steps = ts[0], saved[0], -1, Outcome.FINISHED, 0
+        t, y, fired, outcome, steps = ts[0], saved[0], (), Outcome.FINISHED, 0
         for piece in walk.pieces(ts, saved[0]):
             steps += 1
             if piece.outcome is not Outcome.FINISHED:
@@ -208,8 +211,8 @@ class Scipy(AbstractIntegrator):
                 saved[inside] = piece.states(ts[inside])
             if kept is not None and isinstance(piece.states, StepOutput):
                 kept.append(piece.states.settled())
-            t, y, fired = piece.t1, piece.y1, piece.event
-            if fired >= 0:
+            t, y, fired = piece.t1, piece.y1, piece.events
+            if fired:
                 break
         ys, defect = _finish(flow.space, unravel, saved)
         stats = Stats(
@@ -234,13 +237,13 @@ class _FlatOutput(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """One accepted step: its ends, its states in between, and its event; or how the integration failed."""
+    """One accepted step: its ends, its states in between, and the events at its end; or how the integration failed."""
 
     t0: float
     t1: float
     y1: np.ndarray
     states: Callable[[np.ndarray], np.ndarray]
-    event: int
+    events: tuple[int, ...]
     outcome: Outcome
 
 
@@ -258,20 +261,21 @@ class _Walk(NamedTuple):
         """Yield the steps from `ts[0]` to `ts[-1]`, or up to an event or a failure."""
         import scipy.integrate as si
 
-        edges = [ts[0], *self.flow.breakpoints(float(ts[0]), float(ts[-1])), ts[-1]]
+        edges = [ts[0], *breakpoints(self.flow, self.unravel.on_host(y), float(ts[0]), float(ts[-1])), ts[-1]]
         sides = self.begin(ts[0], y)
         left = self.integrator.max_steps
         for a, b in zip(edges[:-1], edges[1:], strict=True):
             if a == b:
                 return
             if not np.all(np.isfinite(self.field(a, y))):
-                yield _Piece(a, a, y, _no_states, -1, Outcome.NON_FINITE)
+                yield _Piece(a, a, y, _no_states, (), Outcome.NON_FINITE)
                 return
-            inside = np.nextafter(b, a) if b < ts[-1] else b  # the field at a breakpoint belongs to the next piece
-            field = lambda t, y, inside=inside: self.field(min(t, inside), y)
+            # the field may jump at a breakpoint or at the next float
+            first, last = np.nextafter(a, b) if a > ts[0] else a, np.nextafter(b, a) if b < ts[-1] else b
+            field = lambda t, y, first=first, last=last: self.field(min(max(t, first), last), y)
             start = functools.partial(
                 getattr(si, self.integrator.method), field, max_step=step_limit(self.integrator, self.flow),
-                **self.tolerances(y), **self.differentiated(inside),
+                **self.tolerances(y), **self.differentiated(first, last),
             )  # fmt: skip
             solver = start(a, y, b)
             while solver.status == "running":
@@ -280,18 +284,18 @@ class _Walk(NamedTuple):
                 left -= 1
                 outcome = Outcome.NON_FINITE if overflowed else self.outcome(solver, left)
                 if outcome is not Outcome.FINISHED:
-                    yield _Piece(solver.t, solver.t, solver.y, _no_states, -1, outcome)
+                    yield _Piece(solver.t, solver.t, solver.y, _no_states, (), outcome)
                     return
                 piece, sides = self.look(solver, StepOutput(start, solver, before), sides, ts[-1])
                 yield piece
-                if piece.event >= 0:
+                if piece.events:
                     return
             y = solver.y
 
-    def differentiated(self, last: float) -> dict[str, FlatField]:
-        """The Jacobian up to a time, as a keyword for methods that accept one."""
+    def differentiated(self, first: float, last: float) -> dict[str, FlatField]:
+        """The Jacobian between two times, as a keyword for methods that accept one."""
         jacobian = self.jacobian
-        return {} if jacobian is None else {"jac": lambda t, y: jacobian(min(t, last), y)}
+        return {} if jacobian is None else {"jac": lambda t, y: jacobian(min(max(t, first), last), y)}
 
     def tolerances(self, y: np.ndarray) -> dict[str, float]:
         """Tolerances; for a float32 field at least its rounding error, which shorter steps cannot reduce."""
@@ -310,7 +314,7 @@ class _Walk(NamedTuple):
         return Outcome.MAX_STEPS if left <= 0 and solver.status == "running" else Outcome.FINISHED
 
     def begin(self, t: float, y: np.ndarray) -> Any:
-        """Signs of the events at the start; raise `ValueError` unless they are finite there."""
+        """Signs of the events at the start, and when they show; raise `ValueError` unless the events are finite."""
         if not self.events:
             return ()
         start = self.unravel(y)
@@ -318,33 +322,36 @@ class _Walk(NamedTuple):
         velocity = self.unravel(self.field(t, y))
         earlier = velocity if np.array_equal(before, y) else self.unravel(self.field(t, before))
         found = _first_signs(self.events, self.flow.space, jnp.asarray(t), start, velocity, earlier)
-        values, sides = jax.tree.map(np.asarray, found)
+        values, sides, quiet = jax.tree.map(np.asarray, found)
         check_begin(values)
-        return sides
+        return sides, quiet
 
     def signs(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values of the events at a flat state, and their signs up to rounding."""
+        """Signs of the events at a flat state, up to rounding, and their rates of change."""
         state, velocity = self.unravel(y), self.unravel(self.field(t, y))
         return jax.tree.map(np.asarray, _signs(self.events, self.flow.space, jnp.asarray(t), state, velocity))
 
     def look(self, solver: Any, output: StepOutput, sides: Any, end: float) -> tuple[_Piece, Any]:
-        """The last step, cut at its first event, and the events' signs at its end."""
-        whole = _Piece(solver.t_old, solver.t, solver.y, output, -1, Outcome.FINISHED)
+        """The last step, cut at its first event, and the events' signs at its end, with the times when they show."""
+        whole = _Piece(solver.t_old, solver.t, solver.y, output, (), Outcome.FINISHED)
         if not self.events:
             return whole, sides
-        step = untouched(np.float64(solver.t_old), np.float64(solver.t), sides)
+        step = untouched(np.float64(solver.t_old), np.float64(solver.t), *sides)
         found = self.narrowed(step, output.rough)
         if found.event >= 0 and not output.solves:
             found = self.narrowed(step, output)
         if found.event < 0 and solver.t == end:
-            found = at_end(self.events, found, self.signs(solver.t, solver.y)[1])
+            found = at_end(self.events, found, *self.signs(solver.t, solver.y))
         if found.event < 0:
-            return whole, found.sides
+            return whole, (found.sides, found.quiet)
         while found.splits:
             found = self.narrowed(found, output)
         check_end(found)
         t = float(found.end)
-        return _Piece(solver.t_old, t, output(np.array([t]))[0], output, int(found.event), Outcome.FINISHED), sides
+        y = output(np.array([t]))[0]
+        velocity = self.unravel(self.field(t, y))
+        fired = events_at(self.events, self.flow.space, found, self.unravel(y), velocity)
+        return _Piece(solver.t_old, t, y, output, fired, Outcome.FINISHED), sides
 
     def narrowed(self, bracket: Bracket, states: Callable[[np.ndarray], np.ndarray]) -> Bracket:
         """Narrow a bracket to the part that contains the first event."""

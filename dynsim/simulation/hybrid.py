@@ -16,13 +16,14 @@ from dynsim._core.validation import function, integer
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.integrators.events import AfterReset
+from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import as_state, as_times, check_events, check_flow, check_integrator
 from dynsim.simulation.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import Stop, simulate, simulate_until, with_error
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
 
-SHORTEST = 4  # a phase of at most this many rounding errors of the time has no motion
+SHORTEST = 12  # a phase of at most this many rounding errors of the time has no motion
 
 
 DECAY = 1000  # the intervals between accumulating transitions must have shrunk by this factor
@@ -135,13 +136,16 @@ def simulate_hybrid(
         flow: the flow of the first phase.
         y0: the initial state, a point of the space of the flow.
         ts: increasing times at which states are saved; the run ends at the last one.
-        transitions: the transitions of every phase, or a function that returns those of a phase from its flow. Of two
-            simultaneous transitions the first counts, and the second is checked again in the next phase.
-        dwell: the shortest time between two transitions; guards are ignored until it is over.
+        transitions: the transitions of every phase, or a function that returns those of a phase from its flow.
+            Transitions at one time, up to rounding, all occur, in the order given and each once, as long as they belong
+            to the phase that the previous ones lead to.
+        dwell: the shortest time between two transitions; guards are ignored until it is over. With it, only the first
+            of several transitions at one time occurs.
         max_transitions: limit on the number of transitions; a run that reaches it ends and reports it in `ending`.
         integrator: solves every phase.
         error_estimate: solve again with a tenth of the tolerance, and store the difference in `stats.error` of every
-            phase. It is infinite if the two runs do not have the same transitions between the same times of `ts`.
+            phase, and that of the times in `time_error` of every jump. Both are infinite if the two runs do not have
+            the same transitions between the same times of `ts`.
 
     Raises:
         ValueError: as for `simulate_until`, and for a reset that does not return a flow and a state.
@@ -151,7 +155,7 @@ def simulate_hybrid(
     check_integrator(integrator)
     if error_estimate:
         options = {"dwell": dwell, "max_transitions": max_transitions}
-        methods = (integrator, integrator.tightened())
+        methods = (integrator, confirming(integrator, flow, as_state("y0", y0), as_times(ts)))
         return _estimated(*(simulate_hybrid(flow, y0, ts, transitions, integrator=m, **options) for m in methods))
     times, y = as_times(ts), as_state("y0", y0)
     known = _rules(transitions)
@@ -165,32 +169,45 @@ def simulate_hybrid(
     def ended(how: Ending) -> HybridTrajectory:
         return HybridTrajectory(tuple(phases), tuple(jumps), how, recipe)
 
-    t, moved = float(times[0]), False
+    t, moved, instant = float(times[0]), False, []
     while True:
         rules, begin = known(flow), t
-        left = _left(rules, [] if dwell else jumps, moved, y)
-        path, index = _phase(flow, y, _remaining(times, t), rules, left, float(dwell) if jumps else 0.0, integrator)
+        left = _left(rules, [] if dwell else jumps, [] if dwell else instant, moved, y)
+        path, fired = _phase(flow, y, _remaining(times, t), rules, left, float(dwell) if jumps else 0.0, integrator)
         if path is not None:
             phases.append(path)
             t, y = float(path.ts[-1]), path.final
-        if index < 0:
+        if not fired:
             return ended(Ending.FINISHED)
-        rule, before, same = rules[index], y, flow
-        flow, y = _after(rule, flow, t, y)
+        before, same, last, instant = y, flow, {jump.name for jump in instant}, []
         rounding = rounding_of(path.ts[-1]) if path is not None and moved else 0.0
-        again = rounding > 0 and rule.name == jumps[-1].name and is_at_once(t - begin, rounding)
+        at_once = rounding > 0 and is_at_once(t - begin, rounding)
+        for rule in [rules[index] for index in fired[: 1 if dwell else len(fired)]]:
+            index = _index(rule, known(flow))
+            if index < 0:
+                continue
+            state = y
+            flow, y = _after(rule, flow, t, state)
+            instant.append(Jump(index, rule.name, t, state, y))
+            jumps.append(instant[-1])
+            again = at_once and rule.name in last
+            if rounding and not dwell:
+                again |= accumulate(np.array([jump.time for jump in jumps if jump.name == rule.name]), rounding)
+            if rule.terminal:
+                return ended(Ending.TERMINAL)
+            if again:
+                return ended(Ending.ACCUMULATED)
+            if len(jumps) == most:
+                return ended(Ending.CAPPED)
         moved = flow is not same or not eqx.tree_equal(before, y)
-        jumps.append(Jump(index, rule.name, t, before, y))
-        if rounding and not dwell:
-            again |= accumulate(np.array([jump.time for jump in jumps if jump.name == rule.name]), rounding)
-        if rule.terminal:
-            return ended(Ending.TERMINAL)
-        if again:
-            return ended(Ending.ACCUMULATED)
-        if len(jumps) == most:
-            return ended(Ending.CAPPED)
         if t >= times[-1]:
             return ended(Ending.FINISHED)
+
+
+def _index(rule: Transition, rules: Sequence[Transition]) -> int:
+    """Index of a transition among those of a phase, by identity or else by its name; -1 if it is not among them."""
+    same = [k for k, other in enumerate(rules) if other is rule]
+    return next(iter(same + [k for k, other in enumerate(rules) if other.name == rule.name]), -1)
 
 
 def _estimated(run: HybridTrajectory, finer: HybridTrajectory) -> HybridTrajectory:
@@ -203,7 +220,12 @@ def _estimated(run: HybridTrajectory, finer: HybridTrajectory) -> HybridTrajecto
         comparable = same and shapes(path) == shapes(finer.phases[k])
         ys = finer.phases[k].ys if comparable else jax.tree.map(lambda a: jnp.full_like(a, jnp.inf), path.ys)
         phases.append(eqx.tree_at(lambda p: p.stats, path, with_error(path.stats, path.ys, ys)))
-    return dataclasses.replace(run, phases=tuple(phases))
+    gaps = [abs(a.time - b.time) for a, b in zip(run.jumps, finer.jumps, strict=True)] if same else []
+    jumps = [
+        dataclasses.replace(jump, time_error=gaps[k] if same else math.inf)  # pyright: ignore[reportArgumentType]
+        for k, jump in enumerate(run.jumps)
+    ]
+    return dataclasses.replace(run, phases=tuple(phases), jumps=tuple(jumps))
 
 
 def crossings(
@@ -277,15 +299,18 @@ def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
     return checked
 
 
-def _left(rules: Sequence[Transition], jumps: Sequence[Jump], moved: bool, y: State) -> list[Event]:
-    """Guards of a phase that know the reset before it, if the state before the reset has the same shape."""
+def _left(
+    rules: Sequence[Transition], jumps: Sequence[Jump], instant: Sequence[Jump], moved: bool, y: State
+) -> list[Event]:
+    """Guards of a phase that know the resets of the instant before it, if the state before them has the same shape."""
     shapes = lambda state: [leaf.shape for leaf in jax.tree.leaves(state)]
-    told = bool(jumps) and shapes(jumps[-1].before) == shapes(y)
-    before = jumps[-1].before if told else y
+    told = bool(instant) and shapes(instant[0].before) == shapes(y)
+    before = instant[0].before if told else y
     last = {jump.name: jump.time for jump in jumps}
+    names = {jump.name for jump in instant}
     guards = []
     for rule in rules:
-        guard, occurred = rule.guard, told and moved and rule.name == jumps[-1].name
+        guard, occurred = rule.guard, told and moved and rule.name in names
         since = jumps[-1].time - last.get(rule.name, -math.inf) if told else 0.0
         flags = (-float(guard.direction) if occurred else 0.0, float(told), since)
         guards.append(AfterReset(guard.fn, guard.direction, guard.samples, before, *map(np.asarray, flags)))
@@ -300,8 +325,8 @@ def _phase(
     guards: Sequence[Event],
     dwell: float,
     integrator: AbstractIntegrator,
-) -> tuple[Trajectory | None, int]:
-    """Solve one phase: its path, None if it has no length, and the index of the transition that ends it, or -1.
+) -> tuple[Trajectory | None, tuple[int, ...]]:
+    """Solve one phase: its path, None if it has no length, and the indices of the transitions that end it.
 
     Every solve gets as many times as `ts` has, so that one program serves all phases of a flow. `_at` removes the extra
     times again.
@@ -313,19 +338,19 @@ def _phase(
         within = np.append(wanted[wanted < end], end)
         waited = _at(simulate(flow, y, _filled(within, len(ts)), integrator=integrator), within)
         if end == wanted[-1]:
-            return waited, -1
+            return waited, ()
         y, begin = waited.final, end
-    at_once = next((k for k, rule in enumerate(rules) if rule.immediate and _holds(rule.guard, begin, y)), -1)
-    if at_once >= 0:
-        return waited, at_once
+    at_once = tuple(k for k, rule in enumerate(rules) if rule.immediate and _holds(rule.guard, begin, y))
+    if at_once:
+        return waited, at_once[:1]
     rest = np.append(begin, wanted[wanted > begin])
     times = _filled(rest, len(ts))
     if rules:
         stop = simulate_until(flow, y, times, guards, integrator=integrator)
     else:
-        stop = Stop(simulate(flow, y, times, integrator=integrator), -1)
+        stop = Stop(simulate(flow, y, times, integrator=integrator), -1, ())
     path = _at(stop.path, np.append(rest, stop.path.ts[-1]))
-    return path if waited is None else _joined(waited, path), stop.event
+    return path if waited is None else _joined(waited, path), stop.events
 
 
 def _remaining(times: np.ndarray, t: float) -> np.ndarray:

@@ -26,13 +26,17 @@ class AbstractRecipe(eqx.Module):
 
 
 class Jump(eqx.Module):
-    """A transition that has occurred: its index and name, its time, and the states before and after it."""
+    """A transition that has occurred: its index and name, its time, and the states before and after it.
+
+    `time_error` estimates the error of the time if it was requested, and is None otherwise.
+    """
 
     index: int = eqx.field(static=True)
     name: str = eqx.field(static=True)
     time: float = eqx.field(static=True)
     before: State
     after: State
+    time_error: float | None = eqx.field(static=True, default=None)
 
     __repr__ = one_line
     __str__ = report

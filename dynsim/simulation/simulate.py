@@ -1,6 +1,7 @@
 """Simulation: `simulate` and `simulate_until` integrate flows, and `iterate` applies maps."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -17,6 +18,7 @@ from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
+from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_state,
     as_times,
@@ -32,13 +34,20 @@ from dynsim.simulation.checks import (
 )
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow, AbstractMap, in_types_of
+from dynsim.systems.named import components, listed
+
+HIDDEN = 100  # absolute tolerances, below which an error of a component is not seen to a hundredth of it
 
 
 class Stop(eqx.Module):
-    """A trajectory up to an event: `path` ends at it, and `event` is its index, or -1 if none occurred."""
+    """A trajectory up to an event: `path` ends at it, and `event` is its index, or -1 if none occurred.
+
+    `events` are the indices of all events at this time, up to rounding, in their order; `event` is the first of them.
+    """
 
     path: Trajectory
     event: int = eqx.field(static=True)
+    events: tuple[int, ...] = eqx.field(static=True, default=())
 
     __repr__ = one_line
 
@@ -69,8 +78,9 @@ def simulate(
         key: for a `NoisyFlow`, the random key of the Brownian path; the trajectory's integrator keeps it.
         throw: raise on failure; otherwise the states after it are NaN, and `stats.succeeded` is False.
         error_estimate: solve again with a tenth of the tolerance, and store the difference of every number in
-            `stats.error`. Meaningless where both solutions share the error, for example in chaotic flows over long
-            times.
+            `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps, so
+            that it does not step over the same pulses; shorter ones need `breaks` of the flow, or `longest_step` of the
+            integrator. Meaningless where both solutions share the error, for example in chaotic flows over long times.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span.
@@ -87,9 +97,9 @@ def simulate(
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats = solver.integrate(flow, y0, times)
         if throw:
-            raise_if_failed(stats, times)
+            raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, solver, ys))
         if error_estimate:
-            stats = with_error(stats, ys, solver.tightened().integrate(flow, y0, times)[0])
+            stats = with_error(stats, ys, confirming(solver, flow, y0, times).integrate(flow, y0, times)[0])
     return Trajectory(times, ys, flow, stats, solver)
 
 
@@ -110,7 +120,7 @@ def simulate_until(
     """Integrate a flow up to the first of several events, or up to the final time.
 
     The path holds the times of `ts` before the event and then the event itself: the first float at which it has
-    occurred, on the integrator's dense output. Of two simultaneous events the first in `events` counts. `Event`
+    occurred, on the integrator's dense output. All events that occur at this time, up to rounding, are listed. `Event`
     describes what can be missed. A start on an event does not count, so that the end of one path can be the start of
     the next.
 
@@ -124,11 +134,11 @@ def simulate_until(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    raise_if_failed(stats, times)
+    raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, integrator, ys))
     end = np.asarray(t, times.dtype)
-    kept = int(np.sum(np.asarray(times) < end)) if fired >= 0 else len(times) - 1
+    kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
-    return Stop(Trajectory(reached, ys, flow, stats), fired)
+    return Stop(Trajectory(reached, ys, flow, stats), fired[0] if fired else -1, fired)
 
 
 def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> Trajectory:
@@ -213,10 +223,34 @@ def map_stats(ok: Any, steps: int, defect: Any) -> Stats:
     )
 
 
-def raise_if_failed(stats: Stats, ts: Any) -> None:
-    """Raise `IntegrationError` if the last of `ts` was not reached; traced values cannot be checked."""
+def raise_if_failed(stats: Stats, ts: Any, why: Callable[[], str] = str) -> None:
+    """Raise `IntegrationError` if the last of `ts` was not reached; traced values cannot be checked.
+
+    `why` gives a further sentence, or an empty one.
+    """
     if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
-        raise IntegrationError(stats.since(float(ts[0])), outcome=Outcome(int(stats.outcome)))
+        said = " ".join(filter(None, (stats.since(float(ts[0])), why())))
+        raise IntegrationError(said, outcome=Outcome(int(stats.outcome)))
+
+
+def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ys: State) -> str:
+    """Say which components of the saved states are below the absolute tolerance, which then hides their errors."""
+    atol, rtol = getattr(integrator, "atol", None), getattr(integrator, "rtol", None)
+    leaves = jax.tree.leaves(ys)
+    if atol is None or rtol is None or any(isinstance(leaf, Tracer) for leaf in leaves):
+        return ""
+    rows = np.concatenate([np.asarray(leaf, float).reshape(len(leaf), -1) for leaf in leaves], axis=1)
+    sizes = np.max(np.abs(rows), axis=0, where=np.isfinite(rows), initial=0.0)
+    small = np.flatnonzero((sizes > 0) & (sizes < HIDDEN * float(atol)))
+    if not small.size:
+        return ""
+    names = components(flow, jax.tree.map(lambda leaf: leaf[0], ys)).names
+    least = float(rtol) * float(np.min(sizes[small]))
+    return (
+        f"At all saved times {listed([names[k] for k in small])} {'is' if len(small) == 1 else 'are'} near the "
+        f"absolute tolerance, {float(atol):.2g}, or below it, so that the solver does not see their errors, which may "
+        f"grow: give `atol` a smaller value, such as {least:.0e}."
+    )
 
 
 def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractIntegrator) -> tuple[State, Any]:

@@ -224,7 +224,11 @@ class FunctionFlow(AbstractFlow):
         Args:
             rhs: the right-hand side, called as `rhs(t, x, **parameters)`.
             space: the state space; Euclidean by default.
-            breaks: times at which the right-hand side jumps, in its time unit.
+            breaks: times at which the right-hand side jumps, in its time unit, so that no solver steps over a pulse.
+                Jumps where time and parameters are compared (`jnp.where(t > 50, ...)`, `jnp.mod(t, 5.0) < w`, `floor`,
+                `sign`, `clip`) are found without it. It is needed for a function that JAX cannot trace, as one that
+                calls NumPy or `jnp.interp`, and for short smooth pulses, unless `longest_step` of the integrator is
+                shorter.
             fastest_period: shortest period of its time dependence, in its time unit; steps are limited to half of it.
             names: names of the components of the state.
             units: units of the components of the state.

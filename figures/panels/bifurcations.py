@@ -11,7 +11,7 @@ from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import ArrayLike
 
 from dynsim.errors import ArgumentError
-from figures.style import colour
+from figures.style import colour, paler
 
 MARKS = {
     "fold": "s",
@@ -50,6 +50,7 @@ CURVES = {
 }
 """Colours and line styles of bifurcation curves, by kind."""
 PIECES = 8  # number of pieces of a smooth curve between two points of a branch
+PALE = 0.5  # share of white in the colour of an undecided number
 GREY = 0.75  # darkest shade of a map of numbers, light enough for curves on it
 
 
@@ -200,7 +201,9 @@ def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> 
     return line
 
 
-def number_image(ax: Axes, counts: ArrayLike, first: ArrayLike, second: ArrayLike, *, what: str) -> AxesImage:
+def number_image(
+    ax: Axes, counts: ArrayLike, first: ArrayLike, second: ArrayLike, *, what: str, undecided: ArrayLike = False
+) -> AxesImage:
     """Draw counts on a grid of two parameters in shades of grey, darker for larger counts, behind curves.
 
     The limits of the axes become those of the grid.
@@ -211,6 +214,7 @@ def number_image(ax: Axes, counts: ArrayLike, first: ArrayLike, second: ArrayLik
         first: evenly spaced values of the first parameter, (columns,).
         second: evenly spaced values of the second parameter, (rows,).
         what: what is counted, for a legend, such as `stable equilibria`.
+        undecided: where the number is not known, (rows, columns); these have a colour of their own.
 
     Raises:
         ValueError: if the counts do not match the grid.
@@ -221,15 +225,20 @@ def number_image(ax: Axes, counts: ArrayLike, first: ArrayLike, second: ArrayLik
         raise ArgumentError("counts", must, f"has shape {found.shape}")
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])
-    present = np.unique(found)
+    unknown = np.broadcast_to(np.asarray(undecided, bool), found.shape)
+    present = np.unique(found[~unknown])
     greys = dict(
         zip(present.tolist(), np.linspace(1.0, GREY, len(present)) if len(present) > 1 else [1.0], strict=True)
     )
-    pixels = np.vectorize(greys.get, otypes=[float])(found)[..., None].repeat(3, axis=-1)
+    pixels = np.vectorize(lambda n: greys.get(n, 1.0), otypes=[float])(found)[..., None].repeat(3, axis=-1)
+    pixels[unknown] = paler(colour("undecided"), PALE)
     image = ax.imshow(pixels, origin="lower", extent=extent, aspect="auto", interpolation="nearest", zorder=-1.0)
     for number, grey in greys.items():
         edge = {"edgecolor": "black", "linewidth": 0.4}
         ax.add_patch(Polygon(np.zeros((1, 2)), facecolor=str(grey), label=f"{number} {what}", **edge))
+    if np.any(unknown):
+        tint = paler(colour("undecided"), PALE)
+        ax.add_patch(Polygon(np.zeros((1, 2)), facecolor=tint, label="undecided", edgecolor="black", linewidth=0.4))
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])
     return image

@@ -249,6 +249,7 @@ def planar_portrait(
     labels: tuple[str, str] = ("$x$", "$y$"),
     legend: bool = True,
     hidden: ArrayLike = False,
+    touching: Sequence[ArrayLike] = ((), ()),
     speed_label: str = "speed",
     speeds: tuple[float, float] | None = None,
 ) -> StreamplotSet:
@@ -266,6 +267,7 @@ def planar_portrait(
         labels: labels of the coordinates.
         legend: whether to draw a legend in the axes.
         hidden: grid points around which nullclines are not drawn, as beside poles, (rows, columns, 2).
+        touching: segments, (segments, 2, 2), where each component vanishes without a change of sign.
         speed_label: label of the colour bar.
         speeds: the range of the colours; by default the range of the speed.
 
@@ -290,10 +292,13 @@ def planar_portrait(
         velocity, np.broadcast_to(np.asarray(hidden, bool), velocity.shape) | ~np.isfinite(velocity)
     )
     for number, style in enumerate(("--", "-.")):
-        part = shown[..., number]
-        if part.count() and part.min() < 0 < part.max():
-            tint = colour(f"nullcline-{number + 1}")
+        part, pieces = shown[..., number], np.reshape(touching[number], (-1, 2, 2))
+        changes, tint = part.count() and part.min() < 0 < part.max(), colour(f"nullcline-{number + 1}")
+        if changes:
             ax.contour(xs, ys, part, levels=[0.0], colors=[tint], linestyles=[style], linewidths=1.1, zorder=3.0)
+        if len(pieces):
+            ax.add_collection(LineCollection(list(pieces), colors=[tint], linewidths=1.1, zorder=3.0))
+        if changes or len(pieces):
             ax.plot([], [], color=tint, linestyle=style, linewidth=1.1, label=_at_rest(labels[number]))
     equilibria(ax, equilibrium_points, kinds)
     ax.set_xlabel(labels[0])

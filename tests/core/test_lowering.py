@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics import saltation
-from analysis.dynamics.equilibria.newton import least_speed
+from analysis.dynamics.equilibria.field_rows import _linear_at
 from analysis.dynamics.flow_maps import time_map as time_maps
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -49,7 +49,7 @@ WORKBENCH = {
     "dense output": lambda x: _dense(Diffrax(), LORENZ, x, jnp.asarray([0.0, 1.0]), jnp.empty(0), None)[0].evaluate(
         ONE
     ),
-    "nearby equilibria": lambda x: least_speed(LORENZ, x[None], 0 * ONE, jnp.empty((0, 3))),
+    "field and Jacobian": lambda x: _linear_at(LORENZ, 0 * ONE, x),
 }
 """Programs of the workbench, as functions of a state of the Lorenz system."""
 PLATFORMS = ("cuda", "tpu")

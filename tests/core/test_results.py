@@ -54,7 +54,18 @@ PARTS = {
         "Curve",
         "Candidates",
     ),
-    *("Candidates", "Gap", "Motion", "Echelon", "Facets", "Claim", "AbstractIntegrator", "Diffrax", "Scipy"),
+    *(
+        "Candidates",
+        "Gap",
+        "Motion",
+        "Echelon",
+        "Facets",
+        "Claim",
+        "Statement",
+        "AbstractIntegrator",
+        "Diffrax",
+        "Scipy",
+    ),
     *("events.Bracket", "Unravel", "InOrder", "Transition", "Points"),
 }
 """Classes that functions return and that are no results: systems, solvers, options, and parts of a computation."""

@@ -167,3 +167,12 @@ def test_the_error_of_an_eigenvalue_grows_towards_a_double_one_and_keeps_a_size_
     assert split(1e-2) < 1e-9
     assert split(1e-8) > 1e-8  # rounding makes a double eigenvalue zero a pair of this size
     assert own_eigenvalue(np.zeros((1, 1)), 0j, 2.0)[1] == pytest.approx(2e-10)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, -4 * float(np.finfo(float).eps)])
+def test_an_exact_eigenvalue_has_its_vector_where_the_shifted_matrix_is_singular(shift):
+    """Zero pivots of a triangular matrix, of a row of zeros and of a matrix of one entry."""
+    for A in (np.array([[shift]]), np.diag([shift, 2.0]), np.array([[shift, 3.0], [0.0, 2.0]])):
+        value, error = own_eigenvalue(A, shift)
+        assert value == pytest.approx(shift, abs=1e-15)
+        assert error < 1e-9

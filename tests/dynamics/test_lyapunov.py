@@ -217,3 +217,14 @@ def test_a_stretch_that_is_small_but_certain_is_no_rounding():
 def test_a_given_integrator_has_its_own_tolerance():
     assert tolerance_of(1e-3, Diffrax(rtol=1e-5)) == 1e-5
     assert tolerance_of(1e-3, None) == 1e-3
+
+
+def test_a_fast_contraction_shortens_the_default_interval():
+    """Over one unit of time exp(-60) is below the absolute tolerance of the vectors."""
+    flow = FunctionFlow(lambda t, x: jnp.stack([-0.01 * x[0], -60 * (x[1] - x[0])]))
+    found = lyapunov_spectrum(flow, jnp.array([1.0, 1.0]), 60.0)
+    np.testing.assert_allclose(found.exponents, [-0.01, -60.0], atol=0.05)
+    assert found.resolved == (True, True)
+    given = lyapunov_spectrum(flow, jnp.array([1.0, 1.0]), 60.0, interval=1.0)
+    assert given.resolved == (True, False)
+    assert "below -21 (tolerance of the solver: a shorter interval" in str(given)

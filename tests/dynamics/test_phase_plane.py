@@ -8,12 +8,14 @@ import pytest
 from matplotlib.contour import ContourSet
 from PIL import Image
 
+from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.autonomy import change_in_time
 from analysis.dynamics.flow_maps.unit_speed import Paced, curves, typical_speed
 from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, limit_cycles
 from analysis.dynamics.portraits import plane as phase_planes
 from analysis.dynamics.portraits.plane import beside_poles, phase_plane
+from analysis.dynamics.scaling.units import made_units
 from dynsim import FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
 from dynsim.systems.rescaled import RescaledFlow
@@ -149,6 +151,42 @@ def test_a_change_of_sign_at_a_pole_is_no_zero():
     assert np.min(lines[:, 0]) == -1
     assert np.max(lines[:, 0]) == 1
     assert len(second.get_paths()[0].vertices) > len(xs)
+
+
+def test_nullclines_without_a_change_of_sign_are_found_and_drawn():
+    """A parabola, and a circle of which one component is the squared distance; a minimum above zero is none."""
+    field = lambda p: np.stack([
+        (p[..., 1] - p[..., 0] ** 2) ** 2 * (1 + p[..., 0] ** 2), (np.sum(p**2, axis=-1) - 1) ** 2,
+    ], axis=-1)  # fmt: skip
+    xs, ys = np.linspace(-2, 2, 101), np.linspace(-2.1, 2, 90)
+    velocity = field(np.stack(np.meshgrid(xs, ys), axis=-1))
+    parabola, circle = phase_planes.touching_nullclines(field, xs, ys, velocity)
+    assert np.max(np.abs(parabola[..., 1] - parabola[..., 0] ** 2)) < 1e-7
+    assert np.sum(np.linalg.norm(circle[:, 0] - circle[:, 1], axis=1)) == pytest.approx(2 * np.pi, rel=1e-3)
+    above = phase_planes.touching_nullclines(lambda p: field(p) + 1e-4, xs, ys, velocity + 1e-4)
+    assert [len(one) for one in above] == [0, 0]
+    with settings():
+        _, (ax,) = canvas()
+        planar_portrait(ax, xs, ys, velocity, touching=(parabola, circle))
+    assert len(ax.get_legend_handles_labels()[1]) == 2
+
+
+def test_a_nullcline_that_is_touched_on_grid_lines_is_found():
+    field = lambda p: np.stack([p[..., 0] ** 2, -p[..., 1]], axis=-1)
+    xs = np.linspace(-2, 2, 41)
+    line, none = phase_planes.touching_nullclines(field, xs, xs, field(np.stack(np.meshgrid(xs, xs), axis=-1)))
+    assert np.max(np.abs(line[..., 0])) < 1e-8
+    assert np.ptp(line[..., 1]) == 4
+    assert len(none) == 0
+
+
+def test_the_scale_of_the_field_near_an_equilibrium_tells_wide_windows():
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[1], (1 - x[0] ** 2) * x[1] - x[0]]))
+    shares = []
+    for side in (2.0, 2000.0):
+        rows = FieldRows(made_units(flow), np.array([[-side, -side], [side, side]]))
+        shares.append(phase_planes._scale(rows, np.zeros(2), np.full(2, 2 * side)))
+    assert shares[0] > phase_planes.WIDE > shares[1] > 1e-5
 
 
 def test_whether_a_field_depends_on_time():

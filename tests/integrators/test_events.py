@@ -195,7 +195,7 @@ def test_no_states_are_returned_after_the_event(integrator):
     ts = jnp.array([0.0, 3.0, 3.3, 3.4, 10.0])
     ys, stats, t, y, fired = integrator.locate(CLOCK, jnp.zeros(1), ts, [Event(beyond(3.35))])
     np.testing.assert_allclose(ys[:, 0], [0.0, 3.0, 3.3, np.nan, np.nan], rtol=1e-14)
-    np.testing.assert_allclose([t, y[0], stats.last_time, fired], [3.35, 3.35, 3.35, 0], rtol=1e-14)
+    np.testing.assert_allclose([t, y[0], stats.last_time, *fired], [3.35, 3.35, 3.35, 0], rtol=1e-14)
 
 
 @rather
@@ -360,7 +360,7 @@ def test_a_bad_event_is_refused(make, sentence):
 )
 def test_what_counts_among_samples(direction, side, values, found, after):
     events = [FAR, Event(lambda t, x: x[0], direction)]
-    step = untouched(np.float64(0.0), np.float64(3.0), np.array([-1.0, side]))
+    step = untouched(np.float64(0.0), np.float64(3.0), np.array([-1.0, side]), np.zeros(2))
     ts, values = np.array([1.0, 2.0, 3.0]), np.array([[-50.0, value] for value in values])
     for module in (np, jnp):
         part = narrowed(events, step, ts, module.asarray(values))
@@ -382,5 +382,5 @@ def test_the_field_is_evaluated_at_the_start_once_unless_a_reset_moved_the_state
     event = UP if told == "no reset" else AfterReset(UP.fn, 1, before=jnp.asarray(before))
     field = lambda t, y: seen.append(y.tolist()) or np.array([y[1], -y[0]])
     walk = _Walk(Scipy(), WAVE, field, flattened(jnp.asarray(at))[1], (event,))
-    assert walk.begin(0.0, at).tolist() == [1.0]
+    assert walk.begin(0.0, at)[0].tolist() == [1.0]
     assert seen == ([[1.0, 0.0], [2.0, 0.0]] if told == "a reset" else [[1.0, 0.0]])

@@ -15,7 +15,7 @@ from scipy.spatial import KDTree
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet, Slow, with_principal_angles
 from analysis.dynamics.attractors.surfaces import can_walk
 from analysis.dynamics.equilibria.families import family_through
-from analysis.dynamics.equilibria.newton import AT_REST, newton
+from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.equilibria.settling import ESCAPE, look
 from analysis.dynamics.flow_maps.angles import periods_of, whole_turns
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states
@@ -30,6 +30,8 @@ from dynsim.integrators import Diffrax, stiff
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractMap
 
+# Largest speed, in units of the trajectory, that counts as zero up to rounding.
+AT_REST = 1e-10
 # Largest motion in an interval, relative to the extent, at which an equilibrium is looked for.
 SLOW = 1e-3
 # Largest distance, relative to the extent, between the trajectory and the solution that Newton's method may find.

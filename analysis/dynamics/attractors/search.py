@@ -111,8 +111,8 @@ class Attractors(NamedTuple):
         kinds = "; ".join(str(a) for a in self.attractors) or "none"
         caps = f"after at most {self.longest} intervals of {self.interval:.4g}, periods up to {self.longest_period}"
         stiff = held_back(self.is_stiff, self.labels)
-        starts = counted(len(self.labels), "start")
-        first = f"{counted(len(self.attractors), 'attractor')} of {starts}{rest} ({caps}): {kinds}"
+        found, starts = counted(len(self.attractors), "attractor"), counted(len(self.labels), "start")
+        first = f"{found} of {starts}{rest} ({caps}): {kinds}"
         return "; ".join(filter(None, (first, stiff)))
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, kinds_of, plane_of, units_at
 from analysis.dynamics.continuation.branches import Bifurcation
@@ -15,21 +16,30 @@ from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
-from analysis.dynamics.equilibria.newton import newton
+from analysis.dynamics.equilibria.field_rows import newton_steps
 from analysis.dynamics.flow_maps.flat import chord_distances, flat_state, flat_states
-from analysis.dynamics.linearisation import eigenvalues, kind, tangent_jacobian
+from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis
 from analysis.dynamics.periodic_orbits.maps import phases
+from dynsim._core.host import filled, room_for
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
+from dynsim.programs import Programmed
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
+from dynsim.systems.rescaled import is_flat
 
 # Distance from a segment of a curve, relative to its length, below which a bifurcation belongs to the curve.
 NEAR = 0.1
+# Largest number of Newton steps at a grid point, and the largest speed, in rescaled units, of an equilibrium.
+STEPS, AT_REST = 30, 1e-9
+# Parameters between grid points at which an equilibrium is corrected on its way, and the number of Newton steps there.
+STAGES, CORRECTIONS = 4, 3
+# Smallest number of states that are evaluated at once.
+BLOCK = 256
 
 
 def critical_curves(
@@ -113,12 +123,16 @@ def _rows(curve: CriticalCurve) -> np.ndarray:
 
 
 class StabilityMap(NamedTuple):
-    """Numbers of equilibria found, and of stable ones, on a grid of two parameters, (second, first)."""
+    """Numbers of equilibria found, of stable ones, and of undecided ones, on a grid of two parameters, (second, first).
+
+    Where an equilibrium is undecided, the number of stable ones is a lower bound.
+    """
 
     first: Float[np.ndarray, " columns"]
     second: Float[np.ndarray, " rows"]
     found: np.ndarray
     stable: np.ndarray
+    undecided: np.ndarray
 
     __repr__ = one_line
     __str__ = report
@@ -131,39 +145,134 @@ def stability_map(
     shape: tuple[int, int] = (50, 50),
     radius: float = 1e-6,
 ) -> StabilityMap:
-    """Count the equilibria that Newton's method finds from given starting points, on a grid of two parameters.
+    """Count the equilibria of a flow on a grid of two parameters, those that are connected with the ones from starts.
 
     The grid has `shape` values at equal distances over the ranges of the first and of the second parameter.
 
-    Starts at a grid point are those given and the equilibria of its neighbour. There may be more equilibria. Those that
-    are nearer to each other than `radius` are one; it is in units near the sizes of the states, as all tolerances are.
+    At each grid point Newton's method begins at the given starts. An equilibrium that is found is then followed to the
+    neighbouring grid points, from there to theirs, and so on until nothing new is found, so that every sheet of
+    equilibria over the plane is counted wherever a start leads to some part of it. Others may be missed. Equilibria
+    that are nearer to each other than `radius` are one; it is in units near the sizes of the states, as all tolerances
+    are.
     """
     plane = plane_of(parameters)
     check_flow(plane[0].system)
     sizes = [integer("shape", count, least=1) for count in shape]
     ps, qs = (np.linspace(*one.bounds, count) for one, count in zip(plane, sizes, strict=True))
-    counts = np.zeros((2, len(qs), len(ps)), int)
-    if not starts:
-        return StabilityMap(ps, qs, counts[0], counts[1])
-    units = curve_units(plane, starts[0])
-    (first, second), begin = units.varied, [units.rescaled(start) for start in starts]
-    for row, q in enumerate(qs / units.parameters[1]):
-        before: list[State] = []
-        for column, p in enumerate(ps / units.parameters[0]):
-            moved = with_parameter(first.take, second.at(q), jnp.asarray(p))
-            before = _distinct(moved, [*before, *begin], radius)
-            kinds = [kind(v, 1e-9) for v in (eigenvalues(tangent_jacobian(moved, x)) for x in before)]
-            counts[:, row, column] = len(kinds), kinds.count("stable")
-    return StabilityMap(ps, qs, counts[0], counts[1])
+    counts = np.zeros((3, len(qs), len(ps)), int)
+    if starts:
+        units = curve_units(plane, starts[0])
+        grid = np.stack(np.meshgrid(ps / units.parameters[0], qs / units.parameters[1]), axis=-1)
+        sheets = _Sheets(units.varied, [units.rescaled(start) for start in starts], grid, radius)
+        counts = sheets.counts()
+    return StabilityMap(ps, qs, *counts)
 
 
-def _distinct(flow: AbstractFlow, starts: Sequence[State], radius: float) -> list[State]:
-    """Find the distinct equilibria to which Newton's method converges."""
-    found: list[State] = []
-    for start in starts:
-        x, speed = newton(flow, start)
-        flat = np.asarray(ravel_pytree(x)[0])
-        new = all(np.max(np.abs(flat - np.asarray(ravel_pytree(y)[0]))) > radius for y in found)
-        if speed <= 1e-9 and np.all(np.isfinite(flat)) and new:
-            found.append(x)
-    return found
+class _Sheets:
+    """The equilibria found at each point of a grid of two parameters, in rescaled units."""
+
+    def __init__(self, plane: tuple[Parameter, ...], starts: Sequence[State], grid: np.ndarray, radius: float):
+        self.takes, self.flow = (plane[0].take, plane[1].take), plane[1].system
+        self.grid, self.radius, self.space = grid, radius, plane[1].system.space
+        self.sample = jax.tree.map(lambda a: np.asarray(a, float), starts[0])
+        self.unravel = ravel_pytree(jax.tree.map(jnp.asarray, starts[0]))[1]
+        flat = np.stack([flat_state(start) for start in starts])
+        rows, columns, _ = grid.shape
+        self.found: list[list[np.ndarray]] = [[] for _ in range(rows * columns)]
+        every = np.repeat(np.arange(rows * columns), len(flat))
+        fresh = self._added(every, np.tile(flat, (rows * columns, 1)))
+        while fresh:
+            near = [(place, other, x) for place, x in fresh for other in self._beside(place)]
+            origins, places = (np.array([one[k] for one in near], int) for k in (0, 1))
+            states = np.array([x for _, _, x in near])
+            fresh = self._added(places, self._followed(origins, places, states)) + self._added(places, states)
+
+    def counts(self) -> np.ndarray:
+        """Count the equilibria, the stable and the undecided ones at each grid point."""
+        places = np.repeat(np.arange(len(self.found)), [len(one) for one in self.found])
+        counts = np.zeros((3, len(self.found)), int)
+        if len(places):
+            points = np.array([x for one in self.found for x in one])
+            _, slopes = self._evaluated(self.grid.reshape(-1, 2)[places], points)
+            for place, x, slope in zip(places, points, slopes, strict=True):
+                basis = tangent_basis(self.space, self.unravel(x))
+                J = basis.T @ slope @ basis
+                word = kind(eigenvalues(J), NEAR_ZERO * float(np.linalg.norm(J, 2)))
+                counts[:, place] += 1, word == "stable", word == "undecided"
+        return counts.reshape(3, *self.grid.shape[:2])
+
+    def _beside(self, place: int) -> list[int]:
+        """List the neighbours of a grid point."""
+        rows, columns, _ = self.grid.shape
+        row, column = divmod(place, columns)
+        near = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+        return [a * columns + b for a, b in near if 0 <= a < rows and 0 <= b < columns]
+
+    def _followed(self, origins: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Follow equilibria of grid points to others, by Newton steps at parameters between them."""
+        first, last = (self.grid.reshape(-1, 2)[k] for k in (origins, places))
+        for share in np.arange(1, STAGES + 1) / STAGES:
+            for _ in range(CORRECTIONS):
+                step = newton_steps(*self._evaluated((1 - share) * first + share * last, x))
+                x = np.where(np.isfinite(step), x + step, x)
+        return x
+
+    def _may_be_new(self, place: int, x: np.ndarray) -> bool:
+        """Test whether no equilibrium of a grid point is known that is as good as the same."""
+        return all(np.max(np.abs(x - y)) > self.radius for y in self.found[place])
+
+    def _added(self, places: np.ndarray, starts: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """Add the equilibria to which Newton's method leads from starts at grid points; list the new ones."""
+        fresh: list[tuple[int, np.ndarray]] = []
+        if not len(places):
+            return fresh
+        x, left, values = starts.copy(), np.arange(len(places)), self.grid.reshape(-1, 2)[places]
+        field, slopes = self._evaluated(values, x)
+        for _ in range(STEPS):
+            with np.errstate(all="ignore"):
+                moved = x[left] + newton_steps(field[left], slopes[left])
+            after, next_slopes = self._evaluated(values[left], moved)
+            better = np.max(np.abs(after), axis=1) < np.max(np.abs(field[left]), axis=1)
+            left, after, next_slopes, moved = left[better], after[better], next_slopes[better], moved[better]
+            x[left], field[left], slopes[left] = moved, after, next_slopes
+            if not len(left):
+                break
+        steps, x = np.max(np.abs(newton_steps(field, slopes)), axis=1), self._on_space(x)
+        for k in np.flatnonzero((np.max(np.abs(field), axis=1) <= AT_REST) & (steps <= self.radius)):
+            place = int(places[k])
+            if self._may_be_new(place, x[k]):
+                self.found[place].append(x[k])
+                fresh.append((place, x[k]))
+        return fresh
+
+    def _on_space(self, x: np.ndarray) -> np.ndarray:
+        """Project flattened states to the space."""
+        if is_flat(self.space):
+            return x
+        return np.asarray(jax.vmap(lambda y: ravel_pytree(self.space.project(self.unravel(y)))[0])(jnp.asarray(x)))
+
+    def _evaluated(self, values: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate the field and its Jacobian at parameters and states."""
+        fixed = (*self.takes, self.flow, self.sample)
+        evaluate = _AT_POINT.rows(fixed, values[0], x[0]) if len(x) else None
+        if evaluate is not None:
+            found = evaluate(values, x)
+        else:
+            rows = room_for(len(x), least=BLOCK)
+            found = np.array(_at_points(*fixed, filled(values, rows), filled(x, rows)))[: len(x)]
+        return found[:, 0], np.swapaxes(found[:, 1:], 1, 2)
+
+
+def _at_point(first: Any, second: Any, flow: AbstractFlow, sample: State, value: Array, x: Array) -> Array:
+    """Evaluate the field and its derivatives at values of two parameters and a flattened state."""
+    moved, unravel = with_parameter(first, with_parameter(second, flow, value[1]), value[0]), ravel_pytree(sample)[1]
+    field = lambda y: ravel_pytree(moved.vector_field(jnp.zeros(()), unravel(y)))[0]
+    return jnp.concatenate([field(x)[None], jax.jacfwd(field)(x).T])
+
+
+_AT_POINT = Programmed(_at_point)
+
+
+@eqx.filter_jit
+def _at_points(first: Any, second: Any, flow: AbstractFlow, sample: State, values: Any, states: Any) -> Array:
+    return jax.vmap(lambda value, x: _at_point(first, second, flow, sample, value, x))(values, states)

@@ -122,7 +122,8 @@ class Branch(NamedTuple):
     why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
     not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
     orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
-    does not confirm the orbits (`accuracy`). `isolated` is false if the solutions are not: the derivative is singular
+    does not confirm the orbits (`accuracy`), or where the field or its derivative is not finite at a state, such as
+    `undefined at (-55, 0.1)`. `isolated` is false if the solutions are not: the derivative is singular
     along the branch. `vertical` says that the parameter does not change along it, up to errors: a family at one value.
     """
 
@@ -185,6 +186,36 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     return made if curve.units is None else _in_given_units(curve.units, made)
 
 
+def cut_at(found: Branch, at: Bifurcation, end: str) -> Branch:
+    """Cut a branch at one of its bifurcations, which becomes its last point; `end` says why it ends there."""
+    inner = found.arclengths < at.arclength
+    ended = lambda rows, last: np.concatenate([rows[inner], np.asarray(last)[None]])
+    return found._replace(
+        states=jax.tree.map(ended, found.states, at.state),
+        parameters=ended(found.parameters, at.parameter),
+        arclengths=ended(found.arclengths, at.arclength),
+        eigenvalues=ended(found.eigenvalues, at.eigenvalues),
+        kinds=(*found.kinds[: int(np.sum(inner))], "undecided"),
+        bifurcations=tuple(b for b in found.bifurcations if b.arclength < at.arclength),
+        ends=(found.ends[0], end),
+    )
+
+
+def joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
+    """Return branches, each of which begins where the one before ends, as one."""
+    found = parts[0]
+    for part in parts[1:]:
+        length = float(found.arclengths[-1])
+        moved = tuple(b._replace(arclength=b.arclength + length) for b in part.bifurcations)
+        join = lambda a, b: np.concatenate([a, b[1:]])
+        found = Branch(
+            jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
+            join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
+            found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
+        )  # fmt: skip
+    return found._replace(ends=ends)
+
+
 def is_vertical(curve: AbstractCurve, parameters: np.ndarray, lengths: np.ndarray) -> bool:
     """Test whether the parameter is constant along a branch, up to its errors."""
     return len(lengths) > 2 and bool(np.ptp(parameters) <= VERTICAL * curve.vertical * np.ptp(lengths))
@@ -196,7 +227,7 @@ def _bifurcations(
     """Locate all bifurcations between successive points and at points, given their least singular values."""
     meetings = _meetings(curve, points, lengths, least)
     found = [one.at for one in meetings]
-    zeros = [curve.zeros(point) for point in points]
+    zeros, counts = [curve.zeros(point) for point in points], [curve.growing(point) for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     for k in range(1, len(points)):
         if at[k]:
@@ -204,8 +235,11 @@ def _bifurcations(
         begin = k - 2 if at[k - 1] else k - 1  # a crossing at a point is searched between its neighbours
         low, high = float(lengths[begin]), float(lengths[k])
         known = [one for one in meetings if low <= one.at.arclength < high]
-        beside = _in_step(curve, points[begin], points[k], low, known)
-        found += beside if beside or known else _twice(curve, points, k - 1, float(lengths[k - 1]))
+        neutral = bool(zeros[begin] or zeros[k])
+        beside = _in_step(curve, points[begin], points[k], low, known, (counts[begin], counts[k]), neutral=neutral)
+        if not (beside or known or neutral) and begin == k - 1 and counts[begin] == counts[k]:
+            beside = _twice(curve, points, k - 1, low, counts[k])
+        found += beside
     for k in range(1, len(points) - 1):
         if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
             found += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
@@ -328,12 +362,21 @@ class _Place(NamedTuple):
 
 
 def _in_step(
-    curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, known: list[_Meeting]
+    curve: AbstractCurve,
+    begin: CurvePoint,
+    end: CurvePoint,
+    length: float,
+    known: list[_Meeting],
+    counts: tuple[int, int],
+    *,
+    neutral: bool,
 ) -> list[Bifurcation]:
-    """Locate the further bifurcations in a step, on both sides of each fold and branch point that is known in it."""
-    first, last = (curve.growing(point) for point in (begin, end))
+    """Locate the further bifurcations in a step, on both sides of each fold and branch point that is known in it.
+
+    `counts` are the numbers of growing eigenvalues at both ends; `neutral` says that some neither grow nor decay there.
+    """
+    first, last = counts
     places = [_Place(begin, length, first, first, _parity(curve, begin.values))]
-    neutral = bool(curve.zeros(begin) or curve.zeros(end))
     for one in known:
         places.append(_passed(curve, one, places[-1], last, neutral))
     places.append(_Place(end, length + float(np.linalg.norm(end.flat - begin.flat)), last, last))
@@ -374,6 +417,8 @@ def _exchanges(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool
     if not np.any(grows[0]) or np.all(grows[0]):
         return False
     apart = np.abs(begin.values[:, None] - end.values[None])
+    if np.array_equal(grows[0], grows[1][np.argmin(apart, axis=1)]):
+        return False
     rows, columns = scipy.optimize.linear_sum_assignment(apart)
     changed = grows[0][rows] != grows[1][columns]
     return bool(np.any(changed & grows[0][rows]) and np.any(changed & ~grows[0][rows]))
@@ -468,13 +513,10 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
     return found
 
 
-def _twice(curve: AbstractCurve, points: list[CurvePoint], k: int, length: float) -> list[Bifurcation]:
+def _twice(curve: AbstractCurve, points: list[CurvePoint], k: int, length: float, count: int) -> list[Bifurcation]:
     """Locate two bifurcations in one step after which as many eigenvalues grow as before it."""
-    counts = [curve.growing(point) for point in points[k : k + 2]]
-    if counts[0] != counts[1] or curve.zeros(points[k]) or curve.zeros(points[k + 1]):
-        return []
     first = max(0, k - 1)  # only the neighbours of both points matter
-    places = [_Place(point, length, *[counts[0]] * 2) for point in points[first : k + 3]]
+    places = [_Place(point, length, count, count) for point in points[first : k + 3]]
     return _hidden(curve, places, k - first, HALVINGS, known=False)
 
 

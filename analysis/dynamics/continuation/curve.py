@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
@@ -21,6 +22,8 @@ ROUNDING = 64 * float(np.finfo(float).eps)
 SINGULAR = 1e-10
 # Relative singular value below which curves cross, so that the tangent is not unique.
 CROSSING = 1e-8
+# Beginning of the reason why a curve ends where its system is not defined at a state, which follows.
+UNDEFINED = "undefined at"
 # Newton steps below this many times the last allowed step say nothing about contraction.
 UNCERTAIN = 100
 
@@ -125,6 +128,11 @@ class AbstractCurve(abc.ABC):
         del before, point
         return None
 
+    def largest_step(self, point: CurvePoint, within: Limits) -> float:
+        """Choose the largest step from a point along its tangent."""
+        del point
+        return within.largest
+
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
         """Compute coordinates that agree when a curve returns to its first point, in phase with another point."""
         del near
@@ -221,19 +229,22 @@ class AbstractCurve(abc.ABC):
         values = self.spectrum(state, parameter, at.J, orbit)
         return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, values, orbit)
 
-    def _rows(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Join the derivatives by state and parameter, divided by the sizes of the equations."""
-        return np.column_stack([J, slope]) / self.row_sizes(J, slope)[:, None]
-
     def _with_rows(self, J: np.ndarray, slope: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Stack the derivatives by state and parameter, and the conditions not to move along symmetries."""
-        return np.vstack([self._rows(J, slope), np.pad(orbit.T, ((0, 0), (0, 1)))])
+        """Stack the derivatives, divided by sizes of the equations, and the conditions not to move along symmetries."""
+        (m, d), k, sizes = J.shape, orbit.shape[1], self.row_sizes(J, slope)
+        matrix = np.zeros((m + k, d + 1))
+        matrix[:m, :d], matrix[:m, d], matrix[m:, :d] = J / sizes[:, None], slope / sizes, orbit.T
+        return matrix
 
-    def correction(self, at: Equations, share: float) -> np.ndarray:
-        """Compute the shortest Newton step, without a part along directions stretched by less than a share."""
+    def correction(self, at: Equations, beside: Sequence[CurvePoint], share: float) -> np.ndarray:
+        """Compute the shortest Newton step, without a part along directions stretched by less than a share.
+
+        The share is that of the derivatives at points beside.
+        """
+        known = [self._with_rows(point.J, point.slope, np.empty((len(point.tangent) - 1, 0))) for point in beside]
         values, J, slope, _ = self.scaled(at)
         left, sizes, right = np.linalg.svd(np.column_stack([J, slope]), full_matrices=False)
-        kept = sizes > share * max(1.0, float(sizes[0]))
+        kept = sizes > share * max(float(np.linalg.norm(matrix)) for matrix in known)
         return right[kept].T @ (left[:, kept].T @ -values / sizes[kept])
 
     def at(self, state: State, parameter: float) -> CurvePoint | None:
@@ -319,8 +330,8 @@ class AbstractCurve(abc.ABC):
         """
         (rows, d), k = point.J.shape, point.orbit.shape[1]
         matrix = np.zeros((rows + k + 1, d + 1 + k))
-        matrix[:rows, : d + 1], matrix[:rows, d + 1 :] = self._rows(point.J, point.slope), point.orbit
-        matrix[rows:-1, :d], matrix[-1, : d + 1] = point.orbit.T, point.tangent
+        matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(point.J, point.slope, point.orbit), point.orbit
+        matrix[-1, : d + 1] = point.tangent
         matrix = self.balanced(matrix)
         sizes = np.linalg.svd(matrix, compute_uv=False)
         share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from analysis.dynamics.continuation.branches import Branch, branch, is_vertical
+from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
 from analysis.dynamics.continuation.curve import CurvePoint, direction_to, turned
 from analysis.dynamics.continuation.equilibria import POINTS, equilibrium_curve
 from analysis.dynamics.continuation.stepping import can_go_on, follow
@@ -76,23 +76,8 @@ def _extend_branch(
         elif points:
             back = [p._replace(tangent=-p.tangent) for p in points[::-1]]
             parts.insert(0, branch(curve, [*back, begin._replace(tangent=-begin.tangent)], (ends[0], "")))
-    found = _joined(parts, (ends[0], ends[1]))
+    found = joined(parts, (ends[0], ends[1]))
     return found._replace(vertical=is_vertical(curve, found.parameters, found.arclengths))
-
-
-def _joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
-    """Join branches, each of which begins where the previous one ends."""
-    found = parts[0]
-    for part in parts[1:]:
-        length = float(found.arclengths[-1])
-        moved = tuple(b._replace(arclength=b.arclength + length) for b in part.bifurcations)
-        join = lambda a, b: np.concatenate([a, b[1:]])
-        found = Branch(
-            jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
-            join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
-            found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
-        )  # fmt: skip
-    return found._replace(ends=ends)
 
 
 def _beside(found: CurvePoint, state: State, parameter: float) -> bool:

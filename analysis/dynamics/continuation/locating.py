@@ -143,7 +143,7 @@ def passes_by(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
         return False
     state, parameter, basis = found[0].state, found[0].parameter, found[0].basis
     at = curve.equations(state, parameter, basis)
-    change = curve.correction(at, NULL)  # not along the null space
+    change = curve.correction(at, (begin, end), NULL)  # not along the null space
     state, parameter = curve.displaced(state, basis @ change[:-1]), parameter + float(change[-1])
     after = curve.equations(state, parameter, curve.basis(state))
     return curve.residual(after) > curve.tolerances[0] * max(curve.residual(at), 1.0)

@@ -4,6 +4,7 @@ The unknowns are the nodes, the period and the parameter. The file also moves or
 confirms orbits with a stricter solver.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,15 +15,17 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
-from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.continuation.steps import Limits
+from analysis.dynamics.flow_maps.flat import flat_state, flat_states, states_like
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, cubic_coefficient, fold_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
-from analysis.dynamics.periodic_orbits.shooting import shoot
+from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
+from analysis.dynamics.periodic_orbits.shooting import shoot, stops_at
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function
@@ -32,6 +35,7 @@ from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
+from dynsim.systems.rescaled import is_flat
 
 # Number of phases per segment that are tried to align two orbits, and largest number of refining steps.
 SHARES = 8
@@ -106,10 +110,18 @@ def unconfirmed(speeds: Float[np.ndarray, "m n"], *, forced: bool) -> str:
 
 # Largest multiplier up to which derivatives of the return map are computed in one run over the period.
 REACH = 1e6
+# Largest distance of a multiplier from the critical value at which the coefficient of a bifurcation is known.
+CRITICAL = 1e-2
 # Largest change of multipliers under the stricter solver, relative to the largest one or to one; canards exceed it.
 AGREED = 0.1
 # Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
 SMALL = 1e-4
+# Largest step of the nodes, relative to their distances from their mean, if the largest step is a default.
+LONGER = 0.1
+# Largest step of the period, relative to it.
+STRETCH = 0.1
+# Largest slope of the parameter along a vertical family, where its sign is that of errors.
+STEEPEST = 1e-6
 # Bifurcations whose normal form coefficient is computed from the return map.
 OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
 
@@ -182,7 +194,8 @@ class OrbitCurve(AbstractCurve):
     """Equations of periodic orbits: segments end at the next nodes, and a phase condition holds."""
 
     tolerances = (1e-8, 1e-6)
-    vertical: ClassVar[float] = 1e-8
+    vertical: ClassVar[float] = 1e-7
+    at_crossings: bool = False  # whether a vertical family ends where another one crosses it
     double: ClassVar[float] = 1e-4
     meeting: ClassVar[float] = 1.0
 
@@ -200,7 +213,8 @@ class OrbitCurve(AbstractCurve):
         check_flow(flow)
         super().__init__(parameter, units)
         self.flow, self.segments, self.longest = flow, segments, longest
-        self._restored, self._given_to_all = ravel_pytree(state)[1], (state, segments, forcing, longest, rtol, units)
+        self._like, self._restored = jax.tree.map(np.asarray, state), ravel_pytree(state)[1]
+        self._given_to_all = (state, segments, forcing, longest, rtol, units)
         begin = WithParameter(state, jnp.asarray(parameter.value, float))
         self._pair = Linearised(ParameterFlow(flow, parameter.take), begin)
         self._rtol = jnp.asarray(rtol, float)
@@ -228,11 +242,16 @@ class OrbitCurve(AbstractCurve):
 
     def cycle(self, nodes: np.ndarray, period: float) -> Cycle:
         """Build an orbit from nodes given as rows, projected to the space."""
-        states = [self.flow.space.project(self._restored(jnp.asarray(node))) for node in nodes]
-        return Cycle(jax.tree.map(lambda *a: np.stack([np.asarray(x) for x in a]), *states), np.asarray(period))
+        if not is_flat(self.flow.space):
+            states = [self.flow.space.project(self._restored(jnp.asarray(node))) for node in nodes]
+            nodes = np.stack([flat_state(x) for x in states])
+        return Cycle(states_like(self._like, nodes), np.asarray(period))
 
     def _bases(self, state: Any) -> list[np.ndarray]:
-        return [tangent_basis(self.flow.space, self._restored(jnp.asarray(node))) for node in self.nodes(state)]
+        nodes = self.nodes(state)
+        if is_flat(self.flow.space):
+            return [np.eye(nodes.shape[1])] * len(nodes)
+        return [tangent_basis(self.flow.space, self._restored(jnp.asarray(node))) for node in nodes]
 
     def basis(self, state: State) -> np.ndarray:
         """Compute the tangent bases of the nodes as blocks, with the period unless it is given."""
@@ -302,24 +321,21 @@ class OrbitCurve(AbstractCurve):
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the multipliers by decreasing modulus, without the trivial one of an autonomous flow."""
         del parameter, orbit
-        values = np.linalg.eigvals(self.monodromy(state, J)).astype(complex)
-        return values[np.argsort(-np.abs(values), kind="stable")]
+        return product_eigenvalues(self.factors(state, J))
 
-    def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
-        """Compute the derivative of the return map at the first node, across the velocity for an autonomous flow."""
+    def factors(self, state: State, J: np.ndarray) -> np.ndarray:
+        """Compute the derivatives of the maps between nodes, across the velocities for an autonomous flow."""
         cycle: Any = state
         m = len(self.nodes(cycle))
         d = (len(J) - (0 if self.forced else 1)) // m
-        monodromy = np.eye(d)
-        for k in range(m):
-            rows, columns = slice(k * d, (k + 1) * d), slice(k * d, (k + 1) * d)
-            block = J[rows, columns] + (np.eye(d) if m == 1 else 0.0)
-            monodromy = block @ monodromy
-        if not self.forced:
-            along = J[-1, :d]  # velocity at the first node; the monodromy acts across it
-            across = np.linalg.svd(along[None])[2][1:].T
-            monodromy = across.T @ monodromy @ across
-        return monodromy
+        blocks = [J[k * d : (k + 1) * d, k * d : (k + 1) * d] + (np.eye(d) if m == 1 else 0.0) for k in range(m)]
+        if self.forced:
+            return np.stack(blocks)
+        return return_factors(np.stack(blocks), J[-1, : m * d].reshape(m, d))
+
+    def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
+        """Compute the derivative of the return map at the first node, across the velocity for an autonomous flow."""
+        return functools.reduce(lambda before, factor: factor @ before, self.factors(state, J))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Compute the moduli of the multipliers minus one."""
@@ -340,7 +356,7 @@ class OrbitCurve(AbstractCurve):
         map across the velocity of an autonomous one. The result is NaN if a multiplier is too large for one run over
         the period to be accurate.
         """
-        if name not in ("cusp", *OF_RETURNS) or _largest(point) > REACH:
+        if name not in ("cusp", *OF_RETURNS) or self.unknown(name, point):
             return UNKNOWN
         cycle: Any = point.state
         shot, basis = self._shot(cycle, point.parameter), self._bases(cycle)[0]
@@ -373,10 +389,22 @@ class OrbitCurve(AbstractCurve):
         )
 
     def unknown(self, name: str, point: CurvePoint) -> str:
-        """Explain that a coefficient is unknown because a large Floquet multiplier amplifies errors too much."""
-        if name not in OF_RETURNS or _largest(point) <= REACH:
+        """Explain that a coefficient is unknown because a multiplier is too large, or none is critical.
+
+        One run over the period multiplies its errors by the largest multiplier. Beside a homoclinic orbit all
+        multipliers change from step to step by more than their errors.
+        """
+        if name not in OF_RETURNS:
             return ""
-        return f"coefficient unknown: a multiplier of {_largest(point):.2g} exceeds {REACH:g}"
+        if _largest(point) > REACH:
+            return f"coefficient unknown: a multiplier of {_largest(point):.2g} exceeds {REACH:g}"
+        critical = {"fold": 1.0, "period doubling": -1.0}.get(name)
+        seen = (point.values, np.linalg.eigvals(self.monodromy(point.state, point.J)))
+        sizes = [np.abs(np.abs(v) - 1) if critical is None else np.abs(v - critical) for v in seen]
+        off = max(float(np.min(size, initial=np.inf)) for size in sizes)
+        if off <= CRITICAL:
+            return ""
+        return f"coefficient unknown: the critical multiplier is {off:.2g} off"
 
     def _given(
         self, found: Coefficient, shot: _Shot, basis: np.ndarray, A: np.ndarray, critical: complex
@@ -400,6 +428,23 @@ class OrbitCurve(AbstractCurve):
         shot = self._shot(state, parameter)
         return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
 
+    def largest_step(self, point: CurvePoint, within: Limits) -> float:
+        """Choose the largest step from a point: nodes and parameter move by that of the limits, the period by a share.
+
+        Towards a homoclinic orbit the period alone changes. If the limit is a default, nodes of large orbits move by a
+        share of the distances from their mean.
+        """
+        moves, own = point.basis @ point.tangent[:-1], abs(float(point.tangent[-1]))
+        cycle: Any = point.state
+        nodes, period = self.nodes(cycle), float(cycle.period)
+        away = float(np.linalg.norm(nodes - np.mean(nodes, axis=0)))
+        shares = (
+            float(np.linalg.norm(moves[:-1])) / max(within.largest, LONGER * away if within.free else 0.0),
+            abs(float(moves[-1])) / (STRETCH * period),
+            own / within.largest,
+        )
+        return 1 / max(*shares, np.finfo(float).tiny)
+
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
         """Flatten an orbit, shifted in phase with another orbit, and the parameter."""
         if point is near:
@@ -422,9 +467,13 @@ class OrbitCurve(AbstractCurve):
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why an orbit is not confirmed by a stricter solver; "" if it is.
 
-        The reason is `homoclinic` for an orbit close to an equilibrium, and `accuracy` otherwise.
+        The reason is `homoclinic` for an orbit close to an equilibrium, `undefined at` a state where the solver stops
+        because the field or its derivative is not finite, and `accuracy` otherwise.
         """
         shot = self._shot(point.state, point.parameter, STRICTER)
+        failed = np.flatnonzero(~np.all(np.isfinite(shot.ends), axis=1))
+        if failed.size:
+            return self._undefined(shot, point.parameter, int(failed[0]))
         at = self._equations(shot, point.basis)
         if is_confirmed(point, at, shot.nodes, self.tolerances[1]):
             values = self.spectrum(point.state, point.parameter, at.J, point.orbit)
@@ -433,9 +482,31 @@ class OrbitCurve(AbstractCurve):
                 return ""
         return unconfirmed(shot.speeds, forced=self.forced)
 
+    def _crosses(self, before: CurvePoint, point: CurvePoint) -> bool:
+        """Test whether another curve crosses a vertical one between two points."""
+        vertical = max(abs(float(p.tangent[-1])) for p in (before, point)) <= STEEPEST
+        return vertical and self.singular(before) * self.singular(point) < 0
+
+    def _undefined(self, shot: _Shot, parameter: float, k: int) -> str:
+        """Name the state at which the solver of a segment stops, in the units of the given system."""
+        full, length = np.append(shot.nodes[k], parameter), shot.period / len(shot.nodes)
+        state = stops_at(self._pair, full, k * length, length, STRICTER * self._rtol)[:-1]
+        if self.units is not None:
+            state = state * self.units.flat(self._like)
+        return f"{UNDEFINED} ({', '.join(f'{value:.6g}' for value in state)})"
+
+    def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
+        """Keep the point after a crossing, so that the crossing is located between two points."""
+        return point if self.ends_at(before, point) == "branch point" else None
+
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """End a curve of orbits as `equilibrium` where they shrink to a point, or `period` where they are too long."""
+        """End a curve of orbits as `equilibrium` where they shrink to a point, or `period` where they are too long.
+
+        With `at_crossings` a vertical family ends as `branch point` after another one crosses it.
+        """
         cycle: Any = point.state
+        if self.at_crossings and self._crosses(before, point):
+            return "branch point"
         if float(cycle.period) > self.longest:
             return "period"
         if self.forced:

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, moved_bifurcation
+from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, cut_at, joined, moved_bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, moved_states
@@ -19,6 +18,9 @@ from analysis.dynamics.continuation.stepping import both_ways, departing, follow
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.continuation.switching import rays
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
+from analysis.dynamics.flow_maps.compiled import compiled
+from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.flow_maps.rolled_solver import extremes
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.units import Units
@@ -37,10 +39,12 @@ LONGEST = 1e3
 RTOL = 1e-10
 # Number of orbit segments solved in one program; the last one is repeated to fill the group.
 TOGETHER = 64
-# Number of parts into which cubics divide an interval between two samples to find an extreme.
-CUBIC = 8
+# Relative tolerance of the solver whose dense output has the extremes of an orbit.
+RANGES = 1e-8
 # Default of the largest number of points of a branch in each direction.
-POINTS = 200
+POINTS = 1000
+# Default of the number of nodes of orbits from a Hopf point; with 4, Hodgkin-Huxley's cycles need ten times the steps.
+SEGMENTS = 12
 
 
 def continue_orbits(
@@ -88,12 +92,24 @@ def orbits_from_hopf(
     parameter: Parameter,
     at: Bifurcation,
     *,
-    segments: int = 4,
+    segments: int = SEGMENTS,
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
 ) -> Branch:
     """Continue the periodic orbits that begin at a Hopf point of a branch of equilibria.
+
+    At a degenerate Hopf point, as that of van der Pol's equation, orbits of all sizes may exist at one value of the
+    parameter. Where another family crosses this vertical one, the branch goes on along that, if possible to stable
+    orbits. The crossing is its first branch point, from which `switch_orbits` gives the other direction.
+
+    >>> from analysis.dynamics.continuation.equilibria import continue_equilibria
+    >>> from dynsim.catalogue import VanDerPol
+    >>> mu = Parameter(VanDerPol(mu=-1.0), "mu", -1.0, 1.0)
+    >>> (hopf,) = continue_equilibria(mu, [0.0, 0.0]).bifurcations
+    >>> cycles = orbits_from_hopf(mu, hopf)
+    >>> cycles.kinds[-1], round(float(cycles.states.period[-1]), 4)
+    ('stable', 6.6633)
 
     Args:
         parameter: the parameter of a flow, and its range.
@@ -106,6 +122,19 @@ def orbits_from_hopf(
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
+    return families_from_hopf(parameter, at, segments=segments, steps=steps, max_period=max_period, rtol=rtol)[0]
+
+
+def families_from_hopf(
+    parameter: Parameter,
+    at: Bifurcation,
+    *,
+    segments: int = SEGMENTS,
+    steps: Steps = Steps(),
+    max_period: float | None = None,
+    rtol: float = RTOL,
+) -> tuple[Branch, ...]:
+    """Do the same as `orbits_from_hopf`; give the other directions of a family that crosses a vertical one, too."""
     if at.kind != "Hopf point":
         raise ArgumentError("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(parameter.system)
@@ -113,12 +142,22 @@ def orbits_from_hopf(
     count, units = integer("segments", segments, least=3), hopf_units(parameter, at)
     curve = curve_of_orbits(units, at.state, count, None, max_period, rtol)
     begin = _at_hopf(curve, at if curve.units is None else moved_bifurcation(units, at))
+    curve.at_crossings = True
     points, end = follow(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
     if not points:
         raise ArgumentError(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
-    return branch(curve, [begin, *points], ("Hopf point", end))
+    found = branch(curve, [begin, *points], ("Hopf point", end))
+    crossing = next((b for b in found.bifurcations if b.kind == end == "branch point"), None)
+    if crossing is None:
+        return (found,)
+    left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol)
+    ways = sorted(left, key=lambda way: way.beside[0] != "stable")
+    if not ways:
+        return (found,)
+    first = cut_at(found, crossing, end)._replace(bifurcations=(crossing,), vertical=False)
+    return joined([first, ways[0]], ("Hopf point", ways[0].ends[1])), *ways[1:]
 
 
 def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
@@ -223,60 +262,51 @@ def orbit_of(parameter: Parameter, cycles: Branch, point: int) -> PeriodicOrbit:
 
 
 def orbit_ranges(
-    parameter: Parameter, cycles: Branch, component: int, *, samples: int = 50
+    parameter: Parameter, cycles: Branch, component: int, *, samples: int = 16
 ) -> Float[np.ndarray, "points 2"]:
     """Find the least and the largest value of a component on each periodic orbit of a branch.
 
-    Each orbit is solved anew from all of its nodes, at rtol 1e-6, and looked at `samples` times between two nodes, and
-    between these on the cubics that have its velocities there: extremes lie between samples.
+    Each orbit is solved anew from all of its nodes. The extremes are those of the dense output of the solver: in each
+    of its steps the component is evaluated at `samples` places, and the best one is refined by Newton's method.
     """
     count, states = integer("samples", samples, least=2), cycles.states
     rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
     units = orbit_units(parameter.system, Cycle(rows, np.median(np.asarray(states.period))), (parameter,))
     states, take = moved_states(units, states, -1), units.varied[0].take
     values = cycles.parameters / units.parameters[0]
-    size = units.flat(jax.tree.map(lambda a: a[0], rows))[component]
+    like = jax.tree.map(lambda a: a[0], rows)
+    size = units.flat(like)[component]
     points, m = jax.tree.leaves(states.nodes)[0].shape[:2]
-    nodes = jax.tree.map(lambda a: np.asarray(a, float).reshape(points * m, *a.shape[2:]), states.nodes)
-    numbers = np.stack([np.repeat(states.period, m) / m, np.repeat(values, m), np.tile(np.arange(m), points)])
-    total, shares = -(-points * m // TOGETHER) * TOGETHER, jnp.linspace(0.0, 1.0, count)
-    nodes, numbers = jax.tree.map(lambda a: filled(a, total), nodes), filled(numbers.T, total)
-    found = []
+    nodes = flat_states(jax.tree.map(lambda a: np.asarray(a, float).reshape(points * m, *a.shape[2:]), states.nodes))
+    numbers = np.stack([np.repeat(states.period, m) / m, np.repeat(values, m), np.tile(np.arange(m), points)], axis=1)
+    total = -(-points * m // TOGETHER) * TOGETHER
+    restored, found = jax.tree_util.Partial(ravel_pytree(like)[1]), []
     for begin in range(0, total, TOGETHER):
-        part = slice(begin, begin + TOGETHER)
-        some = jax.tree.map(lambda a, part=part: jnp.asarray(a[part]), nodes)
-        found.append(_ranges(units.system, take, some, jnp.asarray(numbers[part]), shares, jnp.asarray(component)))
-    ends = np.concatenate(found)[: points * m].reshape(points, m, 2)
+        part = [rows[begin : begin + TOGETHER] for rows in (nodes, numbers)]
+        left = len(part[0])
+        arrays = (filled(part[0], TOGETHER), filled(part[1], TOGETHER), np.asarray(left), np.asarray(component))
+        found.append(np.asarray(_ranges(units.system, take, restored, count, *arrays))[:left])
+    ends = np.concatenate(found).reshape(points, m, 2)
     return size * np.stack([np.min(ends[..., 0], axis=1), np.max(ends[..., 1], axis=1)], axis=1)
 
 
-@eqx.filter_jit
-def _ranges(flow: AbstractFlow, where: Any, nodes: Any, numbers: Array, shares: Array, component: Array) -> Array:
-    """Compute the extremes of a component on segments, (segments, 2).
+@compiled
+def _ranges(
+    flow: AbstractFlow, where: Any, restored: Any, samples: int, nodes: Array, numbers: Array, count: Array,
+    component: Array,
+) -> Array:  # fmt: skip
+    """Compute the extremes of a component on the first segments, (segments, 2).
 
     The columns of `numbers` are the duration of each segment, the parameter, and the number of segments before it.
     """
 
-    import diffrax as dfx
+    def one(k: Any, found: Array) -> Array:
+        duration, parameter, before = numbers[k]
+        moved, begin = with_parameter(where, flow, parameter), duration * before
+        field = lambda t, y: ravel_pytree(moved.vector_field(t, restored(y)))[0]
+        ends = extremes(
+            field, begin, begin + duration, nodes[k], duration / 100, RANGES, RANGES / 100, component, samples
+        )
+        return found.at[k].set(ends)
 
-    from dynsim.integrators.embedded import solve_within
-    from dynsim.integrators.save_times import InOrder, request
-
-    def extremes(node: State, duration: Array, parameter: Array, before: Array) -> Array:
-        moved, ts = with_parameter(where, flow, parameter), duration * (shares + before)
-        saved = dfx.SaveAt(subs=request(InOrder(ts)))
-        found = solve_within(moved.vector_field, ts[0], ts[-1], node, rtol=1e-6, first=duration / 250, saveat=saved)
-        of = lambda states: jax.vmap(lambda x: ravel_pytree(x)[0])(states)[:, component]
-        values = _with_cubics(of(found.ys), of(jax.vmap(moved.vector_field)(ts, found.ys)), ts[1] - ts[0])
-        return jnp.stack([jnp.min(values), jnp.max(values)])
-
-    return jax.vmap(extremes)(nodes, *numbers.T)
-
-
-def _with_cubics(values: Array, slopes: Array, step: Array) -> Array:
-    """Refine values at equal distances by the cubics that also match their slopes."""
-    u = jnp.arange(1, CUBIC)[:, None] / CUBIC
-    first, last, out, into = (row[None] for row in (values[:-1], values[1:], step * slopes[:-1], step * slopes[1:]))
-    ends = (1 + 2 * u) * (1 - u) ** 2 * first + u**2 * (3 - 2 * u) * last
-    bends = u * (1 - u) ** 2 * out - u**2 * (1 - u) * into
-    return jnp.concatenate([values, (ends + bends).ravel()])
+    return jax.lax.fori_loop(0, count, one, jnp.zeros((nodes.shape[0], 2)))

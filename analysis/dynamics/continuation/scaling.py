@@ -33,6 +33,8 @@ from dynsim.systems.rescaled import is_flat
 
 # Relative tolerance of the solver that computes the states of an orbit, as in `periodic_orbit`.
 RTOL = 1e-10
+# Distance of the parameter from a Hopf point, relative to its range, at which sizes are estimated as well.
+BESIDE = 1 / 16
 
 
 # Scale of a component up to which its unit is 1 even if the ranges of the parameters are narrower.
@@ -106,9 +108,14 @@ def orbit_units(
 
 
 def hopf_units(parameter: Parameter, at: Bifurcation) -> Units:
-    """Estimate units near the sizes at a Hopf point, and the period of the orbits that begin there."""
-    found = curve_units((parameter,), at.state, at=(at.parameter,))
-    return made_units(parameter.system, (parameter,), found.scale, _turn(2 * np.pi / at.frequency), found.parameters)
+    """Estimate units near the sizes at a Hopf point, and the period of the orbits that begin there.
+
+    Where the field is linear at the Hopf point itself, as in van der Pol's equation, the sizes beside it count.
+    """
+    shift = BESIDE * (parameter.high - parameter.low)
+    near = [curve_units((parameter,), at.state, at=(at.parameter + k * shift,)) for k in (0, 1, -1)]
+    scale = jax.tree.map(lambda *sizes: np.min(sizes, axis=0), *(found.scale for found in near))
+    return made_units(parameter.system, (parameter,), scale, _turn(2 * np.pi / at.frequency), near[0].parameters)
 
 
 def _turn(period: float) -> float:

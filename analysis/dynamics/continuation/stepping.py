@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch, branch
-from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, turned
+from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.locating import has_kink, hidden_turn, located, passes_by
 from analysis.dynamics.continuation.steps import LEAST, Limits
 from analysis.dynamics.continuation.switching import departures
@@ -85,7 +85,11 @@ def follow(
             edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
             last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
             return [*points, *_other(here, direction, last, LEAST * step)], "bounds"
-        if end := curve.ends_at(here, found) or curve.unresolved(found):
+        end = curve.ends_at(here, found) or curve.unresolved(found)
+        if end.startswith(UNDEFINED) and size > SURE * step:  # other orbits nearby may miss the state
+            size *= SHRINK
+            continue
+        if end:
             return [*points, *_other(here, direction, curve.end_between(here, found), LEAST * step)], end
         points += [*hidden_turn(curve, here, found), found]
         length += size
@@ -93,7 +97,7 @@ def follow(
             return points, "closed"
         before, here, direction = here, found, found.tangent
         if found.corrections <= EASY:
-            size = min(GROW * size, within.largest)
+            size = min(GROW * size, curve.largest_step(found, within))
     return points, "steps"
 
 

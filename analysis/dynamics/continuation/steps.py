@@ -46,13 +46,15 @@ class Steps:
             but = f"goes from {low * unit:g} to {high * unit:g}, with a first step of {size:g}"
             raise ArgumentError("parameter", must, but)
         largest = max(4 * size, WIDE * (high - low)) if self.largest is None else float(self.largest)
-        return Limits((low, high), size, largest, points if self.points is None else self.points, unit)
+        cap = points if self.points is None else self.points
+        return Limits((low, high), size, largest, cap, unit, self.largest is None)
 
 
 class Limits(NamedTuple):
     """How far a curve is followed: bounds of the parameter, the first and the largest step, and the cap on points.
 
-    The bounds are in the unit of the parameter of the curve.
+    The bounds are in the unit of the parameter of the curve. `free` says that the largest step is a default, which a
+    curve may raise where its solutions are large.
     """
 
     bounds: tuple[float, float]
@@ -60,3 +62,4 @@ class Limits(NamedTuple):
     largest: float
     points: int
     unit: float = 1.0
+    free: bool = False

@@ -3,23 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.equilibria.newton import Equilibrium, at_rest, displaced, field_at
-from analysis.dynamics.flow_maps.autonomy import fields
-from analysis.dynamics.flow_maps.flat import chord_distances, flat_state
-from analysis.dynamics.linearisation import (
-    NEAR_ZERO,
-    eigenvalues,
-    kind,
-    null_directions,
-    tangent_basis,
-    tangent_jacobian,
-)
-from analysis.dynamics.scaling.samples import sample_units
+from analysis.dynamics.equilibria.field_rows import FieldRows
+from analysis.dynamics.equilibria.newton import Equilibrium, start_units, weak_directions
+from analysis.dynamics.flow_maps.flat import chord_distances
+from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
@@ -88,7 +80,7 @@ def equilibrium_families(
     """Separate isolated equilibria from curves and surfaces of equilibria. NumPy: not for `jit`.
 
     An equilibrium is not isolated if Newton's method finds others along a null direction of its linearisation. The
-    curve of equilibria is then continued to both sides. Tolerances are relative to `sample_units` of the starts.
+    curve of equilibria is then continued to both sides. Each component has its extent as its unit.
 
     Args:
         flow: the system, with vector states. A field that depends on time is frozen at `t`.
@@ -99,9 +91,7 @@ def equilibrium_families(
         axes: components that vary in a slice of Euclidean space; the default is all.
         t: time at which the field is evaluated.
     """
-    units = sample_units(flow, starts, t)
-    speeds = np.abs(fields(units.system, np.asarray(units.rescaled(starts)), t / units.time))
-    curve = _Curves(units, np.asarray(starts)[0], extent, float(np.nanmedian(np.max(speeds, axis=1))), inside, axes, t)
+    curve = _Curves(start_units(flow, starts, t, extent), starts, extent, inside, axes, t)
     alone: list[Equilibrium] = []
     known: list[Family] = []
     for one in found:
@@ -133,7 +123,7 @@ def family_through(
         extent: size of each component of the states.
         inside: tests whether a flattened state is in the region of interest; curves end where it is not.
     """
-    curve = _Curves(units, x, extent, 1.0, inside)
+    curve = _Curves(units, jax.tree.map(lambda y: np.asarray(y)[None], x), extent, inside)
     flat = np.asarray(ravel_pytree(x)[0], float)
     return curve.through(flat) if len(curve.null(flat)) else None
 
@@ -144,15 +134,14 @@ class _Curves:
     def __init__(
         self,
         units: Units,
-        sample: State,
+        samples: State,
         extent: State,
-        speed: float,
         inside: Callable[[np.ndarray], bool],
         axes: Sequence[int] | None = None,
         t: Time = 0.0,
     ):
-        self.flow, self.inside, self.speed, self.t = units.system, inside, speed, t / units.time
-        self.unit, self.unravel = units.flat(sample), ravel_pytree(sample)[1]
+        self.units, self.inside, self.rows = units, inside, FieldRows(units, samples, t)
+        self.unit = self.rows.scale
         self.axes = slice(None) if axes is None else list(axes)
         size = np.asarray(ravel_pytree(extent)[0]) / self.unit
         self.step = float(np.linalg.norm(size[self.axes])) / STEPS
@@ -231,39 +220,20 @@ class _Curves:
 
     def _next(self, z: np.ndarray, way: np.ndarray, step: float) -> np.ndarray | None:
         """Find the equilibrium of the curve near a step in a direction; None if there is none nearby."""
-        aim = found = self._moved(z, step * way)
-        for _ in range(CORRECTIONS):
-            state = self._state(found)
-            field = np.asarray(field_at(self.flow, state, np.asarray(self.t, float)))
-            if at_rest(self.flow, state, float(np.max(np.abs(field))), self.speed, self.t):
-                return found if np.linalg.norm(found - aim) < 0.3 * step else None
-            basis, J = self._linear(found)
-            whole = tangent_basis(self.flow.space, state)
-            found = self._moved(found, basis @ np.linalg.lstsq(J, -whole.T @ field, rcond=1e-9)[0])
-        return None
-
-    def _state(self, z: np.ndarray) -> State:
-        return self.unravel(jnp.asarray(z))
-
-    def _moved(self, z: np.ndarray, step: np.ndarray) -> np.ndarray:
-        return flat_state(displaced(self.flow.space, self._state(z), np.asarray(step)))
-
-    def _linear(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the directions that vary, (d, directions), and the Jacobian along them."""
-        state = self._state(z)
-        basis, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.flow, state, self.t)
-        return basis[:, self.axes], J[:, self.axes]
+        aim = self.rows.projected((z + step * way)[None])[0]
+        (found,), (rest,) = self.rows.polished(aim, CORRECTIONS, axes=self.axes)
+        return found if rest and np.linalg.norm(found - aim[0]) < 0.3 * step else None
 
     def _null(self, z: np.ndarray) -> np.ndarray:
-        basis, J = self._linear(z)
-        return null_directions(J) @ basis.T
+        return weak_directions(self.rows, z, self.axes)
 
     def _kind(self, z: np.ndarray) -> str:
         """Classify an equilibrium by its eigenvalues without the zeros along the family."""
-        J = tangent_jacobian(self.flow, self._state(z), self.t)
+        basis = tangent_basis(self.rows.flow.space, self.rows.state(z))
+        J = basis.T @ self.rows(z[None])[1][0] @ basis
         values = eigenvalues(J)
-        others = values[np.argsort(np.abs(values), kind="stable")][len(null_directions(J)) :]
-        return kind(others, NEAR_ZERO * max(1.0, float(np.linalg.norm(J, 2)))) if others.size else "undecided"
+        others = values[np.argsort(np.abs(values), kind="stable")][len(weak_directions(self.rows, z)) :]
+        return kind(others, NEAR_ZERO * float(np.linalg.norm(J, 2))) if others.size else "undecided"
 
 
 def _oriented(points: np.ndarray, closed: bool, step: float) -> np.ndarray:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 TOLERANCES = (1e-12, 1e-14)  # relative and absolute, of a step and of the change of the residuals
 STEPS = 100
 GOOD, BAD = 0.99, 0.01  # shares of the predicted reduction: of a step that allows longer ones, and of one that counts
+FLATTEST = 1e-3  # least norm of a derivative by which a residual is divided, relative to the median over the starts
 LONGER, SHORTER = 3.5, 0.25  # factors of the radius after such steps
 
 
@@ -16,8 +17,10 @@ def least_squares(
 ) -> Float[np.ndarray, "starts n"]:
     """Find a local minimum of a sum of squares near each start; where none is found, the last point.
 
-    The radius is the reciprocal of the damping, and rules for it are those of `optimistix.LevenbergMarquardt`: N. I. M.
-    Gould et al., Sensitivity of trust-region algorithms to their parameters (2005).
+    Each residual is divided by the norm of its derivative at the start, so that residuals may have any units. The
+    components of the points should have sizes of order one. The radius is the reciprocal of the damping, and rules for
+    it are those of `optimistix.LevenbergMarquardt`: N. I. M. Gould et al., Sensitivity of trust-region algorithms to
+    their parameters (2005).
 
     Args:
         residuals: the function of points (points, n) that returns residuals (points, m) and their derivatives
@@ -28,10 +31,15 @@ def least_squares(
     which, radius = np.arange(len(found)), np.ones(len(found))
     with np.errstate(all="ignore"):
         r, J = residuals(found)
-        y = found.copy()
+        slopes = np.sqrt(np.sum(J**2, axis=2))
+        known = np.where(np.isfinite(slopes), slopes, 0.0)
+        unit = np.maximum(known, FLATTEST * np.median(known, axis=0))
+        unit = np.where(unit > 0, unit, 1.0)
+        r, J, y = r / unit, J / unit[..., None], found.copy()
         for _ in range(STEPS - 1):
             step = _damped(r, J, radius)
             tried, (r1, J1) = y + step, residuals(y + step)
+            r1, J1 = r1 / unit, J1 / unit[..., None]
             predicted = 0.5 * (_squares(np.einsum("kij,kj->ki", J, step) + r) - _squares(r))
             change = 0.5 * (_squares(r1) - _squares(r))
             counts = change <= BAD * predicted
@@ -42,7 +50,7 @@ def least_squares(
             J = np.where(counts[:, None, None], J1, J)
             found[which] = y
             which, radius = which[~done], radius[~done]
-            y, r, J = (part[~done] for part in (y, r, J))
+            y, r, J, unit = (part[~done] for part in (y, r, J, unit))
             if not len(which):
                 break
     return found

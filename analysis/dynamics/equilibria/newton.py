@@ -3,37 +3,52 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.dynamics.equilibria.least_squares import least_squares
+from analysis.dynamics.equilibria.field_rows import LEFT, FieldRows, newton_steps
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.flat import count_of, flat_state
-from analysis.dynamics.linearisation import Spectrum, spectrum, tangent_basis, tangent_jacobian
-from analysis.dynamics.scaling.samples import sample_units
-from analysis.dynamics.scaling.units import Units
+from analysis.dynamics.linearisation import (
+    NEAR_ZERO,
+    Spectrum,
+    index,
+    kind,
+    spectrum,
+    tangent_basis,
+    tangent_jacobian,
+)
+from analysis.dynamics.scaling.samples import ranges
+from analysis.dynamics.scaling.units import Units, made_units, power_near
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError
-from dynsim.programs import Programmed
-from dynsim.simulation.checks import as_state, start_on
+from dynsim.simulation.checks import as_state
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.rescaled import is_flat
 
-# Largest speed, in units of the starts, that counts as zero up to rounding.
-AT_REST = 1e-10
+# Units of states are powers of two to this, near a quarter of the range of the starts.
+UNIT = 4
+# Number of states between two equilibria at which the speed is looked at, and the multiple of its rounding error that
+# counts as zero there.
+BETWEEN, FLAT = 9, 16.0
+# Number of equilibria that are all kept. Of more with a singular derivative, so many are kept as are at some distance
+# from each other, this one, in units of the starts, or twice as much and so on.
+FEW, MOST, APART = 16, 64, 1 / 16
+# Largest number of starts that go on by least squares where Newton's method fails.
+AGAIN = 128
+# Shares of a state, and of its unit, by which a degenerate equilibrium is uncertain at least.
+ROOT, LEAST = 1e-7, 1e-12
 # Equilibria closer than this, in units of the starts, with no speed between them count as one degenerate equilibrium.
 CLOSE = 1e-2
 # Largest number of Newton steps; at degenerate equilibria each step only gains a fixed factor.
 STEPS = 60
-# Number of known equilibria by which a search is deflated; further ones are left out.
-PADDING = 32
 # Largest distance, in units of the starts, at which two equilibria count as one.
 SAME = 1e-6
 
@@ -72,7 +87,7 @@ def equilibria(
     """Find equilibria from given starts, by Newton's method; `find_equilibria` searches a region without starts.
 
     They are classified, the stable ones first. There may be others, which more starts may find. Local minima of the
-    speed that are not zero are left out. Tolerances hold in `sample_units` of the starts. NumPy: not for `jit`.
+    speed that are not zero are left out. Each component has the range of the starts as its unit. NumPy: not for `jit`.
 
     Args:
         flow: the system; a time-dependent field is frozen at `t`.
@@ -88,32 +103,145 @@ def equilibria(
         ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
     """
     starts = jax.tree.map(lambda y: np.asarray(y, float), as_state("starts", starts))
-    count = count_of("starts", starts)
+    count_of("starts", starts)
     if not all(np.all(np.isfinite(np.asarray(y))) for y in jax.tree.leaves(starts)):
         raise ArgumentError("starts", "be finite", "has an entry that is not")
-    near_value = None if radius is None else number("radius", radius)
-    compare = EquilibriumComparison(sample_units(flow, starts, t), invariant, near_value)
-    scaled, when = compare.units.system, jnp.asarray(np.asarray(t / compare.units.time, float))
-    begin = compare.units.rescaled(starts)
-    # the same shape as in `find_equilibria`, so that one compiled program serves both
-    none = np.full((PADDING, _size(starts)), np.inf)
-    near, scale = jax.device_get(least_speed(scaled, begin, when, none))
-    found: list[tuple[State, np.ndarray, float, int]] = []
-    for k in range(count):
-        x, speed = newton(scaled, jax.tree.map(lambda y, k=k: y[k], near), when, max_steps=STEPS)
-        if not at_rest(scaled, x, speed, float(scale), when):
-            continue
-        value = compare.value(x)
-        for place, (known, other, slowest, times) in enumerate(found):
-            same = compare.are_same(value, other)
-            if same or is_flat_between(scaled, x, known, float(scale), when):
-                nearer = speed < slowest and not same  # closer to the degenerate equilibrium
-                found[place] = (x, value, speed, times + 1) if nearer else (known, other, slowest, times + 1)
-                break
+    near = None if radius is None else number("radius", radius)
+    search = Finder(start_units(flow, starts, t), starts, t, invariant=invariant, radius=near, symmetries=symmetries)
+    search.round(search.units.rescaled(starts))
+    return search.classified()
+
+
+def start_units(flow: AbstractFlow, starts: State, t: Time = 0.0, sizes: State | None = None) -> Units:
+    """Choose units of a search near the ranges of its starts, and near the inverse norm of the Jacobian there.
+
+    Other `sizes` of the components may be given in place of the ranges.
+    """
+    if isinstance(flow, NoisyFlow):
+        return made_units(flow)
+    sizes = (ranges(starts) if sizes is None else sizes) if is_flat(flow.space) else 1.0
+    scale = jax.tree.map(lambda size: power_near(size / 4, UNIT), sizes)
+    rows = FieldRows(made_units(flow, scale=scale), starts, t)
+    slopes = rows(rows.flattened(starts) / rows.scale)[1]
+    norms = np.linalg.norm(slopes, axis=(1, 2)) / np.sqrt(slopes.shape[1])
+    known = norms[np.isfinite(norms)]
+    rate = float(np.median(known)) if len(known) else 0.0
+    return made_units(flow, scale=scale, time=float(power_near(1 / rate if rate > 0 else 1.0)))
+
+
+class Finder:
+    """The different equilibria that a search has found, in rescaled units."""
+
+    def __init__(
+        self,
+        units: Units,
+        sample: State,
+        t: Time = 0.0,
+        *,
+        invariant: Callable[[State], Array] | None = None,
+        radius: float | None = None,
+        symmetries: Sequence[SymmetryGenerator] = (),
+    ):
+        """Store what is searched; `sample` are states in the flow's units, on the first axis of every array."""
+        self.units, self.t, self.symmetries = units, t, tuple(symmetries)
+        self.compare = EquilibriumComparison(units, invariant, radius)
+        self.rows = FieldRows(units, sample, t)
+        self.points: list[np.ndarray] = []
+        self.values: list[np.ndarray] = []
+        self.speeds: list[float] = []
+        self.times: list[int] = []
+
+    def round(self, starts: State, *, deflated: bool = False) -> None:
+        """Add the equilibria that starts in these units lead to; if `deflated`, away from those that are known."""
+        known = np.reshape(self.points, (-1, len(self.rows.scale))) if deflated else np.empty((0, len(self.rows.scale)))
+        self.from_rows(self.rows.flattened(starts), known)
+
+    def from_rows(self, starts: np.ndarray, known: np.ndarray | None = None) -> None:
+        """Add the equilibria that flattened starts lead to, by least squares and Newton's method."""
+        if len(starts):
+            none = np.empty((0, starts.shape[1]))
+            self.add_rows(*self.rows.polished(self.rows.least(starts, none if known is None else known), STEPS))
+
+    def from_near(self, starts: np.ndarray) -> None:
+        """Add the equilibria near flattened starts; by least squares only where Newton's method fails."""
+        if len(starts):
+            found, rest = self.rows.polished(starts, STEPS)
+            self.add_rows(found, rest)
+            left = starts[~rest]
+            self.from_rows(left[:: max(1, -(-len(left) // AGAIN))])
+
+    def add_rows(self, found: np.ndarray, rest: np.ndarray) -> None:
+        """Add equilibria, of those on curves or surfaces of equilibria only some."""
+        found = found[rest]
+        if len(found) > FEW:
+            slopes, changes = jacobians(self.rows, found)
+            weakest = np.linalg.svd(slopes)[1]
+            uncertain = np.maximum(NEAR_ZERO * weakest[:, 0], np.linalg.norm(changes, ord=2, axis=(1, 2)))
+            singular = np.flatnonzero(weakest[:, -1] <= uncertain)
+            apart, first = APART, np.arange(len(singular))
+            while len(first) > MOST:
+                first = np.unique(np.round(found[singular] / apart), axis=0, return_index=True)[1]
+                apart *= 2
+            found = np.delete(found, np.delete(singular, first), axis=0)
+        speeds = np.max(np.abs(self.rows.field(found)), axis=1, initial=0.0)
+        for x, speed in zip(found, speeds, strict=True):
+            self.add(x, float(speed))
+
+    def add(self, x: np.ndarray, speed: float) -> None:
+        """Add an equilibrium unless it is known."""
+        value = self.compare.value(self.rows.state(x))
+        k, same = self.place(x, value)
+        if k is None:
+            self.append(x, value, speed)
         else:
-            found.append((x, value, speed, 1))
-    result = [classified(compare.units, x, speed, symmetries, times, t) for x, _, speed, times in found]
-    return sorted(result, key=lambda e: e.order)
+            self.merge(k, x, value, speed, same)
+
+    def place(self, x: np.ndarray, value: np.ndarray) -> tuple[int | None, bool]:
+        """Find the known equilibrium that is the same, or is joined to this one by states at rest."""
+        if not self.points:
+            return None, False
+        apart = np.max(np.abs(np.asarray(self.values) - value), axis=1, initial=0.0)
+        if (k := int(np.argmin(apart))) is not None and self.compare.are_same(value, self.values[k]):
+            return k, True
+        gaps = np.max(np.abs(np.asarray(self.points) - x), axis=1)
+        for k in np.flatnonzero(gaps <= CLOSE):
+            if self.is_flat_between(x, self.points[k]):
+                return int(k), False
+        return None, False
+
+    def is_in(self, x: np.ndarray, box: np.ndarray) -> bool:
+        """Test whether an equilibrium is in a box, (2, d) in the flow's units."""
+        return in_box(x * self.rows.scale, *box)
+
+    def is_flat_between(self, x: np.ndarray, other: np.ndarray) -> bool:
+        """Test whether states between two close equilibria are at rest, as near a degenerate one."""
+        between = self.rows.projected(x + np.linspace(0.0, 1.0, BETWEEN)[:, None] * (other - x))[0]
+        if np.all(self.rows.are_at_rest(between)):
+            return True
+        own, error, terms = self.rows.rounding(between)
+        return bool(np.all(own <= FLAT * np.max(error, axis=0) + LEFT * terms))
+
+    def append(self, x: np.ndarray, value: np.ndarray, speed: float) -> None:
+        """Add a new equilibrium."""
+        self.points.append(x)
+        self.values.append(value)
+        self.speeds.append(speed)
+        self.times.append(1)
+
+    def merge(self, k: int, x: np.ndarray, value: np.ndarray, speed: float, same: bool) -> None:
+        """Count a known equilibrium again; of two that are joined, keep the one with the smaller speed."""
+        self.times[k] += 1
+        if speed < self.speeds[k] and not same:
+            self.points[k], self.values[k], self.speeds[k] = x, value, speed
+
+    def classified(self) -> list[Equilibrium]:
+        """Classify the equilibria, stable ones first."""
+        found = [self.one(k) for k in range(len(self.points))]
+        return sorted(found, key=lambda e: e.order)
+
+    def one(self, k: int) -> Equilibrium:
+        """Classify an equilibrium."""
+        return classified(self.rows, self.units, self.points[k], self.speeds[k], self.symmetries, self.times[k])
 
 
 class EquilibriumComparison(NamedTuple):
@@ -134,33 +262,6 @@ class EquilibriumComparison(NamedTuple):
         return bool(np.max(np.abs(one - other), initial=0.0) <= (SAME if self.radius is None else self.radius))
 
 
-def at_rest(flow: AbstractFlow, x: State, speed: float, scale: float, t: Time = 0.0) -> bool:
-    """Test whether a low speed is zero up to rounding, in units in which rates are of order one.
-
-    If the typical speed `scale` exceeds one, the speed may be low only relative to it, at a nonzero minimum. A Newton
-    step must then predict a lower speed.
-    """
-    if not (speed <= AT_REST * max(1.0, scale) and np.all(np.isfinite(flat_state(x)))):
-        return False
-    if speed <= AT_REST:
-        return True
-    field = np.asarray(field_at(flow, x, np.asarray(t, float)))
-    basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
-    along = basis.T @ field
-    step = np.linalg.lstsq(J, -along, rcond=1e-9)[0]
-    left = float(np.max(np.abs(along + J @ step)))
-    return left <= speed / 2 and float(np.max(np.abs(step))) <= SAME * (1 + float(np.max(np.abs(flat_state(x)))))
-
-
-def is_flat_between(flow: AbstractFlow, x: State, other: State, scale: float, t: Time = 0.0) -> bool:
-    """Test whether the speed vanishes, up to rounding, between two close equilibria, as near a degenerate one."""
-    apart = flat_state(other) - flat_state(x)
-    if float(np.max(np.abs(apart))) > CLOSE:
-        return False
-    between = [displaced(flow.space, x, share * apart) for share in (0.25, 0.5, 0.75)]
-    return max(max_speed(flow, y, t) for y in between) <= AT_REST * max(1.0, scale)
-
-
 def in_box(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
     """Test whether a flattened state is in a box; its boundary is included up to rounding."""
     edge = SAME * (high - low)
@@ -168,14 +269,51 @@ def in_box(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
 
 
 def classified(
-    units: Units, z: State, speed: float, symmetries: Sequence[SymmetryGenerator], times: int, t: Time = 0.0
+    rows: FieldRows, units: Units, x: np.ndarray, speed: float, symmetries: Sequence[SymmetryGenerator], times: int
 ) -> Equilibrium:
-    """Classify an equilibrium computed in rescaled units, and convert it to the units of the given flow."""
-    found = spectrum(units.system, z, t / units.time, symmetries=units.acting(symmetries))
-    values, tolerance = found.values / units.time, found.tolerance / units.time
-    x = units.restored(z)
-    fastest = speed if units.are_given else max_speed(units.given(units.system), x, t)
-    return Equilibrium(x, fastest, found._replace(values=values, tolerance=tolerance), times)
+    """Classify an equilibrium computed in rescaled units, and convert it to the units of the given flow.
+
+    Eigenvalues count as zero that are within rounding of the Jacobian's norm, or below its change over the distance by
+    which the equilibrium is uncertain.
+    """
+    z = jax.tree.map(jnp.asarray, rows.state(x))
+    found = spectrum(units.system, z, float(rows.t) / units.time, symmetries=units.acting(symmetries))
+    (slopes,), (changes,) = jacobians(rows, x[None])
+    tolerance = max(NEAR_ZERO * float(np.linalg.norm(slopes, 2)), float(np.linalg.norm(changes, 2)))
+    unstable, word = index(found.values, tolerance=tolerance), kind(found.values, tolerance)
+    own = found._replace(
+        values=found.values / units.time, index=unstable, tolerance=tolerance / units.time, kind=word
+    )  # fmt: skip
+    state = units.restored(z)
+    fastest = speed if units.are_given else float(np.max(np.abs(rows.field(x[None]) * rows.scale / rows.time)))
+    return Equilibrium(state, fastest, own, times)
+
+
+def jacobians(rows: FieldRows, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute Jacobians at equilibria, and how uncertain their entries are, both (points, d, d).
+
+    This is their change along the weakest direction, over twice the Newton step, or over the square root of rounding.
+    """
+    field, slopes = rows(points)
+    weak = np.linalg.svd(slopes)[2][:, -1]
+    steps = np.linalg.norm(newton_steps(field, slopes), axis=1)
+    reach = (LEAST + 2 * steps + ROOT * np.linalg.norm(points * weak, axis=1))[:, None] * weak
+    changes = np.stack([np.abs(rows(points + move)[1] - slopes) for move in (reach, -reach)])
+    return slopes, np.max(np.where(np.isfinite(changes), changes, 0.0), axis=0)
+
+
+def weak_directions(rows: FieldRows, x: np.ndarray, axes: slice | list[int] = slice(None)) -> np.ndarray:
+    """Compute the directions along which the field does not change near an equilibrium, (directions, d).
+
+    A direction counts if the derivative along it is rounding of the Jacobian, or within the uncertainty of this.
+    """
+    (slopes,), (changes,) = jacobians(rows, x[None])
+    basis = tangent_basis(rows.flow.space, rows.state(x))
+    along = basis[:, axes]
+    _, sizes, right = np.linalg.svd(basis.T @ slopes @ along)
+    if not len(sizes):
+        return np.empty((0, len(x)))
+    return right[sizes <= max(NEAR_ZERO * sizes[0], float(np.linalg.norm(changes, 2)))] @ along.T
 
 
 def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:
@@ -208,10 +346,6 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     return jax.tree.map(jnp.asarray, x), float(np.max(np.abs(field)))
 
 
-def _size(states: State) -> int:
-    return sum(y.size // len(y) for y in jax.tree.leaves(states))
-
-
 def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
     """Compute the largest absolute entry of the vector field at `x`. NumPy: not for `jit`."""
     return float(np.max(np.abs(field_at(flow, as_state("x", x), np.asarray(t, float)))))
@@ -239,67 +373,3 @@ def displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State
 def _displaced(space: AbstractSpace, x: State, step: Array) -> State:
     flat, unravel = jax.flatten_util.ravel_pytree(x)
     return space.project(unravel(flat + step))
-
-
-def least_speed(
-    flow: AbstractFlow, starts: State, t: Array | np.ndarray, known: Array | np.ndarray
-) -> tuple[State, Array | np.ndarray | float]:
-    """Minimise the speed locally from each start, and compute the median speed at the starts.
-
-    The speed is deflated: it is multiplied by a factor that grows near the `known` equilibria, given as flattened rows.
-    Rows with infinite entries are padding and have no effect.
-    """
-    rows = np.asarray(known, float)
-    leaves, tree = jax.tree.flatten(starts)
-    one = jax.tree.unflatten(tree, [np.asarray(leaf)[0] for leaf in leaves])
-    finite = rows[np.all(np.isfinite(rows), axis=1)]
-    residuals = (
-        _RESIDUAL.rows((flow, np.asarray(t), finite, one), np.zeros(rows.shape[1:])) if is_flat(flow.space) else None
-    )
-    speeds = _SPEED.rows((flow,), np.zeros(()), one)
-    if residuals is None or speeds is None:
-        return _least_speed(flow, starts, jnp.asarray(t), known)
-    flat = np.concatenate([np.asarray(leaf, float).reshape(len(leaf), -1) for leaf in leaves], axis=1)
-    found, edges = least_squares(residuals, flat), np.cumsum([np.asarray(leaf)[0].size for leaf in leaves])[:-1]
-    parts = [part.reshape(np.shape(leaf)) for part, leaf in zip(np.split(found, edges, axis=1), leaves, strict=True)]
-    with np.errstate(all="ignore"):
-        middle = np.nanmedian(speeds(np.asarray(t), *leaves))
-    return jax.tree.unflatten(tree, parts), middle
-
-
-def _residual(flow: AbstractFlow, t: Array, known: Array | np.ndarray, shape: State, y: Array) -> Array:
-    """Evaluate the field at a flattened state, deflated: multiplied by a factor that grows near known equilibria."""
-    unravel = jax.flatten_util.ravel_pytree(shape)[1]
-    point = jax.flatten_util.ravel_pytree(flow.space.project(unravel(y)))[0]
-    there = jnp.all(jnp.isfinite(known), axis=1)
-    away = jnp.sum((point[None] - jnp.where(there[:, None], known, 0.0)) ** 2, axis=1)
-    logs = jnp.where(there, jnp.log1p(1 / (away + 1e-300)), 0.0)  # the derivative of a product compiles slowly
-    field = jax.flatten_util.ravel_pytree(flow.vector_field(t, unravel(y)))[0]
-    return field * jnp.exp(jnp.sum(logs))
-
-
-def _with_slopes(flow: AbstractFlow, t: Array, known: Array, shape: State, y: Array) -> tuple[Array, Array]:
-    residual = lambda y: _residual(flow, t, known, shape, y)
-    return residual(y), jax.jacfwd(residual)(y)
-
-
-def _speed(flow: AbstractFlow, t: Array, x: State) -> Array:
-    return jnp.max(jnp.abs(jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]))
-
-
-_RESIDUAL, _SPEED = Programmed(_with_slopes), Programmed(_speed)
-
-
-@eqx.filter_jit
-def _least_speed(flow: AbstractFlow, starts: State, t: Array, known: Array | np.ndarray) -> tuple[State, Array]:
-    import optimistix as optx
-
-    def nearest(start: State) -> State:
-        flat, unravel = jax.flatten_util.ravel_pytree(start_on(flow.space, start))
-        residual = lambda y, args: _residual(flow, t, known, start, y)
-        solver = optx.LevenbergMarquardt(1e-12, 1e-14)
-        solution = optx.least_squares(residual, solver, flat, max_steps=100, throw=False)
-        return flow.space.project(unravel(solution.value))
-
-    speeds = jax.vmap(lambda x: _speed(flow, t, x))(starts)
-    return jax.vmap(nearest)(starts), jnp.nanmedian(speeds)

@@ -7,29 +7,16 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.equilibria.newton import (
-    PADDING,
-    STEPS,
-    Equilibrium,
-    EquilibriumComparison,
-    at_rest,
-    classified,
-    in_box,
-    is_flat_between,
-    least_speed,
-    max_speed,
-    newton,
-    random_starts,
-)
-from analysis.dynamics.linearisation import null_directions, spectrum, tangent_basis, tangent_jacobian
-from analysis.dynamics.scaling.samples import sample_units
+from analysis.dynamics.equilibria.crossings import Completeness, completed, crossings, search_box, spread
+from analysis.dynamics.equilibria.newton import Equilibrium, Finder, random_starts, start_units, weak_directions
+from analysis.dynamics.flow_maps.flat import flat_state
+from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line
-from dynsim._core.types import Key, State, SymmetryGenerator
+from dynsim._core.types import Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import box_sides, function, integer, number, random_key
 from dynsim.errors import ArgumentError, counted
 from dynsim.simulation.checks import check_flow
@@ -37,8 +24,16 @@ from dynsim.systems.base import AbstractFlow
 
 # Number of points between an equilibrium and a family at which a chain of equilibria is tested.
 BETWEEN = 8
-# Number of consecutive rounds without a new equilibrium that end the search.
+# Length of the step along a null direction at which other equilibria are looked for, and of Newton steps from there.
+STEP, CORRECTIONS = 1e-3, 20
+# Number of consecutive rounds on a space without a new equilibrium that end the search.
 QUIET = 2
+# Where the starts of successive rounds in a box are; twice as many rounds without a new equilibrium end the search.
+PLACES = ("inside", "faces", "scales")
+# Decades of distances from zero of starts on all scales.
+DECADES = 6.0
+# Number of starts, on each side, in addition to those where nullclines cross; margin of a slice, relative to its sides.
+SIDE, EDGE = 7, 1e-6
 
 
 class AllEquilibria(NamedTuple):
@@ -53,8 +48,9 @@ class AllEquilibria(NamedTuple):
             as one.
         outside: number of equilibria found outside the box; its boundary, up to rounding, belongs to the box.
         rounds: number of rounds.
-        starts: number of starts.
-        end: `quiet` (two rounds found nothing new), `rounds` or `count` (the limits).
+        starts: number of random starts.
+        end: `quiet` (the last rounds found nothing new), `rounds` or `count` (the limits).
+        completeness: for boxes of one or two components, whether the equilibria explain the field on the boundary.
     """
 
     found: tuple[Equilibrium, ...]
@@ -63,6 +59,7 @@ class AllEquilibria(NamedTuple):
     rounds: int
     starts: int
     end: str
+    completeness: Completeness = Completeness()
 
     __repr__ = one_line
 
@@ -76,7 +73,9 @@ class AllEquilibria(NamedTuple):
         ends = {"quiet": "the last rounds found no other", "rounds": "the cap on rounds was reached"}
         why = ends.get(self.end, "the cap on equilibria was reached")
         count = counted(len(self.found), "equilibrium", "equilibria")
-        return f"{count}: {said}{families}; {self.outside} outside; {self.starts} starts, {why}"
+        return (
+            f"{count}: {said}{families}; {self.outside} outside; {self.starts} starts, {why}; {self.completeness}"
+        )  # fmt: skip
 
 
 def find_equilibria(
@@ -86,7 +85,7 @@ def find_equilibria(
     box: ArrayLike | None = None,
     shape: Any = None,
     num_starts: int = 32,
-    max_rounds: int = 8,
+    max_rounds: int = 16,
     max_count: int = 100,
     symmetries: Sequence[SymmetryGenerator] = (),
     group: Sequence[Callable[[State], State]] = (),
@@ -125,84 +124,109 @@ def find_equilibria(
     most, near = integer("max_count", max_count, least=1), None if radius is None else number("radius", radius)
     for move in group:
         function("group", move, "the state")
-    units = sample_units(flow, _starts(flow, jax.random.fold_in(key, 1), box, shape, count))
-    search = _Search(units, group, EquilibriumComparison(units, invariant, near), symmetries)
-    end, done = "rounds", 0
+    if (box is None) == (shape is None):
+        raise ArgumentError(["box", "shape"], "be given, one of them", "both are or none is")
+    sides = None if box is None else np.asarray(box_sides("box", box), float)
+    starts_of = lambda done: _starts(flow, jax.random.fold_in(key, done), sides, shape, count, done)
+    first = starts_of(1)
+    sample = first if sides is None else np.concatenate([sides, first])
+    search = _Search(
+        start_units(flow, sample), sample, group, invariant=invariant, radius=near, symmetries=symmetries
+    )  # fmt: skip
+    if not np.any(np.all(np.isfinite(search.rows.field(search.rows.flattened(sample) / search.rows.scale)), axis=1)):
+        raise ArgumentError("flow", "have a finite field at some start", "has not")
+    complete, end, done, quiet = Completeness(), "rounds", 0, 0
+    planar = sides is not None and sides.shape[1] <= 2 and search.rows.is_flat
+    if planar and sides is not None:
+        complete = search_box(search, sides[0] / search.rows.scale, sides[1] / search.rows.scale)
     for done in range(1, rounds + 1):
-        before = len(search.states)
-        starts = _starts(flow, jax.random.fold_in(key, done), box, shape, count)
-        search.round(units.rescaled(starts))
-        if len(search.states) >= most:
+        before = len(search.points)
+        search.round(search.units.rescaled(starts_of(done)), deflated=True)
+        if len(search.points) >= most:
             end = "count"
             break
-        search.quiet = search.quiet + 1 if len(search.states) == before else 0
-        if search.quiet >= QUIET:
+        quiet = quiet + 1 if len(search.points) == before else 0
+        if quiet >= (QUIET if sides is None or planar else 2 * len(PLACES)):
             end = "quiet"
             break
-    return search.result(None if box is None else box_sides("box", box), done, count * done, end)
+    if planar and sides is not None and not group and not symmetries and invariant is None:
+        complete = completed(search, sides[0] / search.rows.scale, sides[1] / search.rows.scale, complete)
+    return search.result(sides, rounds=done, starts=count * done, end=end, completeness=complete)
 
 
-class _Search:
-    """State of a search: the equilibria found so far, in units of the starts."""
+def equilibria_in_box(
+    flow: AbstractFlow,
+    low: np.ndarray,
+    high: np.ndarray,
+    t: Time = 0.0,
+    *,
+    lifted: Callable[[np.ndarray], np.ndarray] = lambda points: points,
+    axes: Sequence[int] = (0, 1),
+) -> tuple[list[Equilibrium], Completeness]:
+    """Search an interval or a rectangle for all equilibria of a flow, and tell how sure it is that these are all.
 
-    def __init__(self, units: Units, group: Any, compare: EquilibriumComparison, symmetries: Any):
-        self.units, self.flow, self.compare = units, units.system, compare
-        self.group, self.given = ((lambda x: x), *units.acting(group)), tuple(symmetries)
-        self.symmetries = units.acting(symmetries)
-        self.states: list[State] = []
-        self.images: list[np.ndarray] = []
-        self.speeds: list[float] = []
-        self.counts: list[int] = []
+    Args:
+        flow: the system, with vector states. A field that depends on time is frozen at `t`.
+        low: lower ends of the sides.
+        high: upper ends of the sides.
+        t: time at which the field is evaluated.
+        lifted: states at points of the rectangle, (points, d), where this is a slice of a larger space. Equilibria
+            need not lie in the slice.
+        axes: the components that vary in a slice.
+    """
+    grid = spread(np.zeros(len(low)), np.ones(len(low)), SIDE)
+    starts = np.concatenate([[low, high], low + (high - low) * grid])
+    sample = lifted(starts)
+    finder = Finder(start_units(flow, sample, t), sample, t)
+    if sample.shape[1] == len(low):
+        complete = search_box(finder, low / finder.rows.scale, high / finder.rows.scale)
+    else:
+        scale = high - low
+        field = lambda z: finder.rows.field(lifted(low + scale * z) / finder.rows.scale)[:, list(axes)]
+        near, resolved = crossings(field, -EDGE * np.ones(2), (1 + EDGE) * np.ones(2), (np.zeros(2), np.ones(2)))
+        finder.from_near(lifted(low + scale * near) / finder.rows.scale)
+        complete = Completeness(resolved=resolved)
+    finder.from_rows(sample / finder.rows.scale)
+    if sample.shape[1] == len(low):
+        complete = completed(finder, low / finder.rows.scale, high / finder.rows.scale, complete)
+    return finder.classified(), complete
+
+
+class _Search(Finder):
+    """State of a search: the equilibria found so far, in units of the starts, up to discrete symmetries."""
+
+    def __init__(self, units: Units, sample: State, group: Any = (), **options: Any):
+        super().__init__(units, sample, **options)
+        self.group = ((lambda x: x), *units.acting(group))
         self.families: list[bool] = []
-        self.members: dict[int, list[State]] = {}
+        self.members: dict[int, list[np.ndarray]] = {}
         self.joined: set[int] = set()
-        self.scale = 1.0
-        self.quiet = 0
 
-    def round(self, starts: State) -> None:
-        """Add the equilibria that the starts reach."""
-        flat = np.stack([np.asarray(ravel_pytree(x)[0]) for x in self.states] or [np.zeros(0)])
-        size = len(ravel_pytree(jax.tree.map(lambda a: a[0], starts))[0])
-        known = np.full((PADDING, size), np.inf)
-        if self.states:
-            known[: min(PADDING, len(flat))] = flat[:PADDING]
-        ends, scale = least_speed(self.flow, starts, jnp.zeros(()), jnp.asarray(known))
-        if not np.isfinite(float(scale)):
-            raise ArgumentError("flow", "have a finite field at some start", "has not")
-        self.scale = float(scale)
-        for k in range(len(jax.tree.leaves(ends)[0])):
-            x, speed = newton(self.flow, jax.tree.map(lambda a, k=k: a[k], ends), max_steps=STEPS)
-            if at_rest(self.flow, x, speed, self.scale):
-                self.add(x, speed)
-
-    def add(self, x: State, speed: float) -> None:
+    def add(self, x: np.ndarray, speed: float) -> None:
         """Add an equilibrium unless it is known or belongs to a known family."""
-        moved = [move(x) for move in self.group]
-        values = [self.compare.value(y) for y in moved]
-        for k, (image, state) in enumerate(zip(self.images, self.states, strict=True)):
-            same = any(self.compare.are_same(value, image) for value in values)
-            if same or any(is_flat_between(self.flow, y, state, self.scale) for y in moved):
-                self.counts[k] += 1
-                if speed < self.speeds[k] and not same:  # closer to the degenerate equilibrium
-                    self.states[k], self.images[k], self.speeds[k] = x, values[0], speed
+        states = [self.rows.state(x)]
+        states += [jax.tree.map(np.asarray, move(jax.tree.map(jnp.asarray, states[0]))) for move in self.group[1:]]
+        moved = [flat_state(state) for state in states]
+        values = [self.compare.value(state) for state in states]
+        for y, value in zip(moved, values, strict=True):
+            k, same = self.place(y, value)
+            if k is not None:
+                self.merge(k, x, values[0], speed, same)
                 return
         family = self._is_family(x)
         if family and (known := self._family_of(x, moved)) is not None:
-            self.counts[known] += 1
+            self.times[known] += 1
             return
         if family:
-            self.members[len(self.states)] = [x]
-        self.states.append(x)
-        self.images.append(values[0])
-        self.speeds.append(speed)
-        self.counts.append(1)
+            self.members[len(self.points)] = [x]
+        self.append(x, values[0], speed)
         self.families.append(family)
 
-    def _family_of(self, x: State, moved: list[State]) -> int | None:
+    def _family_of(self, x: np.ndarray, moved: list[np.ndarray]) -> int | None:
         """Find the known family of a non-isolated equilibrium, and merge families that it connects."""
-        type_of = lambda y: np.round(np.real(spectrum(self.flow, y).values), 4)
+        type_of = lambda y: np.round(np.real(spectrum(self.units.system, self.rows.state(y)).values), 4)
         known = [k for k in self.members if k not in self.joined]
-        alike = [k for k in known if np.array_equal(type_of(self.states[k]), type_of(x))]
+        alike = [k for k in known if np.array_equal(type_of(self.points[k]), type_of(x))]
         if alike:
             self.members[alike[0]].append(x)
             return alike[0]
@@ -214,53 +238,45 @@ class _Search:
             self.members[found[0]].append(x)
         return found[0] if found else None
 
-    def _leads_to(self, x: State, members: list[State]) -> bool:
+    def _leads_to(self, x: np.ndarray, members: list[np.ndarray]) -> bool:
         """Test whether equilibria lie close to the line from a state to the nearest member of a family."""
-        flat, unravel = ravel_pytree(x)
-        others = [ravel_pytree(y)[0] for y in members]
-        other = min(others, key=lambda y: float(jnp.linalg.norm(y - flat)))
-        apart, before = float(jnp.linalg.norm(other - flat)) / (BETWEEN + 1), flat
-        for share in np.arange(1, BETWEEN + 1) / (BETWEEN + 1):
-            reached = self.flow.space.project(unravel((1 - share) * flat + share * other))
-            speed = max_speed(self.flow, reached)
-            if not at_rest(self.flow, reached, speed, self.scale):
-                reached, speed = newton(self.flow, reached)
-            there = ravel_pytree(reached)[0]
-            if not at_rest(self.flow, reached, speed, self.scale) or jnp.linalg.norm(there - before) > 3 * apart:
-                return False
-            before = there
-        return bool(jnp.linalg.norm(other - before) <= 3 * apart)
+        other = min(members, key=lambda y: float(np.linalg.norm(y - x)))
+        shares = np.arange(1, BETWEEN + 1)[:, None] / (BETWEEN + 1)
+        reached, rest = self.rows.polished(self.rows.projected((1 - shares) * x + shares * other)[0], CORRECTIONS)
+        gaps = np.linalg.norm(np.diff(np.concatenate([[x], reached, [other]]), axis=0), axis=1)
+        return bool(np.all(rest) and np.all(gaps <= 3 * np.linalg.norm(other - x) / (BETWEEN + 1)))
 
-    def _is_family(self, x: State) -> bool:
+    def _is_family(self, x: np.ndarray) -> bool:
         """Test whether a null direction that is no symmetry leads to further equilibria."""
-        basis, J = tangent_basis(self.flow.space, x), tangent_jacobian(self.flow, x)
-        null = null_directions(J)
-        if len(null) <= spectrum(self.flow, x, symmetries=self.symmetries).num_symmetries:
+        null = weak_directions(self.rows, x)
+        if not len(null):
             return False
-        from analysis.dynamics.equilibria.settling import leads_on
+        acting = self.units.acting(self.symmetries)
+        if len(null) <= spectrum(self.units.system, self.rows.state(x), symmetries=acting).num_symmetries:
+            return False
+        return any(self.leads_on(x, v) for v in null)
 
-        return any(leads_on(self.flow, x, basis @ v, 0.0) for v in null)
+    def leads_on(self, x: np.ndarray, direction: np.ndarray) -> bool:
+        """Test whether equilibria exist on both sides of a state along a direction, to second order in the step."""
+        aims = self.rows.projected(x + np.array([[STEP], [-STEP]]) * direction)[0]
+        reached, rest = self.rows.polished(aims, CORRECTIONS)
+        return bool(np.all(rest) and np.all(np.linalg.norm(reached - aims, axis=1) <= 0.1 * STEP))
 
-    def _in_box(self, x: State, box: np.ndarray) -> bool:
-        return in_box(np.asarray(ravel_pytree(self.units.restored(x))[0]), *box)
-
-    def result(self, box: np.ndarray | None, rounds: int, starts: int, end: str) -> AllEquilibria:
+    def result(self, box: np.ndarray | None, **ended: Any) -> AllEquilibria:
         """Classify the equilibria and collect the result."""
         inside, families, outside = [], [], 0
-        rows = zip(self.states, self.speeds, self.counts, self.families, strict=True)
-        for k, (x, speed, count, family) in enumerate(rows):
+        for k in range(len(self.points)):
             if k in self.joined:
                 continue
-            if box is not None and not self._in_box(x, box):
-                members = [y for y in self.members.get(k, ()) if self._in_box(y, box)]
+            if box is not None and not self.is_in(self.points[k], box):
+                members = [y for y in self.members.get(k, ()) if self.is_in(y, box)]
                 if not members:
                     outside += 1
                     continue
-                x, speed = members[0], max_speed(self.flow, members[0])
-            one = classified(self.units, x, speed, self.given, count)
-            (families if family else inside).append(one)
+                self.points[k], self.speeds[k] = members[0], float(np.max(np.abs(self.rows.field(members[0][None]))))
+            (families if self.families[k] else inside).append(self.one(k))
         inside.sort(key=lambda e: e.order)
-        return AllEquilibria(tuple(inside), tuple(families), outside, rounds, starts, end)
+        return AllEquilibria(tuple(inside), tuple(families), outside, **ended)
 
 
 def token_permutations(n: int) -> list[Callable[[Array], Array]]:
@@ -274,13 +290,39 @@ def token_permutations(n: int) -> list[Callable[[Array], Array]]:
     return [lambda x, order=jnp.asarray(order): x[order] for order in list(permutations(range(n)))[1:]]
 
 
-def _starts(flow: AbstractFlow, key: Key, box: Any, shape: Any, count: int) -> State:
-    """Sample random starts in the box, projected to the space, or on the space itself."""
-    if (box is None) == (shape is None):
-        raise ArgumentError(["box", "shape"], "be given, one of them", "both are or none is")
+def _starts(flow: AbstractFlow, key: Key, box: np.ndarray | None, shape: Any, count: int, done: int) -> State:
+    """Choose starts in the box, projected to the space, or on the space itself.
+
+    In a box they are spread evenly, and in turn inside, near the point nearest to zero on all scales, and on faces,
+    such as those where a species is absent.
+    """
     if box is None:
         return random_starts(flow, key, shape, count)
-    sides = box_sides("box", box)
-    low, high = (jnp.asarray(side)[None] for side in sides)
-    points = low + (high - low) * jax.random.uniform(key, (count, sides.shape[1]))
-    return jax.vmap(flow.space.project)(points)
+    low, high = box
+    d = len(low)
+    shift = np.asarray(jax.random.uniform(key, (2 * d,)))
+    evenly = np.mod(shift + np.arange(1, count + 1)[:, None] * _ratios(2 * d), 1.0)
+    shares, others = evenly[:, :d], evenly[:, d:]
+    place = PLACES[(done - 1) % len(PLACES)]
+    points = low + (high - low) * shares
+    if place == "scales":
+        middle = np.clip(0.0, low, high)
+        points = middle + (points - middle) * 10.0 ** (-DECADES * others)
+    elif place == "faces":
+        zero = (low == 0) | (high == 0)
+        edge = np.where(zero, 0.0, np.where(shares < 1 / 2, low, high))
+        some = others < 1 / 2
+        some[np.arange(count), np.argmin(others, axis=1)] = True
+        points = np.where(some, edge, points)
+    return np.asarray(jax.vmap(flow.space.project)(jnp.asarray(points)))
+
+
+def _ratios(d: int) -> np.ndarray:
+    """Compute the increments of an additive sequence of points that fill a cube evenly.
+
+    M. Roberts, The unreasonable effectiveness of quasirandom sequences (2018): powers of the root of x^(d+1) = x + 1.
+    """
+    root = 1.5
+    for _ in range(60):
+        root = (1 + root) ** (1 / (d + 1))
+    return root ** -np.arange(1.0, d + 1)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from dynsim._core.host import filled, room_for
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
+from dynsim.integrators.time_structure import uses_time
 from dynsim.programs import Programmed
 from dynsim.systems.base import AbstractFlow
 
@@ -55,12 +56,17 @@ def fields(flow: AbstractFlow, points: State, ts: Any) -> Float[np.ndarray, "poi
 def change_in_time(flow: AbstractFlow, points: State) -> tuple[float, float]:
     """Compute the largest change of the field between time 0 and a few other times, and its largest entry.
 
-    `points` are states on the first axis of every array. NaN is ignored.
+    `points` are states on the first axis of every array. NaN is ignored. The change is zero for a field whose program
+    does not use the time, and where it is rounding.
     """
+    if uses_time(flow, jax.tree.map(lambda a: jax.ShapeDtypeStruct(np.shape(a)[1:], float), points)) is False:
+        found = fields(flow, points, 0.0)
+        return 0.0, float(np.nanmax(np.abs(found), initial=0.0))
     found = _at_moments(flow, points, 0.0)
     with np.errstate(invalid="ignore"):
-        change = np.nanmax(np.abs(found - found[0]), initial=0.0)
-    return float(change), float(np.nanmax(np.abs(found), initial=0.0))
+        change = float(np.nanmax(np.abs(found - found[0]), initial=0.0))
+        size = float(np.nanmax(np.abs(found), initial=0.0))
+    return change if change > ROUNDING * size else 0.0, size
 
 
 def depends_on_time(flow: AbstractFlow, x: State) -> bool:

@@ -131,15 +131,18 @@ def groups_of(state: State) -> list[np.ndarray]:
 class LocalRates:
     """Rates at a point: the fastest, typical ones of all eigenvalues, and what the parameters add to velocities.
 
-    The typical rate of an eigenvalue is the largest one at the point and at the ends of the parameter ranges; where it
-    vanishes at all of them, a share of the fastest rate.
+    The typical rate of an eigenvalue is the largest one at the point and at the ends of the parameter ranges, and at
+    least a share of the slowest row of the Jacobian, since an eigenvalue is zero by chance at a fold. Where it vanishes
+    at all of them, it is a share of the fastest rate.
     """
 
     def __init__(self, here: Local, beyond: list[list[Local | None]]):
         known = [found for pair in beyond for found in pair if found is not None]
         sizes = np.array([np.sort(np.abs(found.values)) for found in (here, *known)])
         self.fastest = max(float(np.max(sizes[0])), SLOW * float(np.max(sizes)))
-        most = np.max(sizes, axis=0)
+        rows = np.max([np.abs(found.J).max(axis=1, initial=0.0) for found in (here, *known)], axis=0)
+        slowest = float(np.min(rows[rows > 0], initial=np.inf))
+        most = np.fmax(np.max(sizes, axis=0), SLOW * slowest if np.isfinite(slowest) else 0.0)
         self.typical = np.where(most > NONE * np.max(most), most, SLOW * self.fastest)
         self.slow = float(np.min(np.fmin(self.typical, SLOW * self.fastest)))
         pairs = [[found.field for found in pair if found is not None] for pair in beyond]
@@ -213,7 +216,9 @@ def _changes(
 
     def changes(size: float) -> bool:
         moved = at(x + size * move)
-        return moved is None or _differ(here.values, moved.values, np.fmax(rates.typical[order], force / size))
+        # a unit below 1 needs a change beside the fastest rate, since the slowest one may be small by chance
+        slow = rates.typical[order] if size > 1 else np.fmax(rates.typical[order], SLOW * rates.fastest)
+        return moved is None or _differ(here.values, moved.values, np.fmax(slow, force / size))
 
     return changes
 

@@ -1,6 +1,8 @@
 """Flatten states to vectors, build grids of them, and measure distances to the chords of a curve."""
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -18,6 +20,18 @@ def flat_states(states: State) -> Float[np.ndarray, "states n"]:
 def flat_state(state: State) -> Float[np.ndarray, " n"]:
     """Flatten a state to a NumPy vector in the order of `ravel_pytree`, without compiling."""
     return np.concatenate([np.ravel(np.asarray(part)) for part in jax.tree.leaves(state)], dtype=float)
+
+
+def states_like(state: Any, rows: Float[np.ndarray, "states n"]) -> State:
+    """Restore states on the first axis of every array from rows; reverses `flat_states`, without compiling.
+
+    Args:
+        state: a state, or its shapes, with the structure of each of them.
+        rows: flattened states.
+    """
+    leaves, tree = jax.tree.flatten(state)
+    parts = np.split(rows, np.cumsum([math.prod(np.shape(leaf)) for leaf in leaves])[:-1], axis=1)
+    return tree.unflatten([part.reshape(len(rows), *np.shape(leaf)) for part, leaf in zip(parts, leaves, strict=True)])
 
 
 def count_of(name: str, states: State) -> int:

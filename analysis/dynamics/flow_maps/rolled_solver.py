@@ -20,6 +20,7 @@ from dynsim.systems.base import AbstractFlow
 
 REJECTIONS = 100  # in a row
 MAX_STEPS = 100_000
+NEWTON = 4  # steps to an extreme of the dense output
 ROOM = 2048  # steps that one call keeps
 
 Field = Callable[[Any, Array], Array]
@@ -37,13 +38,68 @@ class _State(NamedTuple):
 
 
 def advanced(
-    field: Field, begin: Array, end: Array, y: Array, first: Array, rtol: Array | float, atol: Array | float
+    field: Field,
+    begin: Array,
+    end: Array,
+    y: Array,
+    first: Array,
+    rtol: Array | float,
+    atol: Array | float,
+    longest: Array | float = math.inf,
 ) -> tuple[Array, Array, Array]:
     """Integrate to the final state, with the number of steps, and whether the solver failed."""
     going = lambda s: (s.t < end) & (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS)
-    once = lambda s: _step(field, s, end, math.inf, rtol, atol, STAGES + 1)[0]
+    once = lambda s: _step(field, s, end, longest, rtol, atol, STAGES + 1)[0]
     last = jax.lax.while_loop(going, once, _begun(field, begin, y, first))
     return last.y, last.accepted, last.t < end
+
+
+def extremes(
+    field: Field, begin: Array, end: Array, y: Array, first: Array, rtol: Array | float, atol: Array | float,
+    component: Array, samples: int,
+) -> Array:  # fmt: skip
+    """Compute the least and the largest value of a component between two times, from the dense output of each step.
+
+    It is evaluated at `samples` places of each step, and the largest one of them is refined by Newton's method for the
+    zero of the derivative. Both are NaN if the end is not reached.
+    """
+
+    def once(carry: tuple[_State, Array]) -> tuple[_State, Array]:
+        s, found = carry
+        after, h, K, accepted = _step(field, s, end, math.inf, rtol, atol, EXTENDED)
+        rows = jnp.stack([part[component] for part in _coefficients(s, after, h, K)])
+        here = jnp.stack([sign * _peak(sign * s.y[component], sign * rows, samples) for sign in (-1.0, 1.0)])
+        both = jnp.stack([jnp.minimum(found[0], here[0]), jnp.maximum(found[1], here[1])])
+        return after, jnp.where(accepted, both, found)
+
+    going = lambda c: (c[0].t < end) & (c[0].rejected <= REJECTIONS) & (c[0].accepted < MAX_STEPS)
+    last, found = jax.lax.while_loop(going, once, (_begun(field, begin, y, first), jnp.full(2, y[component])))
+    return jnp.where(last.t < end, jnp.nan, found)
+
+
+def _peak(begin: Array, rows: Array, samples: int) -> Array:
+    """Compute the largest value of a polynomial of a step, whose coefficients alternate between x and 1 - x."""
+
+    def at(x: Array) -> Array:
+        y = jnp.zeros(())
+        for i in range(6, -1, -1):
+            y = (y + rows[i]) * (x if i % 2 == 0 else 1 - x)
+        return begin + y
+
+    xs = jnp.linspace(0.0, 1.0, samples + 1)
+    values = jax.vmap(at)(xs)
+    slope, near = jax.grad(at), xs[jnp.argmax(values)]
+    low, high, x = jnp.maximum(near - 1 / samples, 0.0), jnp.minimum(near + 1 / samples, 1.0), near
+    for _ in range(NEWTON):
+        bend = jax.grad(slope)(x)
+        x = jnp.clip(jnp.where(bend < 0, x - slope(x) / jnp.where(bend < 0, bend, 1.0), x), low, high)
+    return jnp.maximum(jnp.max(values), at(x))
+
+
+def _coefficients(s: _State, after: _State, h: Array, K: Array) -> list[Array]:
+    """Compute the coefficients of the dense output of a step, each with the shape of the state."""
+    change = after.y - s.y
+    return [change, h * K[0] - change, 2 * change - h * (K[STAGES] + K[0]), *(h * (jnp.asarray(D) @ K))]
 
 
 def _begun(field: Field, t: Array, y: Array, first: Array) -> _State:
@@ -134,9 +190,7 @@ def _kept(flow: AbstractFlow, begun: _State, end: Array, longest: Array, rtol: A
     def once(carry: Any) -> Any:
         s, count, begins, lengths, states, coefficients = carry
         after, h, K, accepted = _step(flow.vector_field, s, end, longest, rtol, atol, EXTENDED)
-        change = after.y - s.y
-        rows = [change, h * K[0] - change, 2 * change - h * (K[STAGES] + K[0])]
-        found = jnp.concatenate([jnp.stack(rows), h * (jnp.asarray(D) @ K)])
+        found = jnp.stack(_coefficients(s, after, h, K))
         kept = (begins, s.t), (lengths, h), (states, s.y), (coefficients, found)  # written over where it is rejected
         return after, count + accepted.astype(int), *(rows.at[count].set(row) for rows, row in kept)
 

@@ -14,13 +14,14 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.flat import flat_state
+from analysis.dynamics.flow_maps.flat import flat_state, states_like
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.scaling.samples import norms
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for
 from dynsim._core.types import State
 from dynsim.integrators.embedded import solve_within
+from dynsim.integrators.time_structure import breakpoints
 from dynsim.simulation.ensemble import cores
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -143,7 +144,8 @@ class TimeMap(eqx.Module):
         begin = begun * float(self.interval)
         if isinstance(self.system, AbstractMap):
             return np.asarray(begin), np.empty(0), None
-        jumps = self.system.breakpoints(begin, begin + WINDOW * float(self.interval))
+        like = jax.eval_shape(self.restored, jax.ShapeDtypeStruct(self.sizes.shape, float))
+        jumps = breakpoints(self.system, like, begin, begin + WINDOW * float(self.interval))
         longest = self.system.step_limit()
         padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
         return np.asarray(begin), padded, None if math.isinf(longest) else np.asarray(longest)
@@ -186,9 +188,7 @@ def _part(time_map: TimeMap, xs: np.ndarray, width: int, times: tuple[np.ndarray
 def states_of(time_map: TimeMap, flat: Float[np.ndarray, "states n"]) -> State:
     """Restore states on the first axis of every array from flattened ones, as NumPy arrays without compiling."""
     like = jax.eval_shape(time_map.restored, jax.ShapeDtypeStruct(flat.shape[1:], flat.dtype))
-    leaves, tree = jax.tree.flatten(like)
-    parts = np.split(flat, np.cumsum([math.prod(leaf.shape) for leaf in leaves])[:-1], axis=1)
-    return tree.unflatten([part.reshape(len(flat), *leaf.shape) for part, leaf in zip(parts, leaves, strict=True)])
+    return states_like(like, flat)
 
 
 def state_of(time_map: TimeMap, flat: Float[np.ndarray, " n"]) -> State:

@@ -1,5 +1,6 @@
 """Integrate the variational equation: a state and tangent vectors along a flow or a map."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -9,11 +10,14 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.flow_maps.rolled_solver import advanced
+from analysis.dynamics.flow_maps.switched_field import SwitchedField, switched_field
+from analysis.dynamics.flow_maps.switched_solver import switched_over
 from dynsim._core.types import State
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
+from dynsim.integrators.time_structure import longest_step
 from dynsim.programs import compiles_little
-from dynsim.systems.base import AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap
 
 if TYPE_CHECKING:
     import diffrax as dfx
@@ -56,12 +60,25 @@ class Linearised(eqx.Module):
     system: Any
     restored: Any
     solver: "dfx.AbstractAdaptiveSolver | None"
+    switched: SwitchedField | None
+    longest: Array | None
     rolled: bool = eqx.field(static=True)
 
     def __init__(self, system: Any, state: State, solver: "dfx.AbstractAdaptiveSolver | None" = None):
-        """Store the system, the structure of its states, and the solver of a flow, by default Tsit5."""
+        """Store the system, the structure of its states, and the solver of a flow, by default Tsit5.
+
+        Raises:
+            ValueError: for a solver and a field that may jump on a surface of states.
+        """
         self.system, self.restored = system, jax.tree_util.Partial(ravel_pytree(state)[1])
         self.solver, self.rolled = solver, solver is None and compiles_little()
+        self.switched, limit = None, math.inf
+        if isinstance(system, AbstractFlow):
+            self.switched, limit = switched_field(system, state), longest_step(system, state)
+        self.longest = None if math.isinf(limit) else jnp.asarray(limit)
+        if self.switched is not None and solver is not None:
+            must = f"be left out for a field that may jump where {self.switched.named()}"
+            raise ArgumentError("integrator", must, f"is {type(solver).__name__}")
 
     def field(self, t: Any, y: tuple[Array, Array], args: Any = None) -> tuple[Array, Array]:
         """Compute the velocities of a state and of tangent vectors under a flow."""
@@ -84,16 +101,23 @@ class Linearised(eqx.Module):
         """Integrate a state and tangent vectors over an interval; give the mean step and whether it failed, too.
 
         `step` is the first step. The tolerance holds for state and vectors; the absolute one is a hundredth of `rtol`.
+        Where a field jumps on a surface, vectors are multiplied by the saltation matrix; the state is NaN if it slides.
         """
         if self.solver is not None:
             return self._over_steps(begin, end, step, x, V, rtol)
+        if self.switched is not None:
+            first, limit = jnp.minimum(step, end - begin), jnp.inf if self.longest is None else self.longest
+            x, V, steps, failed, slides = switched_over(self.switched, begin, end, first, x, V, rtol, limit)
+            mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
+            return jnp.where(slides, jnp.nan, x), V, mean, failed
         if self.rolled:
             return self._over_rolled(begin, end, step, x, V, rtol)
         import diffrax as dfx
 
         from dynsim.integrators.embedded import solve_within
 
-        solution = solve_within(self.field, begin, end, (x, V), rtol=rtol, first=jnp.minimum(step, end - begin))
+        first = jnp.minimum(step, end - begin)
+        solution = solve_within(self.field, begin, end, (x, V), rtol=rtol, first=first, longest=self.longest)
         steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
         assert solution.ys is not None
         x, V = self.on_space(*(part[-1] for part in solution.ys))
@@ -103,14 +127,14 @@ class Linearised(eqx.Module):
         self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array
     ) -> tuple[Array, Array, Array, Array]:
         """Compute the same as `over` with a solver that compiles faster."""
-        n = x.shape[0]
+        n, limit = x.shape[0], jnp.inf if self.longest is None else self.longest
 
         def field(t: Array, y: Array) -> Array:
             v, W = self.field(t, (y[:n], y[n:].reshape(V.shape)))
             return jnp.concatenate([v, jnp.ravel(W)])
 
         start = jnp.concatenate([x, jnp.ravel(V)])
-        y, steps, failed = advanced(field, begin, end, start, jnp.minimum(step, end - begin), rtol, rtol / 100)
+        y, steps, failed = advanced(field, begin, end, start, jnp.minimum(step, end - begin), rtol, rtol / 100, limit)
         mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
         return *self.on_space(y[:n], y[n:].reshape(V.shape)), mean, failed
 
@@ -130,7 +154,9 @@ class Linearised(eqx.Module):
 
         def moved(x: Array) -> tuple[Array, Array, Any]:
             first = jnp.minimum(step, end - begin)
-            solution = solve_within(field, begin, end, x, rtol=rtol, first=first, solver=self.solver)
+            solution = solve_within(
+                field, begin, end, x, rtol=rtol, first=first, solver=self.solver, longest=self.longest
+            )
             assert solution.ys is not None
             failed = solution.result != dfx.RESULTS.successful
             return solution.ys[-1], solution.stats["num_accepted_steps"], failed

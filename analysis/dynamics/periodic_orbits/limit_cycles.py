@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.dynamics.flow_maps.autonomy import fields
-from analysis.dynamics.flow_maps.unit_speed import TIMES, followed, typical_speed
+from analysis.dynamics.flow_maps.unit_speed import TIMES, Paced, followed, typical_speed
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_in_given, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
 from dynsim.errors import ArgumentError
@@ -27,6 +27,10 @@ LOOK = 0.25
 CROSSINGS = 40
 # Factor between successive horizons.
 LONGER = 4
+# Multipliers of the reversed flow below this are computed from several segments, each of which contracts less.
+RESOLVED = 1e-3
+# Number of these segments.
+SEGMENTS = 32
 # Largest number of horizons.
 HORIZONS = 5
 # Distance, in ranges of the starts, beyond which trajectories are given up.
@@ -123,11 +127,28 @@ def _ends(
 
 
 def _orbit(flow: AbstractFlow, state: np.ndarray, period: float, kind: str) -> PeriodicOrbit | None:
-    """Compute the orbit of the given stability near a state and a period; None if there is none."""
+    """Compute the orbit of the given stability near a state and a period; None if there is none.
+
+    A repelling orbit is computed backwards in time, where it attracts: a large multiplier would amplify all errors.
+    """
+    back = kind == "unstable"
+    towards = Paced(flow, -1.0, 0.0, np.inf) if back else flow
     with contextlib.suppress(ArgumentError, np.linalg.LinAlgError):  # they lead to none
-        orbit = periodic_orbit(flow, jnp.asarray(state), period)
-        return orbit if orbit.stability == kind else None
+        orbit = periodic_orbit(towards, jnp.asarray(state), period)
+        if orbit.stability != "stable":
+            return None
+        if back and np.min(np.abs(orbit.multipliers), initial=1.0) < RESOLVED:
+            orbit = periodic_orbit(towards, orbit.state, orbit.period, segments=SEGMENTS)
+        return _reversed(orbit) if back else orbit
     return None
+
+
+def _reversed(orbit: PeriodicOrbit) -> PeriodicOrbit:
+    """Convert an attracting orbit of the reversed flow to the repelling one of the flow itself."""
+    nodes = np.asarray(orbit.nodes)
+    with np.errstate(divide="ignore"):
+        values = 1 / orbit.multipliers[::-1]
+    return orbit._replace(nodes=np.roll(nodes[::-1], 1, axis=0), multipliers=values, stability="unstable")
 
 
 def _first_return(ys: np.ndarray, ts: np.ndarray) -> float | None:

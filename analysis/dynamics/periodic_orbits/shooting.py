@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,22 +10,29 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
+from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.periodic_orbits.maps import periodic_points
+from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.units import Units, rounded_units
+from dynsim._core.host import filled
 from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
 from dynsim.simulation.checks import check_flow, check_start
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
 
 if TYPE_CHECKING:
     import diffrax as dfx
 
+# Number of segments for which a compiled program has room; longer lists get room for a multiple.
+ROWS = 32
 # Largest number of Newton steps.
 ITERATIONS = 30
 # Largest factor between the guess of the period and the period found; larger ones suggest several turns.
@@ -81,7 +87,7 @@ class PeriodicOrbit(NamedTuple):
 
 
 def periodic_orbit(
-    flow: AbstractFlow,
+    flow: AbstractFlow | AbstractMap,
     guess: State,
     period: float,
     *,
@@ -102,6 +108,13 @@ def periodic_orbit(
     >>> orbit.stability, round(orbit.period, 4)
     ('stable', 6.6633)
 
+    The period of a map is a number of steps; its orbit is computed by Newton's method from the guess.
+
+    >>> from dynsim.catalogue import Logistic
+    >>> cycle = periodic_orbit(Logistic(r=3.2), [0.5], 2)
+    >>> cycle.stability, np.round(cycle.nodes, 4).ravel().tolist()
+    ('stable', [0.513, 0.7995])
+
     Args:
         flow: the system.
         guess: a state near the orbit. Its trajectory supplies the nodes of the other segments.
@@ -117,6 +130,9 @@ def periodic_orbit(
     Raises:
         ValueError: for bad input, or if the iteration does not converge, is lost, or collapses onto an equilibrium.
     """
+    if isinstance(flow, AbstractMap):
+        given = {"segments": segments != 1, "forced": forced, "shift": shift, "solver": solver}
+        return _of_map(flow, guess, period, given)
     check_flow(flow)
     start = check_start("guess", flow, guess)
     time, count = number("period", period), integer("segments", segments, least=1)
@@ -141,7 +157,7 @@ def periodic_orbit(
     nodes = _nodes(pair, flat, time, count, tolerance)
     for _ in range(ITERATIONS):
         bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
-        ends, maps, speeds, _ = shoot(pair, nodes, time, tolerance)
+        ends, maps, speeds, begun = shoot(pair, nodes, time, tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
@@ -155,7 +171,7 @@ def periodic_orbit(
         gap = float(np.max(np.abs(gaps)))
         small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
-            found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), forced)
+            found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), None if forced else begun)
             if not 1 / FURTHEST <= time / period <= FURTHEST:  # the guess may be that of several turns
                 raise ArgumentError("period", "be near that of the orbit", f"is {period:g}, and leads to {time:g}")
             return found
@@ -165,6 +181,23 @@ def periodic_orbit(
         if lost is not None and lost(restored(jnp.asarray(nodes[0])), time):
             raise ArgumentError("guess", "be near a periodic orbit", "leads away from where it is looked for")
     raise ArgumentError("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
+
+
+def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, Any]) -> PeriodicOrbit:
+    """Compute a periodic orbit of a map by Newton's method; raise `ValueError` if there is none near the guess."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ArgumentError(name, "be left out for a map", "is given")
+    steps, start = integer("period", period, least=1), check_start("guess", system, guess)
+    time_map = TimeMap(system, start, state_itself, 1.0, 1e-10, np.inf)
+    points, values = periodic_points(time_map, np.asarray(ravel_pytree(start)[0], float), steps)
+    gap = float(np.max(np.abs(points[-1])))
+    if not (np.all(np.isfinite(points)) and gap <= CLOSED * (1 + float(np.max(np.abs(points[:-1]))))):
+        raise ArgumentError("guess", "be near a periodic orbit", "leads to none by Newton's method")
+    ordered = values[np.argsort(-np.abs(values), kind="stable")]
+    nodes = states_of(time_map, points[:-1])
+    first = jax.tree.map(lambda part: part[0], nodes)
+    return PeriodicOrbit(first, float(steps), nodes, ordered, 0.0, gap, _stability(ordered, UNIT))
 
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
@@ -197,21 +230,20 @@ def _found(
     size: float,
     bases: list[np.ndarray],
     maps: np.ndarray,
-    forced: bool,
+    speeds: np.ndarray | None,
 ) -> PeriodicOrbit:
-    """Compute the multipliers and the stability of a closed orbit; raise `ValueError` if it is an equilibrium."""
+    """Compute the multipliers and the stability of a closed orbit; raise `ValueError` if it is an equilibrium.
+
+    `speeds` are the velocities at the nodes, or None for a forced flow.
+    """
     if size <= SMALL * (1 + float(np.max(np.abs(nodes)))):
         raise ArgumentError("guess", "be near a periodic orbit", "leads to an equilibrium")
-    monodromy = bases[0]
-    for step in maps:
-        monodromy = step @ monodromy
-    values: Any = np.linalg.eigvals(bases[0].T @ monodromy).astype(complex)
-    error = 0.0
-    if not forced:
-        trivial = int(np.argmin(np.abs(values - 1)))
-        error = float(abs(values[trivial] - 1))
-        values = np.delete(values, trivial)
-    values = values[np.argsort(-np.abs(values), kind="stable")]
+    factors = np.stack([B.T @ A @ b for B, A, b in zip([*bases[1:], bases[0]], maps, bases, strict=True)])
+    values, error = product_eigenvalues(factors), 0.0
+    if speeds is not None:
+        error = float(np.min(np.abs(values - 1)))
+        along = np.stack([b.T @ v for b, v in zip(bases, speeds, strict=True)])
+        values = product_eigenvalues(return_factors(factors, along))
     states = [pair.restored(jnp.asarray(node)) for node in nodes]
     stacked = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *states)
     return PeriodicOrbit(states[0], time, stacked, values, error, gap, _stability(values, max(UNIT, 10 * error)))
@@ -277,17 +309,53 @@ def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) 
 def shoot(pair: Linearised, nodes: Any, time: Any, rtol: Array) -> tuple[np.ndarray, ...]:
     """Integrate all segments: ends, derivatives by the nodes, and velocities at the ends and at the nodes."""
     count, period = len(nodes), float(time)
-    found = [_shot(pair, node, period * k / count, period / count, rtol) for k, node in enumerate(np.asarray(nodes))]
-    return tuple(np.stack(parts) for parts in zip(*found, strict=True))
+    return shots(pair, nodes, period * np.arange(count) / count, np.full(count, period / count), rtol)
+
+
+def shots(
+    pair: Linearised, nodes: Any, begins: np.ndarray, durations: np.ndarray, rtol: Array
+) -> tuple[np.ndarray, ...]:
+    """Do the same from states at some times over some durations.
+
+    One compiled program serves any number of states: they are filled up to a multiple of `ROWS`, and it stops after
+    those that are given.
+    """
+    count = len(durations)
+    room = -(-count // ROWS) * ROWS
+    parts = [filled(np.asarray(part, float), room) for part in (nodes, begins, durations)]
+    return tuple(part[:count] for part in jax.device_get(_segments(pair, *parts, np.asarray(count), rtol)))
+
+
+def stops_at(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> np.ndarray:
+    """Compute the state at which the solver of a segment stops: its end, or where it cannot go on."""
+    arrays = (jnp.asarray(np.asarray(part, float)) for part in (node, begin, duration))
+    return np.asarray(_stop(pair, *arrays, rtol))
+
+
+@compiled
+def _stop(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> Array:
+    return pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)[0]
 
 
 def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> tuple[np.ndarray, ...]:
-    """Integrate a segment. Arguments are converted on the host, so that all segments share one compiled program."""
-    x, start, length = (jnp.asarray(np.asarray(value, float)) for value in (node, begin, duration))
-    return jax.device_get(_segment(pair, x, start, length, rtol))
+    return tuple(part[0] for part in shots(pair, [node], np.array([begin]), np.array([duration]), rtol))
 
 
-@eqx.filter_jit
+@compiled
+def _segments(
+    pair: Linearised, nodes: Array, begins: Array, durations: Array, count: Array, rtol: Array
+) -> tuple[Array, ...]:
+    """Compute ends, derivatives and velocities of the first segments; the other rows are zero."""
+    room, n = nodes.shape
+    empty = (jnp.zeros((room, n)), jnp.zeros((room, n, n)), jnp.zeros((room, n)), jnp.zeros((room, n)))
+
+    def one(k: Any, rows: tuple[Array, ...]) -> tuple[Array, ...]:
+        found = _segment(pair, nodes[k], begins[k], durations[k], rtol)
+        return tuple(part.at[k].set(row) for part, row in zip(rows, found, strict=True))
+
+    return jax.lax.fori_loop(0, count, one, empty)
+
+
 def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, ...]:
     """Compute the end of a segment, its derivative by the beginning, and the velocities at both."""
     end, V, _, failed = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)

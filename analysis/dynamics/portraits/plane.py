@@ -8,12 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from analysis.dynamics.equilibria.crossings import Completeness, may_touch, spread
 from analysis.dynamics.equilibria.families import Family, equilibrium_families
-from analysis.dynamics.equilibria.newton import Equilibrium, equilibria, in_box
+from analysis.dynamics.equilibria.field_rows import FieldRows
+from analysis.dynamics.equilibria.newton import Equilibrium, in_box
+from analysis.dynamics.equilibria.search import equilibria_in_box
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import curves
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.periodic_orbits.limit_cycles import cycles_with_paths
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from analysis.dynamics.scaling.units import made_units
 from dynsim._core.printing import one_line
 from dynsim._core.types import Time
 from dynsim._core.validation import integer, reals
@@ -26,6 +31,9 @@ from dynsim.systems.named import components
 HALVINGS = 16
 
 
+# Number of golden sections that find the least value of a component on a grid line, and the largest one that is a zero,
+# relative to the values at the grid points beside it.
+SECTIONS, TOUCHED = 40, 1e-9
 # Growth of the values at the ends that indicates a pole; at a zero they shrink, and at a jump they stay the same.
 GROWN = 2.0
 
@@ -69,6 +77,64 @@ def beside_poles(
     return found
 
 
+def touching_nullclines(
+    field: Callable[[Float[np.ndarray, "points 2"]], Float[np.ndarray, "points 2"]],
+    xs: Float[np.ndarray, " columns"],
+    ys: Float[np.ndarray, " rows"],
+    velocity: Float[np.ndarray, "rows columns 2"],
+) -> tuple[Float[np.ndarray, "first 2 2"], Float[np.ndarray, "second 2 2"]]:
+    """Find where each component vanishes without a change of sign, as segments between the edges of grid cells.
+
+    The arguments are those of `beside_poles`. The least value of a component on a grid line is found by sections; it is
+    a zero if it is small relative to the values at the grid points beside it.
+    """
+    found: tuple[dict, dict] = ({}, {})  # points on the edges of cells: component, then row, column and axis
+    for axis, coordinates in ((1, xs), (0, ys)):
+        for row, column, which in np.argwhere(may_touch(velocity, axis)).tolist():
+            found[which][(row, column, axis)] = None
+        for which, marks in enumerate(found):
+            places = np.array([place for place in marks if place[2] == axis], int).reshape(-1, 3)
+            if not len(places):
+                continue
+            k = places[:, axis]
+            lines = np.stack([xs[places[:, 1]], ys[places[:, 0]]], axis=1)
+            at = lambda s, lines=lines, axis=axis: np.where([axis == 1, axis == 0], s[:, None], lines)
+            speed = lambda s, at=at, which=which: np.abs(np.asarray(field(at(s)))[:, which])
+            s = _least(speed, coordinates[k - 1], coordinates[k + 1])
+            before, after = (np.abs(velocity[tuple(_shifted(places, axis, by).T)]) for by in (-1, 1))
+            zero = speed(s) <= TOUCHED * np.maximum(before, after)[:, which]
+            for place, point, low, keep in zip(places, at(s), s < coordinates[k], zero, strict=True):
+                del marks[tuple(place.tolist())]
+                if keep:
+                    marks[(*_shifted(place[None], axis, -int(low))[0].tolist(), axis)] = point
+    return _segments(found[0]), _segments(found[1])
+
+
+def _shifted(places: np.ndarray, axis: int, by: int) -> np.ndarray:
+    """Move the rows or columns of grid points, (points, 2)."""
+    return places[:, :2] + by * np.array([axis == 0, axis == 1])
+
+
+def _least(speed: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Find where functions of one number are least in intervals, by golden sections."""
+    share = (np.sqrt(5) - 1) / 2
+    for _ in range(SECTIONS):
+        first, second = high - share * (high - low), low + share * (high - low)
+        left = speed(first) < speed(second)
+        low, high = np.where(left, low, first), np.where(left, second, high)
+    return (low + high) / 2
+
+
+def _segments(points: dict[tuple[int, int, int], np.ndarray]) -> Float[np.ndarray, "segments 2 2"]:
+    """Join points on the edges of the same cell; an edge is at a row and a column, along an axis (1 is the first)."""
+    found = []
+    for row, column in {(r - a, c - b) for r, c, axis in points for a, b in ((0, 0), (axis == 1, axis == 0))}:
+        edges = ((row, column, 1), (row + 1, column, 1), (row, column, 0), (row, column + 1, 0))
+        ends = [points[edge] for edge in edges if edge in points]
+        found += [ends[:2]] if len(ends) > 1 else []
+    return np.reshape(found, (-1, 2, 2))
+
+
 def _edges(velocity: Float[np.ndarray, "rows columns 2"]) -> np.ndarray:
     """Find the ends of the grid edges on which a component changes sign, (edges, 2, 3): row, column, component."""
     found = []
@@ -83,10 +149,12 @@ def _edges(velocity: Float[np.ndarray, "rows columns 2"]) -> np.ndarray:
 
 # Number of grid points on each side of the window.
 GRID = 101
-# Number of starts of Newton's method on each side of the window.
-SIDE = 7
 # Number of starts, on each side of the window, of the trajectories that locate limit cycles.
 STARTS = 3
+# Share of the window over which the field varies near an equilibrium, from which on cycles are looked for there, too.
+WIDE = 1 / 64
+# Largest number of such equilibria, and the largest distance, relative to a cycle, of a point of the same cycle.
+MOST, SAME_CYCLE = 4, 0.02
 # Distance of the start of a separatrix from its saddle, relative to the diagonal of the window.
 ASIDE = 1e-3
 # Length of curves, in diagonals of the window.
@@ -113,6 +181,10 @@ class PhasePlane(NamedTuple):
         trajectories: trajectories from the given starts.
         forced: whether the field depends on time, and is drawn at one time.
         poles: grid points beside which a component has a pole, so that its sign change is no nullcline.
+        completeness: whether the equilibria found explain the field on the edge of the window.
+        touching: segments, (segments, 2, 2), where each component vanishes without a change of sign.
+        is_wide: whether the field changes near an equilibrium on a much smaller scale than the window, so that limit
+            cycles away from such equilibria may be missed.
         names: names of the two components.
         units: units of the two components.
         time_unit: the unit of time.
@@ -132,6 +204,9 @@ class PhasePlane(NamedTuple):
     trajectories: Float[np.ndarray, "curves points 2"]
     forced: bool
     poles: Bool[np.ndarray, "rows columns 2"]
+    completeness: Completeness = Completeness()
+    touching: tuple[np.ndarray, np.ndarray] = (np.empty((0, 2, 2)), np.empty((0, 2, 2)))
+    is_wide: bool = False
     names: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     time_unit: str = ""
@@ -149,7 +224,10 @@ class PhasePlane(NamedTuple):
         ]
         places += [str(family) for family in self.families]
         cycles = [f"{k} cycle of period {p:.8g}" for k, p in zip(self.cycle_kinds, self.periods, strict=True)]
-        return "; ".join(places + cycles) or "no equilibrium and no limit cycle in the window"
+        listed = places + cycles or ["no equilibrium and no limit cycle in the window"]
+        listed += [str(self.completeness)] if self.completeness.is_doubtful else []
+        listed += ["other limit cycles may be missed in so wide a window"] if self.is_wide else []
+        return "; ".join(listed)
 
 
 def phase_plane(
@@ -165,7 +243,8 @@ def phase_plane(
 ) -> PhasePlane:
     """Compute the data of a phase plane, or of a planar slice of a higher-dimensional system.
 
-    Equilibria are searched from a grid of starts and limit cycles from a few trajectories, so that some may be missed.
+    Equilibria are searched where nullclines cross, and `completeness` tells whether they are all; limit cycles are
+    searched by a few trajectories, so that some may be missed.
     In a slice the field is projected to the plane, and equilibria must lie in the slice. Trajectories leave the slice
     and are projected too.
 
@@ -197,10 +276,10 @@ def phase_plane(
     in_plane = lambda p: fields(flow, lifted(p), t)[:, list(axes)]
     poles = beside_poles(in_plane, xs, ys, field)
     forced = change_in_time(flow, points)[0] > 0
-    found, curves_of = _equilibria(flow, lifted, low, high, axes, state, t)
+    found, curves_of, complete = _equilibria(flow, lifted, low, high, axes, state, t)
     places = np.array([np.asarray(e.state)[list(axes)] for e in found]).reshape(-1, 2)
     whole = len(state) == 2
-    cycles = [] if forced or not whole else cycles_with_paths(flow, _spread(low, high, STARTS), horizon)
+    cycles, small = ([], False) if forced or not whole else _cycles(flow, found, low, high, horizon)
     shown = [(o, path) for o, path in cycles if bool(np.any(np.all((path >= low) & (path <= high), axis=1)))]
     given = trajectory_starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
@@ -208,8 +287,8 @@ def phase_plane(
     return PhasePlane(
         xs, ys, field, found, places, curves_of,
         tuple(path for _, path in shown), tuple(o.stability for o, _ in shown), tuple(o.period for o, _ in shown),
-        into, out, along, forced, poles, tuple(known.names[k] for k in axes), tuple(known.units[k] for k in axes),
-        known.time_unit,
+        into, out, along, forced, poles, complete, touching_nullclines(in_plane, xs, ys, field), small,
+        tuple(known.names[k] for k in axes), tuple(known.units[k] for k in axes), known.time_unit,
     )  # fmt: skip
 
 
@@ -226,6 +305,37 @@ def window(box: Sequence[float] | np.ndarray, dimension: int) -> tuple[np.ndarra
     if not np.all(np.isfinite(values)) or not np.all(low < high):
         raise ArgumentError("box", "hold more than a point on each axis, low before high", f"is {values.tolist()}")
     return low, high
+
+
+def _cycles(
+    flow: AbstractFlow, found: Sequence[Equilibrium], low: np.ndarray, high: np.ndarray, horizon: float | None
+) -> tuple[list[tuple[PeriodicOrbit, np.ndarray]], bool]:
+    """Find limit cycles from starts over the window, and from starts near equilibria where the field varies faster.
+
+    Also tell whether there are such equilibria.
+    """
+    cycles, sides = cycles_with_paths(flow, spread(low, high, STARTS), horizon), high - low
+    rows = FieldRows(made_units(flow), np.array([low, high]))
+    scales = [(e, np.asarray(e.state), _scale(rows, np.asarray(e.state), sides)) for e in found]
+    small = [(x, size) for e, x, size in scales if size < WIDE and e.kind != "saddle"]
+    for x, size in small[:MOST]:
+        for orbit, path in cycles_with_paths(flow, spread(x - size * sides, x + size * sides, STARTS), horizon):
+            gaps = [np.min(np.max(np.abs(path[:1] - other) / np.ptp(other, axis=0), axis=1)) for _, other in cycles]
+            if min(gaps, default=1.0) > SAME_CYCLE:
+                cycles.append((orbit, path))
+    return cycles, bool(small)
+
+
+def _scale(rows: FieldRows, x: np.ndarray, sides: np.ndarray) -> float:
+    """Estimate the share of the window over which the Jacobian at an equilibrium changes by about its own norm."""
+    shares = 2.0 ** -np.arange(1.0, 31.0)
+    points = x + shares[:, None, None] * sides * np.array([[1.0, 0.3], [-0.3, 1.0], [-1.0, -0.3], [0.3, -1.0]])
+    scaled = lambda points: rows(points)[1] * sides / sides[:, None]
+    own = scaled(x[None])
+    changes = np.linalg.norm(scaled(points.reshape(-1, 2)) - own, axis=(1, 2)).reshape(len(shares), -1)
+    with np.errstate(invalid="ignore"):
+        near = np.all(changes <= np.linalg.norm(own), axis=1)
+    return float(shares[np.argmax(near)]) if np.any(near) else 1.0
 
 
 def _placed(points: np.ndarray, axes: Sequence[int], d: int) -> np.ndarray:
@@ -253,33 +363,27 @@ def _equilibria(
     axes: tuple[int, int],
     at: np.ndarray,
     t: Time,
-) -> tuple[tuple[Equilibrium, ...], tuple[Family, ...]]:
+) -> tuple[tuple[Equilibrium, ...], tuple[Family, ...], Completeness]:
     """Find isolated equilibria and curves of equilibria in the window; in a slice only those in its plane."""
     others = [k for k in range(len(at)) if k not in axes]
-    starts = lifted(_spread(low, high, SIDE))
-    found = equilibria(flow, starts, t)
+    found, complete = equilibria_in_box(flow, low, high, t, lifted=lifted, axes=axes)
     inside = lambda x: in_box(x[list(axes)], low, high)
     near = IN_SLICE * float(np.max(high - low))
     kept = [e for e in found if np.all(np.abs(np.asarray(e.state)[others] - at[others]) <= near)]
     kept = [e for e in kept if inside(np.asarray(e.state))]
     extent = lifted(high - low)
     extent[others] = 1.0
+    corners = lifted(np.array([low, high]))
     isolated, curves_of = equilibrium_families(
-        flow, kept, starts, extent, inside=inside, axes=axes if others else None, t=t
+        flow, kept, corners, extent, inside=inside, axes=axes if others else None, t=t
     )
-    return isolated, tuple(f._replace(points=f.points[:, list(axes)]) for f in curves_of)
-
-
-def _spread(low: np.ndarray, high: np.ndarray, side: int) -> np.ndarray:
-    """Compute midpoints of side^2 cells of the window, shifted so that none lies on an axis of symmetry."""
-    parts = (np.arange(side) + 0.5 + 0.07 / np.sqrt(2)) / side
-    return low + (high - low) * np.stack(np.meshgrid(parts, parts), axis=-1).reshape(-1, 2)
+    return isolated, tuple(f._replace(points=f.points[:, list(axes)]) for f in curves_of), complete
 
 
 def trajectory_starts(given: Array | np.ndarray | int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Check the given starts, or spread that many over the window, (starts, 2)."""
     if isinstance(given, int):
-        return _spread(low, high, int(np.ceil(np.sqrt(given))))[:given] if given else np.empty((0, 2))
+        return spread(low, high, int(np.ceil(np.sqrt(given))))[:given] if given else np.empty((0, 2))
     starts = np.asarray(reals("trajectories", given), float)
     if starts.ndim != 2 or starts.shape[1] != 2:
         raise ArgumentError("trajectories", "have shape (starts, 2)", f"has shape {starts.shape}")

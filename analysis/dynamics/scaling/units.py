@@ -152,11 +152,11 @@ class Within(NamedTuple):
         return self.take(system.rest)
 
 
-def power_near(sizes: Any) -> np.ndarray:
-    """Compute the power of 1024 nearest to each size; 1 for sizes that are zero or not finite."""
+def power_near(sizes: Any, step: int = STEP) -> np.ndarray:
+    """Compute the power of 1024, or of two to another `step`, nearest to each size; 1 for zero or not finite sizes."""
     given = np.abs(np.asarray(sizes, float))
     sound = np.isfinite(given) & (given > 0)
-    return np.asarray(2.0 ** (STEP * np.round(np.log2(np.where(sound, given, 1.0)) / STEP)))
+    return np.asarray(2.0 ** (step * np.round(np.log2(np.where(sound, given, 1.0)) / step)))
 
 
 def unit_of(sizes: Any, range_: tuple[float, float], share: float = 1.0) -> np.ndarray:

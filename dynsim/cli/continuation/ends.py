@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dynsim._core.printing import printed
+import numpy as np
+
+from dynsim._core.printing import ROUNDING, printed
 from dynsim.cli.parsing.options import say
 
 if TYPE_CHECKING:
@@ -25,13 +27,20 @@ def say_ends(parameter: str, diagram: "Diagram") -> None:
     for end, where in ENDS.items():
         if any(end in one.ends for one in branches):
             say(f"a branch ends {where}")
+    for end in dict.fromkeys(end for one in branches for end in one.ends if end.startswith("undefined")):
+        say(
+            f"a branch ends where the field or its derivative is {end}: x / (1 - exp(-x)), which is 0 / 0 at x = 0, is "
+            "written as `small = abs(x) < 1e-2; y = where(small, 1.0, x); where(small, 1 + x / 2 + x**2 / 12, y / (1 - "
+            "exp(-y)))`"
+        )
     for one in diagram.orbits:
         for side, last in ((0, 0), (1, -1)):
             if one.ends[side] == "homoclinic":
                 say(_homoclinic(parameter, one, last))
     for one in branches:
         if one.vertical:
-            value = printed(float(one.parameters[0]))
+            error = float(np.ptp(one.parameters))
+            value = printed(float(np.median(one.parameters)), max(1.0, error / ROUNDING))
             say(f"a branch is vertical: it is a family of solutions at the single value {parameter} = {value}")
 
 

@@ -33,7 +33,7 @@ class Continue(SystemOptions):
     """how often to switch branches at branch points, or at period doublings of a map"""
     cycles: bool = False
     """continue the periodic orbits that emerge at Hopf points, too"""
-    segments: int = 4
+    segments: int = 12
     """number of shooting segments of a periodic orbit"""
     max_period: float | None = None
     """longest period, at which branches of periodic orbits and curves of their bifurcations end; by default 1000 units
@@ -49,7 +49,7 @@ class Continue(SystemOptions):
     """largest step along a branch; by default four times the first, or a hundredth of the parameter range"""
     max_points: int = 1000
     """largest number of points of a branch in each direction; branches that reach it are reported"""
-    max_orbit_points: int = 200
+    max_orbit_points: int = 1000
     """largest number of points of a branch of periodic orbits"""
     box: tuple[float, ...] = ()
     """bounds of each component in the search for equilibria or fixed points; by default the window of the catalogue,

@@ -95,7 +95,8 @@ def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityM
             for place in curve.degeneracies:
                 bifurcation_marks(ax, [place.kind], [place.first], [place.second])
         if counted is not None:
-            number_image(ax, counted.stable, counted.first, counted.second, what="stable")
+            unknown = counted.undecided > 0
+            number_image(ax, counted.stable, counted.first, counted.second, what="stable", undecided=unknown)
         ax.set_xlim(*o.varied.bounds)
         ax.set_ylim(*o.varied_too.bounds)
         ax.set_xlabel(axis_label(o.varied.name))

@@ -22,9 +22,9 @@ from dynsim.integrators.base import (
     Event,
     Stats,
     masked,
+    program_form,
     stacked,
     unchanged,
-    without_periods,
 )
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
@@ -81,7 +81,7 @@ class AbstractStochastic(AbstractIntegrator):
         """Solve for the states at `ts`, and statistics."""
         noisy, steps = _checked(self, flow, y0, ts)
         announce_steps(steps * (len(ts) - 1), self.step_size)
-        return _integrate(self, without_periods(noisy), y0, jnp.asarray(ts), steps)
+        return _integrate(self, program_form(noisy), y0, jnp.asarray(ts), steps)
 
     def observe(
         self,
@@ -97,7 +97,7 @@ class AbstractStochastic(AbstractIntegrator):
             raise ArgumentError("coordinates", "be left out for a flow with noise", "is given")
         first = jax.tree.map(lambda y: y[0], y0s)
         steps = max(_checked(self, flow, first, ts)[1] for flow in flows)
-        flow, axes = stacked([without_periods(flow) for flow in flows])
+        flow, axes = stacked([program_form(flow) for flow in flows])
         return _observe(self, flow, axes, y0s, jnp.asarray(ts), steps, fn)
 
     def locate(

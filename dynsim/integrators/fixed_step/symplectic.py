@@ -18,9 +18,9 @@ from dynsim.integrators.base import (
     Event,
     Stats,
     masked,
+    program_form,
     stacked,
     unchanged,
-    without_periods,
 )
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
 from dynsim.spaces import Euclidean
@@ -78,7 +78,7 @@ class Symplectic(AbstractIntegrator):
         """Solve for the states at `ts`, and statistics; NaN from the first state that is not finite."""
         steps = _checked(self, flow, y0, ts)
         announce_steps(steps * (len(ts) - 1), self.step_size)
-        ys, _, stats = _integrate(self, without_periods(flow), y0, jnp.asarray(ts), steps)
+        ys, _, stats = _integrate(self, program_form(flow), y0, jnp.asarray(ts), steps)
         return ys, stats
 
     def observe(
@@ -95,7 +95,7 @@ class Symplectic(AbstractIntegrator):
             raise ArgumentError("coordinates", "be left out for a symplectic method", "is given")
         first = jax.tree.map(lambda y: jnp.asarray(y[0]), y0s)
         steps = max(_checked(self, flow, first, ts) for flow in flows)
-        flow, axes = stacked([without_periods(flow) for flow in flows])
+        flow, axes = stacked([program_form(flow) for flow in flows])
         return _observe(self, flow, axes, y0s, jnp.asarray(ts), steps, fn)
 
     def locate(
@@ -115,7 +115,7 @@ def _checked(method: Symplectic, flow: AbstractFlow, y0: State, ts: Times) -> in
         raise ArgumentError("y0", "be one array with equally many positions and momenta on its last axis", what)
     if isinstance(ts, Tracer):
         raise ArgumentError("ts", "not be traced for `Symplectic`", "is")
-    mixed = _mixed(without_periods(flow), jnp.asarray(ts)[0], y0)
+    mixed = _mixed(program_form(flow), jnp.asarray(ts)[0], y0)
     if not isinstance(mixed[0], Tracer):
         for found, but in zip(mixed, ("positions depends on them or on time", "momenta depends on them"), strict=True):
             if found:

@@ -12,6 +12,7 @@ from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
 from analysis.dynamics.normal_forms.flows import crossing_pair, cusp_coefficient, fold_hopf_coefficients, turns
+from dynsim.programs import without_compiling
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell
@@ -388,6 +389,42 @@ def test_a_stability_map_counts_equilibria_on_both_sides_of_the_folds():
     )
     assert found.found.tolist() == [[1, 1, 1], [1, 3, 3]]
     assert found.stable.tolist() == [[1, 1, 1], [1, 2, 2]]
+
+
+def budworm(t, x, r=0.5, k=20.0):
+    return r * x * (1 - x / k) - x**2 / (1 + x**2)
+
+
+@pytest.mark.parametrize("starts", [[[0.0], [17.0]], [[0.0], [0.7]]])
+def test_the_numbers_of_stable_equilibria_do_not_depend_on_where_they_are_found(starts):
+    """The spruce budworm: roots of a cubic, and the extinction."""
+    flow = FunctionFlow(budworm, parameters={"r": 0.5, "k": 20.0})
+    with without_compiling():
+        plane = Parameter(flow, "r", 0.05, 0.8), Parameter(flow, "k", 2.0, 40.0)
+        found = stability_map(plane, list(map(jnp.asarray, starts)), shape=(12, 11))
+
+    def counted(r, k):
+        roots = np.roots([-r / k, r, -r / k - 1, r])
+        return np.sum((np.abs(roots.imag) < 1e-9) & (roots.real > 0)) // 2 + 1
+
+    assert found.stable.tolist() == [[counted(r, k) for r in found.first] for k in found.second]
+    assert not np.any(found.undecided)
+
+
+def test_points_whose_equilibria_are_undecided_are_counted_and_drawn():
+    flow = FunctionFlow(
+        lambda t, x, a=1.0, b=1.0: a * x[::-1] * jnp.asarray([1.0, -1.0]) - b * x, parameters={"a": 1.0, "b": 1.0}
+    )
+    with without_compiling():
+        found = stability_map(
+            (Parameter(flow, "a", 1.0, 2.0), Parameter(flow, "b", -1.0, 1.0)), [jnp.zeros(2)], shape=(2, 3)
+        )
+    assert found.undecided.tolist() == [[0, 0], [1, 1], [0, 0]]
+    assert found.stable.tolist() == [[0, 0], [0, 0], [1, 1]]
+    with settings():
+        _, (ax,) = canvas()
+        number_image(ax, found.stable, found.first, found.second, what="stable", undecided=found.undecided > 0)
+    assert ax.get_legend_handles_labels()[1] == ["0 stable", "1 stable", "undecided"]
 
 
 def test_bad_input_is_one_sentence(fold):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch
+from analysis.dynamics.continuation.branches import Bifurcation, Branch, joined
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
-from analysis.dynamics.continuation.extending import _joined, extend
+from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.linearisation import rotations
 from dynsim.spaces import Euclidean, Sphere
@@ -535,8 +535,8 @@ def test_lengths_go_on_where_two_branches_are_joined():
         np.array(parameters)[:, None], np.array(parameters), np.array(lengths),
         np.zeros((len(lengths), 1), complex), ("stable",) * len(lengths), found, ("", ""),
     )  # fmt: skip
-    joined = _joined([part([0.0, 1.0, 2.0], [0.0, 1.5, 3.0], ()), part([2.0, 3.0], [0.0, 2.0], (fold,))], ("a", "b"))
-    np.testing.assert_array_equal(joined.parameters, [0, 1, 2, 3])
-    np.testing.assert_array_equal(joined.states[:, 0], [0, 1, 2, 3])
-    np.testing.assert_array_equal(joined.arclengths, [0, 1.5, 3, 5])
-    assert ([b.arclength for b in joined.bifurcations], joined.ends, len(joined.kinds)) == ([3.5], ("a", "b"), 4)
+    whole = joined([part([0.0, 1.0, 2.0], [0.0, 1.5, 3.0], ()), part([2.0, 3.0], [0.0, 2.0], (fold,))], ("a", "b"))
+    np.testing.assert_array_equal(whole.parameters, [0, 1, 2, 3])
+    np.testing.assert_array_equal(whole.states[:, 0], [0, 1, 2, 3])
+    np.testing.assert_array_equal(whole.arclengths, [0, 1.5, 3, 5])
+    assert ([b.arclength for b in whole.bifurcations], whole.ends, len(whole.kinds)) == ([3.5], ("a", "b"), 4)

@@ -148,8 +148,10 @@ def test_multipliers_are_those_of_the_product_of_all_segments():
     whole = orbit_curve(2, lambda flow: 1.0 + flow.p).spectrum(cycle, 0.0, J[:4, :4], np.empty((4, 0)))
     expected = np.linalg.eigvals(B @ A)
     assert np.allclose(whole, expected[np.argsort(-np.abs(expected))])
-    J[-1, :2] = [0.0, 1.0]  # the velocity at the first node: what is left is the direction across it
-    assert np.allclose(orbit_curve(2).spectrum(cycle, 0.0, J, np.empty((5, 0))), [(B @ A)[0, 0]])
+    B = np.array([[0.5, -1 / 3], [1.0, -1 / 3]])  # takes the velocity (2, 3) back to (0, 1), which A takes to (2, 3)
+    J[2:4, 2:4], J[-1, :4] = B, [0.0, 1.0, 2.0, 3.0]
+    assert np.allclose(orbit_curve(2).spectrum(cycle, 0.0, J, np.empty((5, 0))), [np.linalg.det(B @ A)])
+    assert np.allclose(np.sort(np.linalg.eigvals(B @ A)), [0.5, 1.0])
     one = Cycle(np.ones((1, 2)), np.asarray(1.0))
     alone = orbit_curve(1, lambda flow: 1.0 + flow.p).spectrum(one, 0.0, A - np.eye(2), np.empty((2, 0)))
     assert np.allclose(alone, [3.0, 1.0])

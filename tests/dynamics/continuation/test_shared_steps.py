@@ -151,4 +151,11 @@ def test_units_of_many_components_need_few_jacobians():
     rates = LocalRates(here, [[here, here]])
     units = unit_entries(at, np.zeros(n), [np.array([k]) for k in range(n)], here, rates)
     assert len(calls) < 12
-    assert np.all(units == 1024)  # it changes the slowest rate, 0.0026, by half
+    assert np.all(units == 2.0**15)  # it changes a slow rate, 0.12, by half
+
+
+def test_units_do_not_follow_an_eigenvalue_that_is_zero_by_chance():
+    """At the fold (0, 0, 0) of x' = p + x^2, parameters move neither the other components nor the eigenvalue zero."""
+    field = lambda t, x, p: jnp.stack([p + x[0] ** 2 + x[0] * x[1], x[2] ** 2 - x[1], x[1] * x[2] - x[2] + x[0] ** 2])
+    flow = FunctionFlow(field, parameters={"p": 0.0})
+    assert curve_units((Parameter(flow, "p", -1.0, 1.0),), np.array([1e-8, 0.0, 0.0])).scale.tolist() == [1.0] * 3

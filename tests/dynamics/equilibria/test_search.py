@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.equilibria.newton import EquilibriumComparison, least_speed
-from analysis.dynamics.equilibria.search import PADDING, _Search, find_equilibria, token_permutations
+from analysis.dynamics.equilibria.field_rows import FieldRows
+from analysis.dynamics.equilibria.search import _Search, find_equilibria, token_permutations
 from analysis.dynamics.linearisation import rotations
 from analysis.dynamics.scaling.units import made_units
 from dynsim.keys import random_key
@@ -40,19 +40,18 @@ def test_of_equilibria_that_a_symmetry_maps_to_each_other_one_is_kept():
 
 @pytest.mark.slow
 def test_known_equilibria_drive_starts_to_others():
-    starts, known = jnp.full((40, 2), 0.1), np.full((PADDING, 2), np.inf)
-    free, _ = least_speed(SINES, starts, jnp.zeros(()), jnp.asarray(known))
-    assert np.allclose(free, 0.0, atol=1e-9)
-    known[3] = 0.0
-    driven, _ = least_speed(SINES, starts, jnp.zeros(()), jnp.asarray(known))
+    starts = np.full((40, 2), 0.1)
+    rows = FieldRows(made_units(SINES), starts)
+    assert np.allclose(rows.least(starts, np.empty((0, 2))), 0.0, atol=1e-9)
+    driven = rows.least(starts, np.zeros((1, 2)))
     assert np.all(np.max(np.abs(driven), axis=1) > 0.1)
 
 
 def test_a_direction_without_pull_that_no_symmetry_explains_is_a_family():
     ring = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * x)
-    on, origin, own = jnp.asarray([0.6, 0.8]), jnp.zeros(2), made_units(ring)
+    on, origin, own = np.array([0.6, 0.8]), np.zeros(2), made_units(ring)
     families = [
-        _Search(own, (), EquilibriumComparison(own, None, None), symmetries)._is_family(x)
+        _Search(own, on[None], symmetries=symmetries)._is_family(x)
         for symmetries in ((), rotations(2))
         for x in (on, origin)
     ]

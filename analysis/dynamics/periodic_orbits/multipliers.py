@@ -1,0 +1,61 @@
+"""Compute the eigenvalues of a product of matrices without forming it, as those of a periodic orbit's segments."""
+
+import numpy as np
+from jaxtyping import Complex, Float
+
+# Largest number of sweeps over all factors; blocks that are not separated by then have eigenvalues of similar size.
+SWEEPS = 40
+# Product of the norms of all factors up to which rounding errors of their product do not matter.
+HARMLESS = 1e4
+# Size of an entry below the diagonal, relative to the rotation, that counts as zero.
+SEPARATED = 1e-13
+
+
+def product_eigenvalues(factors: Float[np.ndarray, "m d d"]) -> Complex[np.ndarray, " d"]:
+    """Compute the eigenvalues of the product of matrices, by decreasing modulus; the first factor acts first.
+
+    Entries of the product may differ by more than rounding allows: of a periodic orbit beside a homoclinic one, the
+    multiplier 1 stands beside intermediate products of 1e20. Orthogonal iteration turns all factors into triangular
+    ones, whose diagonals are multiplied. It is the simplest form of the periodic Schur decomposition of A. Bojanczyk,
+    G. Golub and P. Van Dooren (1992).
+
+    >>> product_eigenvalues(np.array([[[1e10, 0.0], [0.0, 1.0]], [[1e10, 1e10], [0.0, 1e-20]]])).real.tolist()
+    [1e+20, 1e-20]
+    """
+    if np.prod(np.linalg.norm(factors, axis=(1, 2))) <= HARMLESS:
+        return _sorted(np.linalg.eigvals(np.linalg.multi_dot([*factors[::-1], np.eye(factors.shape[1])])))
+    d = factors.shape[1]
+    Q, R = np.eye(d), np.zeros_like(factors)
+    splits: list[int] = []
+    for _ in range(SWEEPS):
+        begin = Q
+        for k, A in enumerate(factors):
+            Q, R[k] = np.linalg.qr(A @ Q)
+        turn = begin.T @ Q
+        splits = [j for j in range(1, d) if np.max(np.abs(turn[j:, :j])) <= SEPARATED]
+        if len(splits) == d - 1:
+            break
+    found = []
+    for low, high in zip([0, *splits], [*splits, d], strict=True):
+        block = np.eye(high - low)
+        for upper in R:
+            block = upper[low:high, low:high] @ block
+        found.append(np.linalg.eigvals(turn[low:high, low:high] @ block))
+    return _sorted(np.concatenate(found))
+
+
+def _sorted(values: np.ndarray) -> Complex[np.ndarray, " d"]:
+    return values.astype(complex)[np.argsort(-np.abs(values), kind="stable")]
+
+
+def across(velocities: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d d-1"]:
+    """Compute an orthonormal basis across each of some velocities."""
+    return np.stack([np.linalg.svd(v[None])[2][1:].T for v in velocities])
+
+
+def return_factors(
+    factors: Float[np.ndarray, "m d d"], velocities: Float[np.ndarray, "m d"]
+) -> Float[np.ndarray, "m d-1 d-1"]:
+    """Restrict the derivatives of segments of an orbit to directions across the velocities at their beginnings."""
+    bases = across(velocities)
+    return np.stack([b.T @ A @ a for a, A, b in zip(bases, factors, np.roll(bases, -1, axis=0), strict=True)])

@@ -1,0 +1,132 @@
+"""When the vector field of a flow jumps, and whether it depends on time, from its scalar program."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from dynsim.integrators.base import AbstractIntegrator, program_form, step_limit
+from dynsim.programs import ProgramError, scalar_program
+from dynsim.programs.switches import MOST, Switches
+from dynsim.systems.base import AbstractFlow, FunctionFlow
+
+LIMIT = 20_000
+"""Most operations of a program that is searched for jumps: recording them takes 0.2 s."""
+
+WINDOW = 1000.0
+CONFIRMING = 1009
+"""Least number of steps of the second run of an error estimate, a prime: other steps than those of round numbers."""
+
+
+def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray:
+    """Times strictly between `t0` and `t1` at which the vector field jumps or has a kink, whatever the state.
+
+    To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of
+    time and parameters in a right-hand side of the user's. They are not found in a field that JAX cannot trace or that
+    takes more than 20,000 operations, nor where they depend on a parameter that is traced.
+    """
+    known = flow.breakpoints(t0, t1)
+    if not _undeclared(flow):
+        return known
+    made, inputs = _switches(flow, y0)
+    found = np.empty(0) if made is None else made.times(inputs, t0, t1)
+    return np.unique(np.concatenate([known, found])) if found.size else known
+
+
+def longest_step(flow: AbstractFlow, y0: Any) -> float:
+    """Longest step of a solver that has no breakpoints: the flow's limit, and half of the shortest time between jumps.
+
+    The jumps are those of the first thousand units of time.
+    """
+    if uses_time(flow, y0) is not False:
+        jumps = np.append(breakpoints(flow, y0, -1e-9, WINDOW), WINDOW)
+        gaps = np.diff(jumps)
+        return min(flow.step_limit(), max(float(np.min(gaps, initial=np.inf)) / 2, WINDOW / MOST))
+    return flow.step_limit()
+
+
+def uses_time(flow: AbstractFlow, y0: Any) -> bool | None:
+    """Whether the program of the vector field uses the time; None if it has no short program."""
+    made, _ = _switches(flow, y0)
+    return None if made is None else made.uses_time
+
+
+def field_program(flow: AbstractFlow, y0: Any) -> tuple[Switches | None, list[Any]]:
+    """The program of a vector field with its switches, and the arrays that follow time and state as its inputs.
+
+    None for a field without a short program, and for one that declares its jumps by a method of its own.
+    """
+    if not _undeclared(flow):
+        return None, []
+    arrays = jax.tree.leaves(eqx.filter(program_form(flow), eqx.is_array))
+    return _switches(flow, y0)[0], arrays
+
+
+def _undeclared(flow: Any) -> bool:
+    """Whether the innermost flow does not declare by a method of its own when it jumps."""
+    while isinstance(getattr(flow, "flow", None), AbstractFlow):
+        flow = flow.flow
+    return type(flow).breakpoints in (AbstractFlow.breakpoints, FunctionFlow.breakpoints)
+
+
+def _switches(flow: AbstractFlow, y0: Any) -> tuple[Switches | None, list[Any]]:
+    """The switches of a flow's program, and the entries of its inputs after the time; states are zeros."""
+    arrays, others = eqx.partition(program_form(flow), eqx.is_array)
+    leaves, tree = jax.tree.flatten(arrays)
+    static, rest = jax.tree.flatten(others)
+    if any(jnp.issubdtype(leaf.dtype, jax.dtypes.extended) for leaf in leaves):  # random keys
+        return None, []
+    states, structure = jax.tree.flatten(y0)
+    shaped = tuple((np.shape(a), np.dtype(a.dtype)) for a in (*states, *leaves))
+    traced = tuple(isinstance(leaf, Tracer) for leaf in leaves)
+    key = (tree, tuple(static), rest, structure, shaped, traced)
+    try:
+        made = _recorded(*key)
+    except TypeError:  # a static part is not hashable
+        made = _recorded.__wrapped__(*key)
+    if made is None:
+        return None, []
+    given = [np.zeros(np.shape(a)) if isinstance(a, Tracer) else np.asarray(a) for a in (*map(_zeros, states), *leaves)]
+    return made, [entry for a in given for entry in a.ravel()]
+
+
+def _zeros(state: Any) -> np.ndarray:
+    return np.zeros(np.shape(state))
+
+
+@functools.lru_cache(maxsize=64)
+def _recorded(
+    tree: Any, static: tuple, rest: Any, structure: Any, shaped: tuple, traced: tuple[bool, ...]
+) -> Switches | None:
+    """Record the program of a vector field, or return None if it has none or a long one."""
+    count = structure.num_leaves
+
+    def field(t: Any, *given: Any) -> list[Any]:
+        flow = eqx.combine(jax.tree.unflatten(tree, given[count:]), jax.tree.unflatten(rest, static))
+        return jax.tree.leaves(flow.vector_field(t, jax.tree.unflatten(structure, given[:count])))
+
+    inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shaped]
+    try:
+        program = scalar_program(field, (), *inputs, limit=LIMIT)
+    except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError):
+        return None
+    moved = [np.full(int(np.prod(shape)), k < count or traced[k - count]) for k, (shape, _) in enumerate(shaped)]
+    return Switches(program, np.concatenate([[False], *moved]))
+
+
+def confirming(integrator: AbstractIntegrator, flow: AbstractFlow, y0: Any, ts: Any) -> AbstractIntegrator:
+    """The integrator for the second run of an error estimate: a tenth of the tolerance, and other steps.
+
+    Of a field that may depend on time, it takes at least 1,009 steps, so that a pulse that the first run stepped over
+    shows in the estimate unless it is shorter.
+    """
+    finer = integrator.tightened()
+    if not hasattr(finer, "longest_step") or isinstance(ts, Tracer) or uses_time(flow, y0) is False:
+        return finer
+    longest = (float(ts[-1]) - float(ts[0])) / CONFIRMING
+    return dataclasses.replace(finer, longest_step=min(longest, step_limit(finer, flow)))  # pyright: ignore

@@ -1,0 +1,43 @@
+"""Functions that share a program: equal code and equal values, and nothing that may change."""
+
+import numpy as np
+
+from dynsim._core.shared_functions import shared
+
+level = 1.0
+
+
+def crossing(k, unit=1.0):
+    return lambda x: x[k] - level * unit
+
+
+def test_equal_functions_are_one():
+    assert shared(crossing(0)) is shared(crossing(0))
+    assert shared((crossing(0), 3))[0] is shared(crossing(0))
+    assert shared(crossing(0)) is not shared(crossing(1))
+    assert shared(crossing(1)) is not shared(crossing(True))
+    assert shared(crossing(0, 2.0)) is not shared(crossing(0))
+    assert shared(crossing(0, np.ones(2))) is shared(crossing(0, np.ones(2)))
+
+
+def test_a_shared_function_keeps_its_values(monkeypatch):
+    first, units = shared(crossing(0)), np.array([2.0])
+    with_array = shared(crossing(0, units))
+    monkeypatch.setitem(globals(), "level", 5.0)
+    units[0] = 7.0
+    later = shared(crossing(0))
+    assert [fn([9.0]) for fn in (first, later)] == [8.0, 4.0]
+    assert (with_array([9.0])[0], shared(crossing(0, units))([9.0])[0]) == (7.0, -26.0)
+
+
+def test_what_may_change_is_not_shared():
+    kept = [1.0]
+    listed, counting = lambda x: x - kept[0], []
+
+    def counted(x):
+        nonlocal counting
+        counting = [*counting, x]
+        return x
+
+    assert shared(listed) is listed
+    assert shared(counted) is counted

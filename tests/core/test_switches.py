@@ -1,0 +1,62 @@
+"""Times at which fields switch: closed forms, curved conditions, and what does not depend on time alone."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.programs import scalar_program
+from dynsim.programs.switches import Switches
+
+
+def switches(fn, begin, end, *parameters):
+    program = scalar_program(fn, (), (1,), *[() for _ in parameters])
+    moved = np.array([False, True] + [False] * len(parameters))
+    return Switches(program, moved).times([0.0, *map(np.float64, parameters)], begin, end)
+
+
+PERIODIC = np.sort(np.append(0.3 + 1.7 * np.arange(-3, 12), 0.31 + 1.7 * np.arange(-3, 12)))
+
+
+@pytest.mark.parametrize(
+    ("fn", "span", "parameters", "times"),
+    [
+        (lambda t, x: jnp.where((t > 50) & (t < 51), 1.0, 0.0) * x, (0, 200), (), [50, 51]),
+        (lambda t, x, a, w: jnp.where((t >= a) & (t < a + w), x, 0.0), (0, 200), (0.1, 0.2), [0.1, 0.1 + 0.2]),
+        (lambda t, x, a: jnp.where(2 * t - a > 3, x, -x), (0, 9), (4.0,), [3.5]),
+        (lambda t, x, T: jnp.where(jnp.mod(t - 0.3, T) < 0.01, x, -x), (-5, 20), (1.7,), PERIODIC),
+        (lambda t, x: jnp.floor(10 * t) * x, (0, 0.55), (), [0.1, 0.2, 0.3, 0.4, 0.5]),
+        (lambda t, x: jnp.sign(3 - t) * x, (0, 9), (), [3]),
+        (lambda t, x: jnp.clip(t - 3, 0, 1) * x, (0, 9), (), [3, 4]),
+        (lambda t, x: jnp.maximum(t - 3, 0) * x + jnp.abs(t - 1) + jnp.minimum(2 * t, 9), (0, 9), (), [1, 3, 4.5]),
+        (lambda t, x: jnp.round(t) * x + jnp.ceil(t), (0, 2), (), [0.5, 1, 1.5]),
+        (lambda t, x: jnp.remainder(-t, 2.0) * x + t.astype(int).astype(float), (0.5, 3.5), (), [1, 2, 3]),
+        (lambda t, x: jnp.sign(jnp.sin(t)) * x, (1, 10), (), np.pi * np.arange(1, 4)),
+        (lambda t, x: jnp.where(jnp.exp(-t) > 0.3, x, -x), (0, 9), (), [-np.log(0.3)]),
+        (lambda t, x: jnp.sin(t) * x, (0, 9), (), []),
+        (lambda t, x: jnp.where(t > x, 1.0, 0.0), (0, 9), (), []),
+        (lambda t, x: jnp.where(x > 0, 1.0, 0.0) * t, (0, 9), (), []),
+    ],
+)
+def test_the_times_of_switches_are_those_of_closed_forms(fn, span, parameters, times):
+    np.testing.assert_allclose(switches(fn, *span, *parameters), times, rtol=1e-14, atol=1e-14)
+
+
+def test_a_short_pulse_of_a_curved_condition_is_found_in_every_period():
+    found = switches(lambda t, x: jnp.where(jnp.sin(t) > 0.9999, x, 0.0), 0.0, 200.0)
+    half = np.pi / 2 - np.arcsin(0.9999)
+    peaks = np.pi / 2 + 2 * np.pi * np.arange(32)
+    np.testing.assert_allclose(found, np.sort(np.append(peaks - half, peaks + half)), rtol=1e-10)
+
+
+def test_the_float_is_that_at_which_the_comparison_changes():
+    """Before and after each switch, up to the neighbouring floats, the function is the one on that side."""
+    found = switches(lambda t, x, T: jnp.where(jnp.mod(t, T) < 0.01, x, 0.0), 0.0, 200.0, 1.7)
+    value = lambda ts: np.array([np.mod(t, 1.7) < 0.01 for t in ts])
+    np.testing.assert_array_equal(value(np.nextafter(found, -np.inf)), value(found - 1e-6))
+    np.testing.assert_array_equal(value(np.nextafter(found, np.inf)), value(found + 1e-6))
+
+
+def test_too_many_switches_are_refused(monkeypatch):
+    monkeypatch.setattr("dynsim.programs.switches.MOST", 100)
+    with pytest.raises(ValueError, match=r"must contain at most 100 jumps of the field in time: .* 1e-06 apart"):
+        switches(lambda t, x: jnp.floor(t * 1e6) * x, 0.0, 1.0)

@@ -1,0 +1,171 @@
+"""Searches of boxes where nullclines cross: wide and thin boxes, degrees, degenerate and many equilibria."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.equilibria.crossings import Completeness, box_degree, completed, crossings
+from analysis.dynamics.equilibria.families import equilibrium_families
+from analysis.dynamics.equilibria.newton import Finder, in_box, start_units
+from analysis.dynamics.equilibria.search import equilibria_in_box, find_equilibria
+from dynsim.keys import random_key
+from dynsim.programs import without_compiling
+from dynsim.systems.base import FunctionFlow
+
+
+@pytest.fixture(autouse=True)
+def uncompiled():
+    with without_compiling():
+        yield
+
+
+def searched(field, low, high):
+    """Return the equilibria in a box, sorted, and how sure the search is."""
+    low, high = np.asarray(low, float), np.asarray(high, float)
+    found, complete = equilibria_in_box(FunctionFlow(field), low, high)
+    return [e for e in found if in_box(np.asarray(e.state), low, high)], complete
+
+
+def predators(t, u):
+    x, y = u[0], u[1]
+    eaten = x * y / (1 + 0.1 * x)
+    return jnp.stack([x - eaten - 0.01 * x**2, -y + eaten - 0.1 * y**2])
+
+
+def van_der_pol(t, x):
+    return jnp.stack([x[1], (1 - x[0] ** 2) * x[1] - x[0]])
+
+
+@pytest.mark.parametrize(
+    "high", [(150.0, 50.0), (150.0, 5.0), (1e3, 1e3), (1e6, 1e6), (1e6, 2.0), (110.0, 1e6)], ids=str
+)
+def test_equilibria_of_small_size_are_found_in_wide_boxes(high):
+    found, complete = searched(predators, (0, 0), high)
+    places = sorted(np.round(np.asarray(e.state), 3).tolist() for e in found)
+    assert places == [[0.0, 0.0], [1.25, 1.111], [100.0, 0.0]]
+    assert complete.is_sure
+    assert complete.degree == -1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_saddles_on_the_axes_are_in_the_window(seed):
+    K, N, P = np.random.default_rng(seed).uniform([5, 1.05, 3], [12, 1.5, 7])
+    field = lambda t, u: jnp.stack([
+        u[0] * (1 - u[0] / K) - u[0] * u[1] / (1 + 0.5 * u[0]), 0.5 * u[0] * u[1] / (1 + 0.5 * u[0]) - 0.3 * u[1],
+    ])  # fmt: skip
+    found, complete = searched(field, (0, 0), (K * N, P))
+    assert len(found) == 3
+    assert complete.is_sure
+
+
+@pytest.mark.parametrize("side", [4.0, 400.0, 4e4, 4e6])
+def test_a_simple_equilibrium_in_a_wide_window_is_no_curve(side):
+    low, high = -side * np.ones(2), side * np.ones(2)
+    found, complete = searched(van_der_pol, low, high)
+    assert [e.kind for e in found] == ["unstable"]
+    assert complete.is_sure
+    alone, curves = equilibrium_families(FunctionFlow(van_der_pol), found, np.array([low, high]), high - low)
+    assert (len(alone), curves) == (1, ())
+
+
+def test_all_of_many_equilibria_are_found():
+    found, complete = searched(lambda t, x: jnp.sin(x), (0, 0), (20 * np.pi, 20 * np.pi))
+    assert len(found) == 441
+    assert complete.is_sure
+    pendulum = lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(jnp.deg2rad(x[0])) - 0.1 * x[1]])
+    assert len(searched(pendulum, (-10000, -500), (10000, 500))[0]) == 111
+
+
+@pytest.mark.parametrize(("rate", "resolved"), [(2000.0, False), (317.0, False), (9.0, True)])
+def test_a_field_that_the_grid_does_not_resolve_is_noticed(rate, resolved):
+    waves = lambda p: np.stack([np.sin(rate * p[:, 0]), np.cos(0.7 * rate * p[:, 0]) - p[:, 1]], axis=1)
+    assert crossings(waves, np.full(2, -2.0), np.full(2, 2.0))[1] == resolved
+    assert "varies too fast" in str(Completeness(1, 1, resolved=False))
+
+
+@pytest.mark.parametrize(
+    ("field", "places", "degree"),
+    [
+        (lambda t, x: jnp.stack([x[0] ** 2, -x[1]]), [(0, 0)], 0),
+        (lambda t, x: jnp.stack([x[0] ** 2 - 2 * x[0] + 1, -x[1]]), [(1, 0)], 0),
+        (lambda t, x: jnp.stack([x[0] ** 3 - 3 * x[0] ** 2 + 3 * x[0] - 1, -x[1]]), [(1, 0)], -1),
+        (lambda t, x: jnp.stack([x[0] ** 2 - x[1] ** 2, -2 * x[0] * x[1]]), [(0, 0)], -2),
+        (lambda t, x: jnp.stack([(x[1] - x[0] ** 2) ** 2, x[1] - 1]), [(-1, 1), (1, 1)], 0),
+        (lambda t, x: jnp.stack([jnp.abs(x[0]) - 1, -x[1]]), [(-1, 0), (1, 0)], 0),
+        (lambda t, x: jnp.stack([(x[0] - 0.3) ** 2 - 1e-8, -x[1]]), [(0.2999, 0), (0.3001, 0)], 0),
+        (lambda t, x: jnp.stack([jnp.exp(-20 * x[0]), 1 - x[1]]), [], 0),
+        (lambda t, x: jnp.stack([1 - jnp.sqrt(x[0] + 1) * x[1], jnp.sqrt(x[0] + 1) - x[1]]), [(0, 1)], None),
+    ],
+)
+def test_degenerate_equilibria_are_found_once(field, places, degree):
+    found, complete = searched(field, (-1.9, -2.1), (2, 2))
+    states = np.reshape(sorted(np.asarray(e.state).tolist() for e in found), (-1, 2))
+    assert len(states) == len(places)
+    assert np.allclose(states, np.reshape(places, (-1, 2)), atol=2e-5)
+    assert complete == Completeness(degree, degree, True)
+
+
+def test_the_degree_of_a_field_on_the_edge_of_a_box():
+    low, high = np.array([-1.0, -2.0]), np.array([1.5, 2.0])
+    turned = lambda n: lambda p: np.stack([((z := p[:, 0] + 1j * p[:, 1]) ** n).real, (z**n).imag], axis=1)
+    assert [box_degree(turned(n), low, high) for n in (1, 2, 5)] == [1, 2, 5]
+    assert box_degree(lambda p: p * [1, -1e9], low, high) == -1
+    assert box_degree(lambda p: p - low, low, high) is None  # a zero in the corner
+    assert box_degree(lambda p: np.stack([np.sign(p[:, 1] + 0.01), p[:, 0]], axis=1), low, high) is None  # jumps
+    assert box_degree(lambda p: np.where(p > 0, p, np.nan), low, high) is None
+    assert box_degree(lambda p: p, low[:1], high[:1]) == 1
+    assert box_degree(lambda p: p**2 - 0.25, low[:1], high[:1]) == 0
+
+
+def test_a_box_whose_degree_is_not_explained_is_searched_again():
+    low, high = np.zeros(2), np.array([150.0, 50.0])
+    flow, sample = FunctionFlow(predators), np.array([low, high])
+    finder = Finder(start_units(flow, sample), sample)
+    complete = completed(finder, low / finder.rows.scale, high / finder.rows.scale, Completeness())
+    assert complete.is_sure
+    assert len(finder.points) >= 1
+    relay = FunctionFlow(lambda t, x: jnp.stack([jnp.sign(x[0] - 0.3) * jnp.where(x[1] > 0.2, 1.0, -1.0), x[0] - 0.3]))
+    finder = Finder(start_units(relay, sample), sample)
+    assert not completed(finder, low, high, Completeness()).is_doubtful  # a jump: no statement
+
+
+def test_how_sure_a_search_is_is_said():
+    assert "add up to the degree" in str(Completeness(1, 1))
+    assert "others are missed: their indices add up to 0, the degree of the field is 1" in str(Completeness(1, 0))
+    assert str(Completeness(None, 1)) == str(Completeness(1, None)) == "others may be missed"
+    assert [c.is_doubtful for c in (Completeness(1, 1), Completeness(), Completeness(1, 0))] == [False, False, True]
+
+
+def test_curves_of_equilibria_that_cross_are_followed_to_the_ends_of_the_window():
+    low, high = np.array([-2.0, -1.0]), np.array([1.0, 2.0])
+    field, inside, corners = lambda t, x: -x * x[::-1] ** 2, lambda x: in_box(x, low, high), np.array([low, high])
+    found, _ = searched(field, low, high)
+    _, curves = equilibrium_families(FunctionFlow(field), found, corners, high - low, inside=inside)
+    assert len(curves) == 2
+    assert all(np.max(np.ptp(one.points, axis=0)) > 2.9 for one in curves)
+
+
+def test_equilibria_of_a_line():
+    budworm = lambda t, x: 0.5 * x * (1 - x / 10) - x**2 / (1 + x**2)
+    found, complete = searched(budworm, [0.0], [40.0])
+    assert np.allclose(sorted(float(e.state[0]) for e in found), [0.0, 0.683375, 2.0, 7.316625], atol=1e-6)
+    assert complete == Completeness(0, 0, True)
+    double = lambda t, x: (x - 1 / 3) ** 2 * (x + 1)
+    found, complete = searched(double, [-2.0], [2.0])
+    assert sorted(round(float(e.state[0]), 6) for e in found) == [-1.0, 0.333333]
+    assert complete.is_sure
+
+
+def test_species_that_are_absent_are_found_on_faces():
+    A = np.eye(4) + 0.1 * np.random.default_rng(1).uniform(size=(4, 4))
+    flow = FunctionFlow(lambda t, x: x * (1 - jnp.asarray(A) @ x / 100))
+    found = find_equilibria(flow, random_key(0, "species"), box=[[0.0, 1000.0]] * 4)
+    assert len(found.found) == 16
+    assert "others may be missed" in str(found)
+
+
+def test_starts_lie_where_both_nullclines_are():
+    field = lambda p: np.stack([p[:, 0] - 0.123, p[:, 1] - 10 * p[:, 0]], axis=1)
+    starts, resolved = crossings(field, np.zeros(2), np.array([1.0, 5.0]))
+    assert resolved
+    assert np.max(np.min(np.abs(starts[-9:] - [0.123, 1.23]), axis=0)) < 1e-3

@@ -1,0 +1,69 @@
+"""Fields that jump on surfaces of states: exponents and multipliers by hand, kinks, and sliding that is refused."""
+
+import math
+
+import diffrax as dfx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.flow_maps.switched_field import switched_field
+from analysis.dynamics.lyapunov import _contradiction, _spectrum, lyapunov_spectrum
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from dynsim.errors import IntegrationError
+from dynsim.integrators import Diffrax
+from dynsim.systems.base import FunctionFlow
+
+DAMPING = 0.1
+CLOCK = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] - 2 * DAMPING * x[1] + jnp.sign(x[1])]))
+RATIO = math.exp(-DAMPING * math.pi / math.sqrt(1 - DAMPING**2))
+AMPLITUDE, PERIOD = (1 + RATIO) / (1 - RATIO), 2 * math.pi / math.sqrt(1 - DAMPING**2)
+
+
+def test_andronovs_clock_has_a_zero_exponent_and_its_damping():
+    """Turning points obey A -> 1 + r (A + 1): the multipliers of the limit cycle are 1 and r^2."""
+    found = lyapunov_spectrum(CLOCK, jnp.array([AMPLITUDE, 0.0]), 300.0)
+    np.testing.assert_allclose(found.exponents, [0.0, -DAMPING], atol=4 * np.max(found.errors))
+    assert np.max(found.errors) < 2e-3
+    orbit = periodic_orbit(CLOCK, jnp.array([AMPLITUDE, 0.1]), PERIOD)
+    np.testing.assert_allclose(orbit.period, PERIOD, rtol=1e-8)
+    np.testing.assert_allclose(orbit.multipliers, [RATIO**2], rtol=1e-6)
+
+
+def test_a_field_that_is_continuous_on_its_surface_has_the_exponents_of_its_pieces():
+    spring = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.where(x[0] > 0, 2 * x[0], x[0]) - 0.1 * x[1]]))
+    found = lyapunov_spectrum(spring, jnp.array([1.0, 0.0]), 200.0)
+    np.testing.assert_allclose(np.sum(found.exponents), -0.1, atol=1e-6)
+
+
+def test_sliding_is_refused_and_its_surface_named():
+    friction = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] - 0.5 * jnp.sign(x[1])]))
+    with pytest.raises(IntegrationError, match=r"slides on it, where the sign changes of x_2"):
+        lyapunov_spectrum(friction, jnp.array([0.7, 0.1]), 200.0)
+    with pytest.raises(ValueError, match="`integrator` must be left out for a field that may jump"):
+        lyapunov_spectrum(friction, jnp.array([0.7, 0.1]), 200.0, integrator=Diffrax(dfx.Kvaerno4()))
+
+
+def test_only_jumps_that_depend_on_the_state_have_surfaces():
+    state = np.ones(2)
+    count = lambda rhs: 0 if (made := switched_field(FunctionFlow(rhs), state)) is None else len(made.surfaces)
+    assert count(lambda t, x: jnp.abs(x) + jnp.maximum(x, 0.5)) == 0
+    assert count(lambda t, x: jnp.where(t > 3, x, 0.0)) == 0
+    assert count(lambda t, x: jnp.sign(x) + jnp.floor(x)) == 4
+
+
+def test_impossible_spectra_of_bounded_motion_are_reported():
+    logs = np.random.default_rng(0).normal(0, 1e-3, (400, 2))
+    said = lambda rates, size=1.0, speed=1.0: _contradiction(_spectrum(logs + rates, 1.0), size, speed)
+    assert said([0.0, -0.5]) == ""
+    assert said([-0.4, -0.5]) == "no exponent is zero, as one must be on an attractor that is no equilibrium"
+    assert said([-0.4, -0.5], speed=1e-5) == ""  # an equilibrium
+    assert said([0.4, 0.0]) == "the sum of the exponents is positive, which is impossible on a bounded set"
+    assert said([0.4, 0.0], size=1e9) == ""  # it escapes
+
+
+def test_vectors_do_not_step_over_pulses():
+    """Of x' = (-1 + 100 p(t)) x with a pulse p of length 0.05 in every 10: the exponent is -1 + 0.5."""
+    flow = FunctionFlow(lambda t, x: x * (100 * jnp.where(jnp.mod(t, 10.0) < 0.05, 1.0, 0.0) - 1))
+    found = lyapunov_spectrum(flow, jnp.array([1.0]), 400.0, interval=10.0, warm_up=10.0)
+    np.testing.assert_allclose(found.exponents, [-0.5], atol=1e-5)
