@@ -100,7 +100,8 @@ def own_eigenvalue(
     shifted = A - value * np.eye(d)
     rows = np.fmax(np.fmax(np.max(np.abs(A), axis=1), sizes), np.finfo(float).tiny)
     scaled = shifted / rows[:, None]
-    factors, pivots, _ = scipy.linalg.lapack.zgetrf(scaled + 4 * eps * np.eye(d))
+    (factorise,) = scipy.linalg.get_lapack_funcs(("getrf",), dtype=complex)  # without a warning for a zero pivot
+    factors, pivots, _ = factorise(scaled + 4 * eps * np.eye(d))
     places = np.flatnonzero(np.abs(np.diagonal(factors)) < eps)
     factors[places, places] = eps  # a zero pivot belongs to an exact eigenvalue, and any small one finds its vector
     lu = factors, pivots
