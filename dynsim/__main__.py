@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from dynsim._runtime import interrupts
+from dynsim._runtime.progress import running
 
 COMMANDS = {
     "demo": "simulate, check and draw the first experiment of the first paper, in a few seconds",
@@ -136,7 +137,7 @@ def _open_streams() -> None:
 def command_line() -> NoReturn:
     """Run the command of this process and end it with its exit status."""
     _open_streams()
-    with interrupts.watched():
+    with interrupts.watched(), running(" ".join(["dynsim", *sys.argv[1:2]])):
         status = main()
     if status == interrupts.INTERRUPTED:
         interrupts.leave(status)

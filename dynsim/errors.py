@@ -157,11 +157,14 @@ def reason(error: BaseException) -> str:
     return said.splitlines()[0].rstrip(".") if said.strip() else type(error).__name__
 
 
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """A hint ", did you mean `x`?" with the choice closest in spelling to `word`, or "" if none is close."""
+def nearest(word: str, choices: Iterable[str], *, prefix: str = "") -> str:
+    """A hint ", did you mean `x`?" with the choice closest in spelling to `word`, or "" if none is close.
+
+    The choice is written after `prefix`, which does not count in the comparison.
+    """
     close = difflib.get_close_matches(word, list(choices), n=CLOSE, cutoff=0.5)
     best = min(close, key=lambda choice: _edits(word, choice) / max(len(word), len(choice)), default="")
-    return f", did you mean `{best}`?" if best else ""
+    return f", did you mean `{prefix}{best}`?" if best else ""
 
 
 def _edits(word: str, other: str) -> int:

@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import OrbitDiagram, Section
 from analysis.dynamics.portraits.plane import PhasePlane
 from dynsim.simulation.trajectory import Trajectory
+from figures import basins, diagrams
 from figures.panels.exponents import running_exponents
+from figures.panels.labels import axis_label, axis_labels, rate_label, shared_unit
 from figures.panels.maps import orbit_diagram, section
 from figures.panels.spectra import eigenvalues
 from figures.portraits import plane
@@ -48,7 +53,8 @@ def _section(found: Section) -> Figure | None:
         return None
     with settings():
         drawn, (ax,) = canvas()
-        section(ax, states[:, :2], labels=("$x_1$", "$x_2$"), directions=found.directions,
+        names, units = (found.names, found.units) if found.names else (("x_1", "x_2"), ("", ""))
+        section(ax, states[:, :2], labels=axis_labels(names[:2], units[:2]), directions=found.directions,
                 size=float(np.max(np.abs(states), initial=0.0)))  # fmt: skip
         return drawn
 
@@ -84,7 +90,30 @@ def _multipliers(found: PeriodicOrbit) -> Figure | None:
 
 
 def _plane(found: PhasePlane) -> Figure:
-    return plane(found, ("$x_1$", "$x_2$"))
+    names, units = (found.names, found.units) if found.names else (("x_1", "x_2"), ("", ""))
+    return plane(found, axis_labels(names, units), speed=rate_label("speed", shared_unit(list(units)), found.time_unit))
+
+
+def _diagram(found: Diagram) -> Figure | None:
+    if not found.branches:
+        return None
+    measures = diagrams.measured(found)
+    name, unit = (found.names[0], found.units[0]) if found.names else ("x_1", "")
+    return diagrams.drawing(measures, axis_label(name, unit), limits=diagrams.limits_of(measures)[0])
+
+
+def _branch(found: Branch) -> Figure:
+    """Draw a component of equilibria, or the periods of periodic orbits."""
+    states: Any = found.states
+    if hasattr(states, "period"):
+        values = np.asarray(states.period)[:, None], np.array([[b.state.period] for b in found.bifurcations])
+        drawn = diagrams.Drawn(Diagram("parameter", (found,), (1,)), ((found, False),), (values,))
+        return diagrams.drawing(drawn, "period")
+    return diagrams.drawing(diagrams.measured(Diagram("parameter", (found,), (1,))), axis_label("x_1"))
+
+
+def _basins(found: Basins) -> Figure | None:
+    return basins.drawing(found) if found.labels.ndim <= 2 and found.varied else None
 
 
 DRAWINGS: dict[type, Callable[[Any], Figure | None]] = {
@@ -94,4 +123,7 @@ DRAWINGS: dict[type, Callable[[Any], Figure | None]] = {
     LyapunovSpectrum: _exponents,
     PeriodicOrbit: _multipliers,
     PhasePlane: _plane,
+    Diagram: _diagram,
+    Branch: _branch,
+    Basins: _basins,
 }

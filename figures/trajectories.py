@@ -6,8 +6,10 @@ from typing import Any
 import jax
 import numpy as np
 from matplotlib.figure import Figure
+from scipy.spatial.distance import pdist
 
 from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.tokens.consensus import diameter
 from dynsim.errors import ArgumentError
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Simplex, Sphere
@@ -16,12 +18,14 @@ from dynsim.systems.named import components
 from figures.fitted import fitted
 from figures.movie import write_movie
 from figures.panels.attractors import AZIMUTH, attractor, ends, many_series, space_axes, time_series
+from figures.panels.curves import over_time
 from figures.panels.labels import axis_labels, of_many, time_label
 from figures.panels.simplices import in_triangle, outline
 from figures.panels.tokens import surface, token_paths
 from figures.refined import refined
 from figures.style import PAGE, canvas, colour, settings
 
+TOKENS = 200  # largest number of tokens whose paths are drawn; more would hide each other
 MOST = 6  # with more components than this, they share one panel
 TURN = 360.0  # degrees that the view turns in a movie
 
@@ -29,18 +33,23 @@ TURN = 360.0  # degrees that the view turns in a movie
 def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) -> Figure:
     """Draw a trajectory: its path, where this can be shown, and the components of the state over time.
 
+    Of tokens, the rows of a matrix, the diameter is drawn over time, beside the paths of at most 200 tokens on the
+    sphere in three dimensions.
+
     Args:
         run: a result of `simulate` or `iterate`.
         azimuth: azimuth of the viewer in three dimensions, in degrees.
         until: the share of the path that is drawn.
 
     Raises:
-        ValueError: unless the states are real numbers or vectors, or named tuples of these.
+        ValueError: unless the states are real numbers or vectors, or named tuples of these, or tokens.
     """
     if not has_picture(run):
-        must = "have as its states real numbers or vectors, or named tuples of these, with at least one component"
+        must = "have as its states real numbers or vectors, named tuples of these, or tokens, with at least one entry"
         raise ArgumentError("run", must, f"is {run!r}")
-    run = refined(run)
+    run = _finer(run)
+    if _has_tokens(run):
+        return _tokens(run, until)
     ys = flat_states(run.ys).astype(float)
     known = components(run.system, run.initial)
     labels = axis_labels(known.names, known.units)
@@ -62,15 +71,46 @@ def drawing(run: Trajectory, *, azimuth: float = AZIMUTH, until: float = 1.0) ->
 
 
 def has_picture(run: Trajectory) -> bool:
-    """Whether the states are real numbers or vectors, or named tuples of these, with at least one component."""
+    """Whether the states are real numbers or vectors, named tuples of these, or tokens, with at least one entry."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(run.ys)]
-    return all(leaf.dtype.kind == "f" and leaf.ndim <= 2 for leaf in leaves) and any(leaf.size for leaf in leaves)
+    drawable = all(leaf.dtype.kind == "f" and leaf.ndim <= 2 for leaf in leaves) or _has_tokens(run)
+    return drawable and any(leaf.size for leaf in leaves)
+
+
+def _has_tokens(run: Trajectory) -> bool:
+    """Whether the states are matrices of real numbers, whose rows are tokens."""
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(run.ys)]
+    return len(leaves) == 1 and leaves[0].ndim == 3 and leaves[0].dtype.kind == "f"
+
+
+def _finer(run: Trajectory) -> Trajectory:
+    """Evaluate a run between its saved times, as finely as what is drawn of it bends."""
+    return refined(run, of=diameter) if _has_tokens(run) else refined(run)
+
+
+def _tokens(run: Trajectory, until: float) -> Figure:
+    """Draw the diameter of tokens over time, beside their paths on the sphere in three dimensions."""
+    ts, paths = np.asarray(run.ts), np.asarray(run.ys)
+    shown = max(2, round(until * len(ts)))
+    on_sphere = isinstance(run.system.space, Sphere) and paths.shape[2] == 3 and paths.shape[1] <= TOKENS
+    with settings():
+        drawn, axes = canvas(PAGE, 0.42, columns=2) if on_sphere else canvas()
+        unit = str(getattr(run.system, "time_unit", ""))
+        values = np.array([pdist(x).max(initial=0.0) for x in paths])
+        over_time(axes[-1], ts[:shown], values[:shown], role="token", ylabel="diameter", xlabel=_time(run, unit))
+        axes[-1].set_xlim(ts[0], ts[-1])
+        axes[-1].set_ylim(*padded(values))
+        if on_sphere:
+            token_paths(axes[0], paths[:shown])
+            axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)
+        return fitted(drawn)
 
 
 def movie(file: Path, run: Trajectory) -> Path:
     """Write a movie of a trajectory as a GIF: the view of a three-dimensional path turns, other paths grow."""
-    run = refined(run) if has_picture(run) else run
-    turns = flat_states(run.ys).shape[1] == 3 and not isinstance(run.system.space, Sphere | Simplex)
+    run = _finer(run) if has_picture(run) else run
+    in_space = not _has_tokens(run) and not isinstance(run.system.space, Sphere | Simplex)
+    turns = in_space and flat_states(run.ys).shape[1] == 3
     if turns:
         return write_movie(file, lambda phase: drawing(run, azimuth=AZIMUTH + TURN * phase))
     return write_movie(file, lambda phase: drawing(run, until=max(0.02, phase)))
@@ -135,7 +175,12 @@ def _ends(ax: Any, points: np.ndarray) -> None:
 def _whole(ax: Any, ys: np.ndarray, labels: list[str]) -> None:
     """Set the axis labels, and limits that contain the whole path."""
     for name, values, label in zip("xy", ys.T, labels, strict=True):
-        low, high = ends(values)
-        pad = 0.04 * (high - low) or 1.0
-        getattr(ax, f"set_{name}lim")(low - pad, high + pad)
+        getattr(ax, f"set_{name}lim")(*padded(values))
         getattr(ax, f"set_{name}label")(label)
+
+
+def padded(values: np.ndarray) -> tuple[float, float]:
+    """Compute axis limits with a margin around all values."""
+    low, high = ends(values)
+    pad = 0.04 * (high - low) or 1.0
+    return low - pad, high + pad

@@ -26,8 +26,10 @@ from dynsim._core.validation import instance, integer
 from dynsim.errors import ArgumentError, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
+from dynsim.notebook import picture
 from dynsim.simulation.checks import as_state
 from dynsim.systems.base import AbstractMap
+from dynsim.systems.named import Components, components
 from dynsim.systems.parameter import Parameter
 
 FORMAT = "dynsim diagram"
@@ -46,7 +48,9 @@ class Diagram(NamedTuple):
 
     `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow). A
     branch of an iterate is one of cycles, of which its states are one phase; `phases` returns all.
-    `curves` are those of bifurcations in the plane of this and a `second` parameter.
+    `curves` are those of bifurcations in the plane of this and a `second` parameter. `names` and `units` are those of
+    the components of a flat state. `of` is the parameter with its system, by which cycles and orbits are drawn; a file
+    holds none.
     """
 
     parameter: str
@@ -55,8 +59,14 @@ class Diagram(NamedTuple):
     orbits: tuple[Branch, ...] = ()
     second: str = ""
     curves: tuple[CriticalCurve, ...] = ()
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    of: Parameter | None = None
 
     __repr__ = one_line
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
 
     def __str__(self) -> str:
         """Describe the diagram in one line."""
@@ -151,7 +161,11 @@ def bifurcation_diagram(
                         found.append((other, times))
                         leaving.append((other, times))
         new = leaving
-    return Diagram(parameter.name, tuple(b for b, _ in found), tuple(k for _, k in found))
+    known = components(parameter.system, states[0]) if states else Components((), ())
+    return Diagram(
+        parameter.name, tuple(b for b, _ in found), tuple(k for _, k in found), names=known.names, units=known.units,
+        of=parameter,
+    )  # fmt: skip
 
 
 def _one_phase(parameter: Parameter, whole: Branch, iterate: int) -> Branch:
@@ -313,7 +327,7 @@ def _extend_diagram(
         same = [(other, j) for other, j in found if j == k > 1]
         if not passes.follows(same, more, phases(parameter, *_middle(more), k)):
             found.append((more, k))
-    return known._replace(branches=tuple(b for b, _ in found), iterates=tuple(k for _, k in found))
+    return known._replace(branches=tuple(b for b, _ in found), iterates=tuple(k for _, k in found), of=parameter)
 
 
 def save_diagram(path: str | Path, diagram: Diagram) -> None:
@@ -323,7 +337,8 @@ def save_diagram(path: str | Path, diagram: Diagram) -> None:
         ValueError: if the argument is no diagram, or the file cannot be written.
     """
     arrays: dict[str, np.ndarray] = {}
-    content = describe("diagram", instance("diagram", diagram, Diagram, "a diagram"), arrays)
+    alone = instance("diagram", diagram, Diagram, "a diagram")._replace(of=None)
+    content = describe("diagram", alone, arrays)
     header = json.dumps({"format": FORMAT, "format_version": 2, "diagram": content}, allow_nan=False)
     write_arrays(path, {"header": np.array(header), **arrays})
 

@@ -119,7 +119,7 @@ def lyapunov_spectrum(
     duration: float | None = None,
     *,
     count: int | None = None,
-    warm_up: float | None = None,
+    transient: float | None = None,
     interval: float | None = None,
     rtol: float = 1e-8,
     t0: float = 0.0,
@@ -140,7 +140,7 @@ def lyapunov_spectrum(
         duration: length of the run after the transient, in time units or steps; the default is 500, in rescaled
             time units.
         count: number of exponents; the default is all.
-        warm_up: transient to discard, in time units or steps; the default is a tenth of the duration.
+        transient: length of the transient to discard, in time units or steps; the default is a tenth of the duration.
         interval: time, or number of steps of a map, between two orthonormalisations. The default is one step, or
             one rescaled time unit, and at least a millionth of the duration; it becomes up to 256 times as short where
             a direction contracts to rounding within it.
@@ -171,7 +171,7 @@ def lyapunov_spectrum(
     if samples < 2 * BLOCKS:
         must = f"be at least {2 * BLOCKS} intervals of {every:g}"
         raise ArgumentError("duration", must, f"is {span:g}")
-    warm = max(1, round((span / 10 if warm_up is None else number("warm_up", warm_up)) / every))
+    warm = max(1, round((span / 10 if transient is None else number("transient", transient)) / every))
     tolerance, solver = tolerance_of(rtol, integrator), solver_of(system, integrator)
     found = _run(units, x, samples, warm, every, count, tolerance, t0, solver)
     for _ in range(SHORTENED if interval is None and not is_map and solver is None else 0):

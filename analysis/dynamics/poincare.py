@@ -27,7 +27,7 @@ from dynsim.simulation.dense import DensePath, dense_path
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import real_parameter, with_parameter
+from dynsim.systems.named import components, real_parameter, with_parameter
 
 # Number of samples in a piece of the trajectory.
 SAMPLES = 2000
@@ -43,7 +43,7 @@ class Section(NamedTuple):
     """Crossings of a surface: times, states on the first axis, and directions.
 
     `spacing` is the time between samples; two crossings between successive samples are missed. `complete` is false if
-    the run ended before the requested number of crossings.
+    the run ended before the requested number of crossings. `names` and `units` are those of the components of a state.
     """
 
     times: Float[np.ndarray, " crossings"]
@@ -51,6 +51,8 @@ class Section(NamedTuple):
     directions: Float[np.ndarray, " crossings"]
     spacing: float
     complete: bool
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
     __repr__ = one_line
 
@@ -106,7 +108,7 @@ def poincare_section(
     *,
     direction: int = 1,
     spacing: float = 0.01,
-    warm_up: float = 0.0,
+    transient: float = 0.0,
     longest: float = 10_000.0,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> Section:
@@ -121,7 +123,7 @@ def poincare_section(
         count: number of crossings.
         direction: 1 for upward crossings, -1 for downward ones, 0 for both.
         spacing: time between the samples among which sign changes are searched.
-        warm_up: transient to discard, in time units.
+        transient: length of the transient to discard, in time units.
         longest: time at which the search ends; the section is then not `complete`.
         integrator: integrates the flow, in pieces of 2,000 samples.
 
@@ -138,10 +140,10 @@ def poincare_section(
         raise ArgumentError("direction", "be -1, 0 or 1", f"is {direction}")
     x, t = check_start("start", flow, start), 0.0
     _check_number("surface", surface, jnp.asarray(t), x)
-    if warm_up:
-        t = number("warm_up", warm_up)
+    if transient:
+        t = number("transient", transient)
         if not t < end:
-            raise ArgumentError("longest", f"be longer than the warm-up, {t:g}", f"is {end:g}")
+            raise ArgumentError("longest", f"be longer than the transient, {t:g}", f"is {end:g}")
         x = _begun(flow, x, t, end, integrator)
     quick = _is_quick(flow, x, end, integrator)
     samples = LONGER * SAMPLES if quick else SAMPLES
@@ -160,7 +162,11 @@ def poincare_section(
     if not found:
         raise ArgumentError("surface", "be crossed by the trajectory", f"is not crossed up to t = {t:g}")
     joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
-    return Section(np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted)
+    known = components(flow, x)
+    return Section(
+        np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted, known.names,
+        known.units,
+    )  # fmt: skip
 
 
 def _is_quick(flow: AbstractFlow, x: State, end: float, integrator: AbstractIntegrator) -> bool:
@@ -254,7 +260,7 @@ def orbit_diagram(
     start: State,
     *,
     coordinate: Callable[[State], Scalar] = lambda x: jnp.ravel(x)[0],
-    warm_up: int = 1000,
+    transient: int = 1000,
     kept: int = 200,
 ) -> OrbitDiagram:
     """Compute a coordinate along orbits of a map after a transient, for each value of a parameter.
@@ -265,7 +271,7 @@ def orbit_diagram(
         parameters: parameter values.
         start: initial state, the same for each value.
         coordinate: a function of the state; the default is the first entry.
-        warm_up: transient to discard, in steps.
+        transient: length of the transient to discard, in steps.
         kept: number of steps to keep.
 
     Raises:
@@ -280,7 +286,7 @@ def orbit_diagram(
     function("coordinate", coordinate, "the state")
     x = as_state("start", start)
     _check_number("coordinate", coordinate, x)
-    before, after = integer("warm_up", warm_up, least=0), integer("kept", kept, least=1)
+    before, after = integer("transient", transient, least=0), integer("kept", kept, least=1)
     found = _orbits(system, take, jnp.asarray(values), x, coordinate, jnp.asarray(before), after)
     return OrbitDiagram(values, np.asarray(found))
 

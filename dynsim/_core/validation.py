@@ -184,10 +184,10 @@ def returned(name: str, fn: Any, *arguments: Any) -> Any:
 
 
 def box_sides(name: str, value: Any) -> np.ndarray:
-    """Check the lower and upper bounds of a box, (2, d), and return them as floats."""
+    """Check a box, (low, high) for each component, (d, 2), and return all lower and all upper bounds, (2, d)."""
     sides = np.asarray(reals(name, value), float)
-    if sides.ndim != 2 or len(sides) != 2:
-        raise ArgumentError(name, "have shape (2, d)", f"has shape {sides.shape}")
-    if not (np.all(np.isfinite(sides)) and np.all(sides[0] < sides[1])):
-        raise ArgumentError(name, "have finite sides of positive length", "does not")
-    return sides
+    if sides.ndim != 2 or sides.shape[1] != 2:
+        raise ArgumentError(name, "have shape (d, 2), (low, high) for each component", f"has shape {sides.shape}")
+    if not (np.all(np.isfinite(sides)) and np.all(sides[:, 0] < sides[:, 1])):
+        raise ArgumentError(name, "hold finite (low, high) for each component, low before high", f"is {sides.tolist()}")
+    return sides.T

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 SILENT_SECONDS = 2.0  # seconds before a bar appears on a terminal
 LINE_WIDTH = 80  # characters
-LINE_SECONDS = 30.0  # seconds between two lines of progress in a pipe or a file
+LINE_SECONDS = 10.0  # seconds between two lines of progress in a pipe or a file
+SPARSER = 0.25  # share of the elapsed time between two lines of a long call
 TICK = 0.2  # seconds between two checks of the running calls
 
 Item = TypeVar("Item")
@@ -25,7 +26,7 @@ def progress(total: float, what: str, *, unit: str = "", shown: bool | None = No
         total: the sum of all updates.
         what: the name of the operation, such as "ensemble".
         unit: the name of what is counted, such as "members".
-        shown: whether to show the bar; by default a bar if stderr is a terminal, otherwise a line every half minute.
+        shown: whether to show the bar; by default a bar if stderr is a terminal, otherwise a line every ten seconds.
     """
     from tqdm import tqdm
 
@@ -59,6 +60,8 @@ class _Lines:
         """Write one line; text that only erases a bar is dropped."""
         if text.strip():
             sys.stderr.write(f"{text.strip()}\n")
+            for call in _calls[:1]:  # a bar says more than the elapsed time
+                call.shown = time.monotonic() - call.start
 
     def flush(self) -> None:
         """Flush stderr."""
@@ -82,8 +85,20 @@ def announce(sentence: str) -> None:
 
 
 @contextlib.contextmanager
+def running(command: str) -> Iterator[None]:
+    """Show the elapsed time of a command in a pipe or a file, where no bar has been shown for ten seconds.
+
+    On a terminal a line that is replaced would mix with the results.
+    """
+    with waiting(command, shown=False if sys.stderr.isatty() else None):
+        yield
+
+
+@contextlib.contextmanager
 def waiting(what: str, *, shown: bool | None = None) -> Iterator[None]:
     """Show the elapsed time on stderr during one long compiled call; see `progress` for when and how.
+
+    Of nested calls, and of calls in several threads, only the first is shown.
 
     Callbacks from inside the call would change the compiled program, and hence its rounding, on terminals only.
     """
@@ -114,7 +129,8 @@ class _Call:
     def show(self) -> None:
         """Write the elapsed time if the last line is old enough, replacing it or as a new line."""
         elapsed = time.monotonic() - self.start
-        pause = LINE_SECONDS if not self.erased else 1.0 if self.line else SILENT_SECONDS
+        sparse = max(LINE_SECONDS, SPARSER * self.shown)
+        pause = sparse if not self.erased else 1.0 if self.line else SILENT_SECONDS
         with self.writing:
             if self.over or elapsed - self.shown < pause:
                 return
@@ -145,5 +161,5 @@ def _start_clock() -> None:
 def _tick() -> None:
     while True:
         time.sleep(TICK)
-        for call in list(_calls):
+        for call in _calls[:1]:
             call.show()

@@ -33,7 +33,7 @@ class Lyapunov(SystemOptions):
     duration: float | None = None
     """length of the run after the transient; by default 500 steps or time units, rescaled if the system's rates are far
     from 1"""
-    warm_up: float | None = None
+    transient: float | None = None
     """transient to discard (time units or steps); by default a tenth of the duration"""
     interval: float | None = None
     """time or steps between orthonormalisations; by default 1, rescaled like the duration"""
@@ -71,7 +71,7 @@ def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
     from dynsim.cli.parsing.solvers import of_many
 
     return lyapunov_spectrum(
-        system, made.begun(), o.duration, count=o.count, warm_up=o.warm_up, interval=o.interval, rtol=o.rtol,
+        system, made.begun(), o.duration, count=o.count, transient=o.transient, interval=o.interval, rtol=o.rtol,
         integrator=of_many(o.integrator, o.rtol),
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_at_least, check_positive
@@ -153,6 +153,12 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
         raise ArgumentError("system", must, f"the state of `{o.system}` has shape {state.shape}")
     if isinstance(space, Sphere | Simplex) and len(state) > 3:
         raise ArgumentError("system", "have at most three coordinates on its space", f"has {len(state)}")
+    curved = isinstance(space, Sphere | Simplex)
+    if curved or len(state) == 1:
+        unused = (
+            ("plane", "through", "trajectories") + ("grid",) * curved + ("horizon",) * (not isinstance(space, Sphere))
+        )
+        refuse_unused(o, unused, f"on the {type(space).__name__.lower() if curved else 'line'}")
     if isinstance(space, Sphere):
         return on_sphere(o, found.system, components(found.system, state), title)
     if isinstance(space, Simplex):
@@ -185,7 +191,7 @@ def in_plane(
     o: Portrait, found: "Found", known: Any, state: np.ndarray, title: str, along: "Followed | None"
 ) -> Computed:
     """Compute the phase portrait of a planar flow, or of a slice of a larger system."""
-    from analysis.dynamics.portraits.plane import phase_plane
+    from analysis.dynamics.portraits.plane import phase_plane, trajectory_starts, window
     from figures.panels.labels import axis_labels, rate_label, shared_unit, slice_label
     from figures.portraits import plane
 
@@ -201,7 +207,8 @@ def in_plane(
     if not box:
         raise ArgumentError("box", f"be given for `{o.system}`", "is not")
     regions = basins_of(o, found, box, state, (first, second))
-    starts = np.reshape(o.through, (-1, 2)) if o.through else o.trajectories
+    spread = trajectory_starts(o.trajectories, *window(box, 2))
+    starts = np.concatenate([np.reshape(o.through, (-1, 2)), spread])
     plan = phase_plane(
         found.system, box, axes=(first, second), at=state, trajectories=starts, t=o.time, horizon=o.horizon, grid=o.grid
     )

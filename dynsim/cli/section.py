@@ -9,14 +9,17 @@ import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
 from dynsim.cli.parsing.ranges import parameter_values
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_at_least, check_positive, counted
 
 if TYPE_CHECKING:
     from dynsim.cli.building.systems import Found
 
-OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "integrator", "max_steps")
+OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "atol", "integrator",
+            "max_steps")  # fmt: skip
 OF_MAPS = ("against", "orbits")
+COPIES = 4  # copies of the states that exist at the same time
 VALUES = 600  # default number of parameter values of an orbit diagram, about one per pixel of the figure
 
 
@@ -38,8 +41,10 @@ class Section(SystemOptions):
     """period of the forcing: sample the state at its multiples (stroboscopic map) instead of on a surface"""
     direction: Literal["up", "down", "both"] = "up"
     """direction of the crossings that are kept"""
-    plot: tuple[str, ...] = ()
+    plane: tuple[str, ...] = ()
     """names of two components to draw; by default the first two other than the surface's"""
+    component: str = ""
+    """the component that an orbit diagram draws; by default the first"""
     returns: str = ""
     """draw the return map of this component"""
     against: str = ""
@@ -48,7 +53,7 @@ class Section(SystemOptions):
     """number of orbits of a map of several components"""
     count: int = 500
     """number of crossings of a flow, or of steps of a map, to keep"""
-    warm_up: float = 100.0
+    transient: float = 100.0
     """transient to discard (time units or steps)"""
     spacing: float = 0.01
     """sampling interval in time units; crossings are located between successive samples"""
@@ -56,6 +61,8 @@ class Section(SystemOptions):
     """time after which the search for crossings ends"""
     rtol: float = 1e-9
     """relative tolerance of the solver"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one"""
     integrator: Literal["diffrax", "stiff"] = "diffrax"
     """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     max_steps: int | None = None
@@ -80,7 +87,7 @@ def main(words: Sequence[str]) -> int:
     o = parse_system(Section, words, "section")
     check_at_least(2, count=o.count)
     check_at_least(1, orbits=o.orbits)
-    check_at_least(0, warm_up=o.warm_up)
+    check_at_least(0, transient=o.transient)
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.cli.building.systems import found
     from dynsim.programs import without_compiling
@@ -90,12 +97,14 @@ def main(words: Sequence[str]) -> int:
     made = found(o, "section")
     is_map = isinstance(made.system, AbstractMap)
     refuse_unused(o, OF_FLOWS if is_map else OF_MAPS, f"for a {'map' if is_map else 'flow'}")
+    refuse_unused(o, () if o.against else ("component",), "without `--against`")
     state = made.begun(None)
     if np.ndim(state) != 1:
         raise ArgumentError(
             "system", "have a vector as its state", f"the state of `{o.system}` has {np.ndim(state)} axes"
         )
     known = components(made.system, state)
+    check_memory(lambda count: COPIES * FLOAT * count * np.size(state), count=o.count)
     with without_compiling():
         shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
     say(shown.words)
@@ -137,13 +146,13 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
 
     surface, where = _surface(o, known)
     if o.returns:
-        refuse_unused(o, ("plot",), "with `--returns`")
+        refuse_unused(o, ("plane",), "with `--returns`")
     first, second = (_returning(o, known, where),) * 2 if o.returns else _plotted(o, known, where)
     labels = axis_labels(known.names, known.units)
     direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
     found = poincare_section(
         made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction, spacing=o.spacing,
-        warm_up=o.warm_up, longest=o.longest, integrator=integrator(o.integrator, o.rtol, o.max_steps),
+        transient=o.transient, longest=o.longest, integrator=integrator(o.integrator, o.rtol, o.max_steps, o.atol),
     )  # fmt: skip
     states = np.asarray(found.states)
     size = float(np.max(np.abs(states), initial=0.0))
@@ -197,10 +206,10 @@ def _returning(o: Section, known: Any, where: int | None) -> int:
 
 def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, int]:
     """Get the indices of the two components to draw."""
-    if o.plot:
-        if len(o.plot) != 2:
-            raise ArgumentError("plot", "name two components", f"names {len(o.plot)}")
-        return known.index(o.plot[0], "plot"), known.index(o.plot[1], "plot")
+    if o.plane:
+        if len(o.plane) != 2:
+            raise ArgumentError("plane", "name two components", f"names {len(o.plane)}")
+        return known.index(o.plane[0], "plane"), known.index(o.plane[1], "plane")
     free = [k for k in range(len(known.names)) if k != where]
     if len(free) < 2:
         raise ArgumentError("returns", "name a component, because the section has only one left", "is not given")
@@ -214,7 +223,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
     from figures.panels.labels import axis_labels, symbol
 
     labels = axis_labels(known.names, known.units)
-    start, warm = jnp.asarray(made.begun()), round(o.warm_up)
+    start, warm = jnp.asarray(made.begun()), round(o.transient)
     if o.against:
         from analysis.dynamics.poincare import orbit_diagram
         from dynsim.systems.named import where
@@ -222,20 +231,26 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
 
         name, some = parameter_values(o.against, VALUES, made.system, "against")
         values = np.asarray(some)
-        if len(o.plot) > 1:
-            raise ArgumentError("plot", "name one component with `--against`", f"names {len(o.plot)}")
-        k = known.index(o.plot[0], "plot") if o.plot else 0
+        refuse_unused(o, ("plane",), "with `--against`, which draws one `--component`")
+        k = known.index(o.component) if o.component else 0
         found = orbit_diagram(
-            made.system, where(made.system, name), values, start, coordinate=lambda x: x[k], warm_up=warm, kept=o.count
+            made.system,
+            where(made.system, name),
+            values,
+            start,
+            coordinate=lambda x: x[k],
+            transient=warm,
+            kept=o.count,
         )
         names = (symbol(name), labels[k])
         draw = lambda ax, until: maps.orbit_diagram(ax, values, found.values, labels=names, until=until)
         escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
         periods = found.periods()
         shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
-        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {escaped} orbits escape", draw)
+        left = f"{counted(escaped, 'orbit')} {'escapes' if escaped == 1 else 'escape'}"
+        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw)
     if len(known.names) == 1:
-        refuse_unused(o, ("plot",), "for a map of one component")
+        refuse_unused(o, ("plane",), "for a map of one component")
         return _cobweb(o, made, labels[0])
     return _orbits(o, made, known, labels)
 
@@ -272,8 +287,8 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
     if not o.start and made.box:
         low, high = jnp.asarray(made.box[::2]), jnp.asarray(made.box[1::2])
         rows = [x, *(low + (high - low) * (k + 0.5) / o.orbits for k in range(o.orbits - 1))]
-    steps = round(o.warm_up) + o.count
-    paths = [np.asarray(iterate(made.system, row, steps).ys)[round(o.warm_up) :] for row in rows]
+    steps = round(o.transient) + o.count
+    paths = [np.asarray(iterate(made.system, row, steps).ys)[round(o.transient) :] for row in rows]
     kept = [path for path in paths if np.all(np.isfinite(path))]
     if not kept:
         raise ArgumentError("start", "have a bounded orbit", "its orbit escapes to infinity")

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from dynsim._core.printing import one_line, report
 from dynsim._core.validation import integer
+from dynsim._runtime.progress import tracked
 from dynsim.errors import ArgumentError
 from dynsim.simulation.simulate import path_on_host
 from dynsim.simulation.trajectory import Trajectory
@@ -71,7 +72,7 @@ def iterate_hardmax(
     reused = ReusedFollowerSets(map.rule, share, norms, rounding=not exact)
     proof = None if exact else CertainLayers(map, z, reused)
     kept, gaps = [z], np.empty(num_layers)
-    for k in range(num_layers):
+    for k in tracked(range(num_layers), num_layers, "hardmax", unit="layers"):
         sets = reused.follower_sets(z)
         gaps[k] = np.min(sets.gaps)
         if proof is not None:

@@ -14,7 +14,7 @@ from dynsim._core.host import on_host
 from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, TimesLike
 from dynsim._core.validation import integer
-from dynsim._runtime.progress import waiting
+from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
@@ -33,7 +33,7 @@ from dynsim.simulation.checks import (
     step_explained,
 )
 from dynsim.simulation.trajectory import Trajectory
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap, in_types_of
 from dynsim.systems.named import components, listed
 
 HIDDEN = 100  # absolute tolerances, below which an error of a component is not seen to a hundredth of it
@@ -179,7 +179,7 @@ def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State
     """The states, the largest defect, and whether all are finite."""
 
     def inner(x: State, k: Any) -> tuple[State, None]:
-        return map.step(k, x), None
+        return in_types_of(x, map.step(k, x)), None
 
     def outer(x: State, block: Any) -> tuple[State, State]:
         x, _ = jax.lax.scan(inner, x, block * every + jnp.arange(every))
@@ -195,7 +195,7 @@ def _looped(map: AbstractMap, x0: State, ts: np.ndarray, every: int) -> Trajecto
     if isinstance(x0, list) or isinstance(x0, tuple) and not hasattr(x0, "_fields"):
         x0 = np.array(x0, dtype=object)  # fractions in writing, or floats, which the map checks
     x, kept = x0, [x0]
-    for k in range(int(ts[-1])):
+    for k in tracked(range(int(ts[-1])), int(ts[-1]), "iterate", unit="steps"):
         x = map.step(k, x)
         if (k + 1) % every == 0:
             kept.append(x)

@@ -426,11 +426,11 @@ def _dataset(
     data |= {"status": (names, status.reshape(lengths)), "cause": (names, causes.reshape(lengths))}
     coords = {name: (dim, np.asarray(values)) for name, (dim, values) in points.coords.items()}
     unknown = sorted(units.keys() - data.keys() - coords.keys())
-    if unknown:
+    if unknown and np.any(causes == ""):  # where every point failed, the results are not known
         raise ArgumentError("units", "name parameters and results", f"names `{unknown[0]}`")
     attributes = {"function": getattr(function, "__name__", type(function).__name__)}
     attributes |= {f"version_{k}": v for k, v in versions().items()}
     made = xarray.Dataset(data, coords=coords, attrs=attributes)
-    for name, unit in units.items():
-        made[name].attrs["units"] = unit
+    for name in (name for name in units if name in made):
+        made[name].attrs["units"] = units[name]
     return made

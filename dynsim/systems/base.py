@@ -40,10 +40,13 @@ class AbstractFlow(eqx.Module):
         """The right-hand side as printed in the paper at a point `x` of the space, not necessarily tangent."""
 
     def vector_field(self, t: Time, y: State, args: Any = None) -> State:
-        """The tangent component of `velocity` at the projected point, defined on the whole ambient space."""
+        """The tangent component of `velocity` at the projected point, defined on the whole ambient space.
+
+        It has the dtypes of the state, also where the parameters are in double precision.
+        """
         del args
         x = self.space.project(y)
-        return self.space.tangent(x, self.velocity(t, x))
+        return self.space.tangent(x, in_types_of(x, self.velocity(t, x)))
 
     def pulls(self, t: Time, x: State) -> np.ndarray:
         """Contribution of particle j to the velocity of particle i, shape (n, n, d), as a NumPy array.
@@ -91,6 +94,13 @@ def _like(x: State, v: Any, name: str) -> State:
     shapes = [jax.tree.map(jnp.shape, s) for s in (x, v)]
     if shapes[0] != shapes[1]:
         raise ArgumentError(name, f"return the shape of its state, {shapes[0]}", f"returns {shapes[1]}")
+    return in_types_of(x, v)
+
+
+def in_types_of(x: State, v: Any) -> Any:
+    """Velocities, or a next state, in the dtypes of a state; unchanged where the structures differ."""
+    if jax.tree.structure(x) != jax.tree.structure(v):
+        return v
     return jax.tree.map(_in_type, x, v)
 
 
@@ -131,7 +141,9 @@ def _evaluated(name: str, function: Callable[..., Any], t: Any, x: State, parame
 
 
 def _in_type(x: Any, v: Any) -> Any:
-    """Real numbers cast to the dtype of a state, because parameters are in double precision."""
+    """Real numbers cast to the dtype of a state in floating point, because parameters are in double precision."""
+    if not jnp.issubdtype(jnp.result_type(x), jnp.floating):
+        return v
     if not hasattr(v, "dtype"):
         return jnp.asarray(v, x.dtype)
     return v if v.dtype == x.dtype or jnp.iscomplexobj(v) else v.astype(x.dtype)

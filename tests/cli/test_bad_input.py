@@ -47,7 +47,7 @@ def folder(tmp_path, monkeypatch):
     ("line", "sentence"),
     [
         ("simulate causal --foo 3", "`--foo` must be an option of `dynsim simulate`"),
-        ("simulate causal --frame 3", "did you mean `frames`?"),
+        ("simulate causal --frame 3", "did you mean `--frames`?"),
         ("simulate causal --tokens abc", "`tokens` must be as `dynsim simulate --help` describes it"),
         ("simulate causal --integrator eule", "invalid choice 'eule'"),
         ("simulate", "`system` must be given"),

@@ -5,9 +5,9 @@ import pytest
 
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.limit_set import LimitSet
-from dynsim.cli.basins.command import drawn
 from dynsim.io.npz import read_arrays
 from dynsim.systems.named import Components
+from figures.basins import drawing
 from figures.panels.basins import FAINT, basin_background, basin_image, luminance, shade
 from figures.panels.labels import slice_label
 from figures.panels.limit_marks import Mark
@@ -111,7 +111,7 @@ def test_bad_input_is_one_sentence(capsys, mine):
     assert "`gama` must be an option of `dynsim basins` or a parameter of `duffing`" in refused(
         capsys, "basins", "duffing", "--gama", "1"
     )
-    assert "did you mean `gamma`?" in refused(capsys, "basins", "duffing", "--gama", "1")
+    assert "did you mean `--gamma`?" in refused(capsys, "basins", "duffing", "--gama", "1")
     assert "Argument `period` must be given for a flow that depends on time" in refused(
         capsys, "basins", "duffing", "--shape", "4"
     )
@@ -199,7 +199,8 @@ def test_a_slice_says_where_it_cuts_and_marks_have_names():
         Basins(labels, axes, ("x", "y"), *limits, 1.0, 10, np.ones(3)),
         Components(("x", "y", "z"), ("",) * 3, ""),
     )
-    figure = drawn(found, [0, 1], known, np.zeros(3))
+    found = found._replace(components=known, varied=(0, 1), base=np.zeros(3))
+    figure = drawing(found)
     legend = figure.axes[0].get_legend()
     assert legend.get_title().get_text() == "$z$ = 0"
     said = ["attracting equilibrium", "attracting equilibrium (projected)", "attracting periodic orbit (projected)"]
@@ -207,7 +208,7 @@ def test_a_slice_says_where_it_cuts_and_marks_have_names():
     check_layout(figure)
     names = figure.axes[0].get_legend_handles_labels()[1]
     assert len({(line.get_linestyle(), line.get_markerfacecolor()) for line in figure.axes[0].lines}) == len(names) == 4
-    turning = drawn(found, [0, 1], known, np.zeros(3), (), {2: 2 * np.pi})
+    turning = drawing(found._replace(wrapped={2: 2 * np.pi}))
     assert "attracting equilibrium (projected)" not in turning.axes[0].get_legend_handles_labels()[1]
 
 

@@ -87,22 +87,38 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("basins mine.py:field --names x --box -1 1 -1 1", f"{NAMES}, but has 1."),
         ("lyapunov mine.py:field --names x --start 1 0", f"{NAMES}, but has 1."),
         (f"{CONTINUE} --names a b c", f"{NAMES}, but has 3."),
+        ("continue lorenz --parameter rho", "`rho=0:56` around its value 28, but is `rho`, without a range."),
+        ("continue lorenz --parameter roh", "but is `roh`, did you mean `rho`?"),
+        ("continue double-well --parameter h", "such as `h=-1:1` around its value 0, but is `h`, without"),
+        ("continue token-flow --tokens 2 --beta 4 --parameter beta", "such as `beta=0:8` around its value 4, but"),
+        (
+            "portrait token-flow --tokens 1 --through 0 1",
+            "`through` must be left out on the sphere, but is (0.0, 1.0).",
+        ),
+        ("portrait mine.py:decay --box -1 1 --trajectories 3", "`trajectories` must be left out on the line, but is 3"),
         (f"{CONTINUE} --component q", "`component` must name a component of the state, x_1, x_2, but is `q`."),
         (f"{CONTINUE} --step -1", "`step` must be a positive number, but is -1.0."),
         (f"{CONTINUE} --max-step nan", "`max_step` must be a positive number, but is nan."),
         (f"{CONTINUE} --max-points 1", "`max_points` must be at least 2, but is 1."),
         (f"{CONTINUE} --cycles --segments 2", "`segments` must be at least 3, but is 2."),
         (f"{SECTION} --returns q", "`returns` must name a component of the state, x_1, x_2, but is `q`."),
-        (f"{SECTION} --plot x_1 q", "`plot` must name a component of the state, x_1, x_2, but is `q`."),
-        (f"{SECTION} --plot x_1", "`plot` must name two components, but names 1."),
-        (f"{SECTION} --plot x_1 x_2 --returns x_1", "`plot` must be left out with `--returns`"),
+        (f"{SECTION} --plane x_1 q", "`plane` must name a component of the state, x_1, x_2, but is `q`."),
+        (f"{SECTION} --plane x_1", "`plane` must name two components, but names 1."),
+        (f"{SECTION} --plane x_1 x_2 --returns x_1", "`plane` must be left out with `--returns`"),
         ("section mine.py:decay --start 1 --surface x_1=0", "`returns` must name a component, because the section has"),
-        ("section logistic --plot x", "`plot` must be left out for a map of one component"),
+        ("section logistic --plane x", "`plane` must be left out for a map of one component"),
         (
             "section lorenz --surface z=27 --returns z",
             "`returns` must name a component that varies on the surface",
         ),
         ("simulate lorenz --end -1", "`end` must be a positive number, but is -1.0."),
+        ("simulate logistic --end 1e14", "to fit in half of the memory, but is 100000000000000."),
+        ("section henon --count 99999999999999", "to fit in half of the memory, but is 99999999999999."),
+        (
+            "sweep lorenz --rho 0:1:99999999999",
+            "`rho` must end in a count of at most 1000000, but ends in `99999999999`",
+        ),
+        ("sweep --function mine.py --beta 1", "`function` must be `file.py:name` or `module:name`, but is `mine.py`."),
         ("simulate logistic --end 0.2", "`end` must be at least 1, but is 0.2."),
         ("simulate fast-slow/van-der-pol --end -1", "`end` must be a positive number, but is -1.0."),
         ("sweep lorenz --rho 1 --end 0", "`end` must be a positive number, but is 0.0."),
@@ -139,7 +155,10 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("continue lorenz --parameter rho=0:1 --out run", "`out` must end in .npz, but is `run`."),
         ("sweep lorenz --rho 1 --out run.npz", "`out` must end in .nc, but is `run.npz`."),
         ("section henon --movie run.png", "`movie` must end in .gif, but is `run.png`."),
-        ("section henon --plot x y --against a=1:2", "`plot` must name one component with `--against`, but names 2."),
+        (
+            "section henon --plane x y --against a=1:2",
+            "`plane` must be left out with `--against`, which draws one `--comp",
+        ),
         ("simulate lorenz --names a b", "`names` must be left out for `lorenz`, which has its own, but is ('a', 'b')."),
         ("portrait lorenz --space sphere", "`space` must be left out for `lorenz`, which has its own"),
         ("portrait oja --tokens 1 --space sphere", "`space` must be left out for `oja`, on which it has no effect"),
@@ -154,6 +173,9 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("lyapunov lorenz --rtol nan", "`rtol` must be a finite number, but is nan."),
         ("simulate none.npz", "`system` must be a file, but `none.npz` is not one."),
         ("simulate token-flow --tokens 9 --density 3", "`density` must be at least 8, but is 3."),
+        ("simulate token-flow --scale inf", "`scale` must be a finite number, but is inf."),
+        ("simulate oja --scale 2", "`scale` must be left out for `oja` with these options, on which it has no effect"),
+        ("portrait attracted --tokens 1 --scale 2", "`scale` must be left out for `attracted`, on which it has no"),
         ("simulate token-flow --beta nan", "`beta` must be a finite number, but is nan."),
         ("simulate gradient --beta -1", "`beta` must be positive definite, but has the eigenvalue -1."),
         ("sweep lorenz --rho 1 --max-steps 0", "`max_steps` must be at least 1, but is 0."),
@@ -172,26 +194,39 @@ def test_an_option_that_does_not_fit_is_refused_before_the_computation(nothing_r
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("simulate mine.py:field --foo", "a parameter of `mine.py:field` (mu), but is neither, did you mean `force`?"),
-        ("simulate mine.py:field --mo 1", "but is neither, did you mean `mu`?"),
-        ("simulate mine.py:field --mo", "but is neither, did you mean `mu`?"),
-        ("simulate mine.py:field --fig x.pdf", "but is neither, did you mean `figure`?"),
+        (
+            "simulate mine.py:field --foo",
+            "a parameter of `mine.py:field` (mu), but is neither, did you mean `--force`?",
+        ),
+        ("simulate lorenz -rho 28", "`-rho` must be an option of `dynsim simulate` or a parameter of `lorenz` (sigma"),
+        ("simulate lorenz -rho=28", "but is neither, did you mean `--rho`?"),
+        ("lyapunov lorenz -duraton 28", "but is neither, did you mean `--duration`?"),
+        ("sweep lorenz -rho 1 2", "but is neither, did you mean `--rho`?"),
+        ("sweep --function mine.py:level -beta 1 2", "but is not, did you mean `--beta`?"),
+        ("simulate token-flow -beta 2", "but is not, did you mean `--beta`?"),
+        (
+            "simulate hardmax -layers=2",
+            "must be an option of `dynsim simulate hardmax`, but is not, did you mean `--la",
+        ),
+        ("simulate mine.py:field --mo 1", "but is neither, did you mean `--mu`?"),
+        ("simulate mine.py:field --mo", "but is neither, did you mean `--mu`?"),
+        ("simulate mine.py:field --fig x.pdf", "but is neither, did you mean `--figure`?"),
         ("simulate mine.py:field --mu", "`mu` must be given with a value, but is given without."),
-        ("portrait lorenz --rh", "but is neither, did you mean `rho`?"),
+        ("portrait lorenz --rh", "but is neither, did you mean `--rho`?"),
         (
             "portrait lorenz --start 1 2 3 --axes x y --box -1 1 -1 1",
             "`axes` must be an option of `dynsim portrait` or",
         ),
-        ("portrait token-flow --tokns", "but is neither, did you mean `tokens`?"),
+        ("portrait token-flow --tokns", "but is neither, did you mean `--tokens`?"),
         ("portrait token-flow --tokens", "`tokens` must be given with a value, but is given without."),
         ("simulate token-flow --query-key", "`query_key` must be given with a value, but is given without."),
-        ("sweep lorenz --rho 1 --sigm", "but is neither, did you mean `sigma`?"),
+        ("sweep lorenz --rho 1 --sigm", "but is neither, did you mean `--sigma`?"),
         ("sweep lorenz --rho", "`rho` must be given with a value, but is given without."),
-        ("sweep mine.py:flow --rte", "but is neither, did you mean `rate`?"),
+        ("sweep mine.py:flow --rte", "but is neither, did you mean `--rate`?"),
         ("sweep mine.py:flow --rate", "`rate` must be given with a value, but is given without."),
         (
-            "sweep mine.py:level --bta",
-            "must be an argument of `mine.py:level` (beta), but is not, did you mean `beta`?",
+            "sweep --function mine.py:level --bta",
+            "must be an argument of `mine.py:level` (beta), but is not, did you mean `--beta`?",
         ),
     ],
 )
@@ -209,7 +244,7 @@ def test_an_option_that_does_not_exist_is_said_to_be_unknown_with_or_without_a_v
         "simulate --names x v mine.py:field --end 1",
         "portrait --causal token-flow",
         "lyapunov --start 1 0 0 lorenz --duration 50",
-        "section --plot x y henon --count 9",
+        "section --plane x y henon --count 9",
         "continue --box -1 1 double-well --parameter h=0:1",
         "basins",
     ],
@@ -225,9 +260,9 @@ def test_an_option_that_takes_the_system_for_a_number_is_said_to_follow_it(nothi
 
 
 def test_a_system_may_come_after_the_numbers_of_its_parameters():
-    line = "--rho 10 20 -1/3 2d.py:field --end 1"
+    line = "--rho 10 20 -1/3 --mu -1:.5:3 0:1 2d.py:field --end 1"
     rest, given = separated(line.split(), ("system", "end"))
-    assert (rest, given) == (["2d.py:field", "--end", "1"], ("rho=10,20,-1/3",))
+    assert (rest, given) == (["2d.py:field", "--end", "1"], ("rho=10,20,-1/3", "mu=-1:.5:3,0:1"))
 
 
 @pytest.mark.parametrize("system", ["growing", "fast-slow/van-der-pol", "prototypes"])
@@ -239,8 +274,8 @@ def test_a_system_with_options_of_its_own_is_said_to_come_first(nothing_runs, ca
 
 
 def test_a_function_that_a_sweep_cannot_keep_is_refused(nothing_runs, capsys):
-    said = "Argument `system` must return numbers, arrays of numbers, or a mapping of these, but returns 'hello'"
-    assert said in refused(capsys, "sweep", "mine.py:said", "--beta", "1", "2")
+    said = "Argument `function` must return numbers, arrays of numbers, or a mapping of these, but returns 'hello'"
+    assert said in refused(capsys, "sweep", "--function", "mine.py:said", "--beta", "1", "2")
 
 
 def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):
@@ -257,9 +292,9 @@ def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):
     [
         (
             'system = "lorenz"\nroh = 14.0',
-            "a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?",
+            "a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `--rho`?",
         ),
-        ('system = "lorenz"\ninteg = "scipy"', "but is neither, did you mean `integrator`?"),
+        ('system = "lorenz"\ninteg = "scipy"', "but is neither, did you mean `--integrator`?"),
         ('system = "lorenz"\n[rho]\na = 1', "give `rho` as a number, a text, true or false, or a list of these, but"),
         ('system = "lorenz"\nrho = []', "give `rho` as a number, a text, true or false, or a list of these, but"),
         (
@@ -292,6 +327,16 @@ def test_the_advice_on_a_lack_of_steps_names_options(capsys):
     assert [(one.method, one.max_steps) for one in stiff] == [("Radau", 1_000_000), ("Radau", 7)]
 
 
+def test_commands_that_integrate_in_the_units_of_the_state_take_its_absolute_tolerance(nothing_runs, capsys):
+    for name in ("diffrax", "scipy", "rkc2", "stiff"):
+        made: Any = integrator(name, 1e-6, atol=1e-30), integrator(name, 1e-6)
+        assert [(float(one.rtol), float(one.atol)) for one in made] == [(1e-6, 1e-30), (1e-6, 1e-8)]
+    for table in (Simulate, Section, Sweep, FastSlowOptions, Growing, Prototypes):
+        assert "atol" in table.__dataclass_fields__
+    assert "`atol` must be a positive number, but is -1.0." in refused(capsys, *["section", "henon", "--atol", "-1"])
+    assert "`atol` must be left out for a map" in refused(capsys, *["sweep", "logistic", "--r", "1", "--atol", "1e-9"])
+
+
 def test_advice_names_options_that_the_command_has():
     own = {"fast-slow": FastSlowOptions, "growing": Growing, "prototypes": Prototypes}
     tables = {"section": Section, "sweep": Sweep, "simulate": Simulate, "lyapunov": Lyapunov}
@@ -309,6 +354,22 @@ def test_advice_names_options_that_the_command_has():
     with advising_options("portrait", ["lorenz"]):
         assert (Outcome.MAX_STEPS.advice, Outcome.IMPLICIT_SOLVER.advice) == ("take a shorter run", own)
     assert "`max_steps`" in Outcome.MAX_STEPS.advice
+
+
+def test_trajectories_through_given_points_are_drawn_beside_those_that_are_spread(monkeypatch, capsys):
+    kept = []
+
+    def planned(*args, trajectories, **options):
+        kept.append(trajectories)
+        raise ArgumentError("figure", "be drawn", "is not")
+
+    monkeypatch.setattr("analysis.dynamics.portraits.plane.phase_plane", planned)
+    for words in ("--through 1 2", "--trajectories 4", "--through 1 2 0 1 --trajectories 4"):
+        refused(capsys, *f"portrait van-der-pol {words}".split())
+    given, spread, both = kept
+    assert np.array_equal(given, [[1.0, 2.0]])
+    assert spread.shape == (4, 2)
+    assert np.array_equal(both, [[1.0, 2.0], [0.0, 1.0], *spread])
 
 
 def test_the_portrait_of_one_token_is_that_of_a_vector(monkeypatch, capsys, tmp_path):

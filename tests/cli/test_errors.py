@@ -92,7 +92,7 @@ def test_a_file_imports_modules_beside_it_as_a_script_does(monkeypatch, capsys, 
     monkeypatch.chdir(tmp_path)
     main(["simulate", "models/mine.py:field", "--start", "1", "--end", "1"])
     assert "to (0.367879) at t = 1" in capsys.readouterr().out
-    main(["sweep", "models/mine.py:value", "--c", "4"])
+    main(["sweep", "--function", "models/mine.py:value", "--c", "4"])
     assert "2" in capsys.readouterr().out
     (folder / "json.py").write_text("")
     (folder / "clash.py").write_text("import json\ndef field(t, x):\n    return -x\n")

@@ -50,7 +50,7 @@ def test_an_orbit_that_escapes_has_no_exponents(capsys):
 
 def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
     words = ("--figure", tmp_path / "map.png", "--force")
-    said = run(capsys, "section", "logistic", "--against", "r=2.5:3.3:2", "--warm-up", 500, *words)[1]
+    said = run(capsys, "section", "logistic", "--against", "r=2.5:3.3:2", "--transient", 500, *words)[1]
     assert said.startswith("2 values of r: periods 1 at 1, 2 at 1; 0 orbits escape")
     (tmp_path / "mine.py").write_text(MINE)
     said = run(capsys, "section", f"{tmp_path}/mine.py:doubled", "--map", "--start", 0.3, "--count", 40, *words)[1]
@@ -74,11 +74,7 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
             "section logistic --against r=1",
             "Argument `against` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `r=1`",
         ),
-        ("sweep lorenz --rho 5:30", "`rho` must be numbers separated by spaces, such as `--rho 1 2 4`, or a range"),
-        (
-            "sweep lorenz --start 1",
-            "must be an option of `dynsim sweep` or a parameter of `lorenz` (sigma, rho, beta), but is neither.",
-        ),
+        ("sweep lorenz --rho high", "`rho` must be numbers separated by spaces, such as `--rho 1 2 4`, or a range"),
         ("basins henon --movie a.gif", "but is neither (`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie"),
         (
             "simulate pendulum --friction 0.1 --integrator symplectic",
@@ -96,8 +92,11 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
         ("simulate logistic --start 1 2", "Argument `start` must have 1 number, one for each component, but has 2"),
         ("section logistic --against r=1:1", "Argument `against` must hold two different finite numbers"),
         ("section henon --start 30 30", "Argument `start` must have a bounded orbit"),
-        ("section kuramoto --surface theta_1=900 --longest 1 --warm-up 0", "is not crossed up to t ="),
-        ("section lorenz --surface z=27 --longest 50", "Argument `longest` must be longer than the warm-up, 100, but"),
+        ("section kuramoto --surface theta_1=900 --longest 1 --transient 0", "is not crossed up to t ="),
+        (
+            "section lorenz --surface z=27 --longest 50",
+            "Argument `longest` must be longer than the transient, 100, but",
+        ),
         ("continue duffing --parameter gamma=0:0.5", "Argument `system` must not depend on time to have equilibria"),
         (
             "simulate lorenz --start 1 1 1 --members 2",

@@ -48,12 +48,14 @@ def test_a_range_that_must_ascend_is_refused_where_it_descends():
 def test_a_sweep_takes_evenly_spaced_values(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("def square(beta, gamma):\n    return beta**2 + gamma\n")
-    said = answer(capsys, "sweep", "mine.py:square", "--beta", "0:3:4", "--gamma", "1", "2")
+    said = answer(capsys, "sweep", "--function", "mine.py:square", "--beta", "0:3:4", "--gamma", "1", "2")
     assert "8 points (beta 4 x gamma 2): 8 ok" in said
     assert "value: from 1 to 11" in said
-    status, said, _ = run(capsys, "sweep", "mine.py:square", "--beta=0:1:3", "--gamma", "1")
+    status, said, _ = run(capsys, "sweep", "--function", "mine.py:square", "--beta=0:1:3", "--gamma", "1")
     assert "3 points" in said
-    assert "`beta` must end in a count of at least 2" in refused(capsys, "sweep", "mine.py:square", "--beta", "0:1:x")
+    assert "`beta` must end in a count of at least 2" in refused(
+        capsys, "sweep", "--function", "mine.py:square", "--beta", "0:1:x"
+    )
 
 
 @pytest.mark.parametrize(

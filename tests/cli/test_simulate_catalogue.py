@@ -43,8 +43,8 @@ def test_maps_are_iterated(capsys, tmp_path):
 
 
 def test_what_does_not_exist_is_refused(capsys, tmp_path):
-    assert "did you mean `mu`?" in refused(capsys, "simulate", "van-der-pol", "--nu", 3)
-    assert "did you mean `frames`?" in refused(capsys, "simulate", "van-der-pol", "--framess", 3)
+    assert "did you mean `--mu`?" in refused(capsys, "simulate", "van-der-pol", "--nu", 3)
+    assert "did you mean `--frames`?" in refused(capsys, "simulate", "van-der-pol", "--framess", 3)
     assert "must end in .gif" in refused(capsys, "simulate", "van-der-pol", "--movie", tmp_path / "x.png")
 
 

@@ -1,6 +1,7 @@
 """`dynsim sweep`: functions of the user's, systems of the catalogue and of papers, files, resumption, refusals."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -46,7 +47,21 @@ def here(tmp_path, monkeypatch):
 
 
 def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
-    words = ("sweep", "mine.py:level", "--beta", "1", "2", "4", "--seeds", "2", "--units", "beta=1/s", "--out", "f.nc")
+    words = (
+        "sweep",
+        "--function",
+        "mine.py:level",
+        "--beta",
+        "1",
+        "2",
+        "4",
+        "--seeds",
+        "2",
+        "--units",
+        "beta=1/s",
+        "--out",
+        "f.nc",
+    )
     status, said, _ = run(capsys, *words)
     assert status == 1
     assert "6 points (beta 3 x seed 2): 4 ok, 2 failed" in said
@@ -67,7 +82,7 @@ def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
 
 
 def test_the_function_of_a_command_is_built_again_from_the_same_file_only(here, monkeypatch):
-    made = Built(Sweep("mine.py:level", seeds=1), (("beta", 1),))
+    made = Built(Sweep(function="mine.py:level", seeds=1), (("beta", 1),))
     sent = pickle.dumps(made)
     (here / "elsewhere").mkdir()
     monkeypatch.chdir(here / "elsewhere")
@@ -86,6 +101,26 @@ def test_the_function_of_a_command_is_built_again_from_the_same_file_only(here, 
         pickle.loads(sent)
 
 
+def test_a_right_hand_side_of_the_users_is_swept_as_other_commands_take_it(here, capsys, monkeypatch):
+    starts = []
+
+    def decayed(flow, start, ts, *, integrator):
+        starts.append((np.asarray(start).tolist(), flow.names))
+        return SimpleNamespace(ys=np.exp(-float(flow.parameters["rate"]) * ts)[:, None] * np.asarray(start))
+
+    monkeypatch.setattr("dynsim.simulation.simulate.simulate", decayed)
+    (here / "rhs.py").write_text("def decay(t, x, rate=1.0, still=False):\n    return 0 * x if still else -rate * x\n")
+    line = "sweep rhs.py:decay --rate 0:2 --start 3 --names height --units m rate=1/s --end 1 --frames 3 --out f.nc"
+    status, said, _ = run(capsys, *line.split(), "--still")
+    assert status == 0, said
+    assert "11 points (rate 11): 11 ok, 0 failed" in said
+    assert f"height_final: from {3 * np.exp(-2):.6g} to 3 m" in said
+    assert starts == [([3.0], ("height",))] * 11
+    with xarray.open_dataset(here / "f.nc", engine="scipy") as found:
+        np.testing.assert_allclose(found["rate"], np.linspace(0.0, 2.0, 11))
+        assert (found["rate"].attrs["units"], found["height_mean"].attrs["units"]) == ("1/s", "m")
+
+
 @pytest.mark.slow
 def test_systems_with_the_same_parameters_are_told_apart(here):
     points = points_of({"beta": [1.0]}, None)
@@ -93,9 +128,11 @@ def test_systems_with_the_same_parameters_are_told_apart(here):
         Sweep("lorenz"),
         Sweep("token-flow"),
         Sweep("lorenz", end=2.0),
+        Sweep("lorenz", start=(1.0, 1.0, 1.0)),
         Sweep("lorenz", frames=9),
         Sweep("lorenz", rtol=1e-6),
         Sweep("lorenz", max_steps=9),
+        Sweep("lorenz", atol=1e-14),
     ]
     found = [digest(Built(one, (("beta", 1.0),)), points, 1, False) for one in told]
     assert len({*found}) == len(found)
@@ -147,21 +184,28 @@ def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("mine.py:level", "--bta", "1"), "of `mine.py:level` (beta, key, gamma), but is not, did you mean `beta`?"),
-        (("mine.py:level", "--gamma", "1"), "`mine.py:level` needs, but lack beta and key (`--seeds` gives `key`)"),
-        (("mine.py:decay", "--rate", "1"), "lack t and x (a right-hand side becomes a flow by `FunctionFlow(decay, "),
-        (("mine.py:level", "--beta", "1", "--end", "3"), "`end` must be left out for a function of yours"),
-        (("mine.py:level",), "`parameters` must be given, such as `--beta 1 2 4`"),
-        (("mine.py:level", "--beta"), "`beta` must be given with values"),
-        (("mine.py:level", "--beta", "1", "--seeds", "1", "--out", "f.csv"), "`out` must end in .nc, but is `f.csv`"),
-        (("mine.py:level", "--beta", "1", "--seeds", "1", "--units", "beta"), "`units` must be given as NAME=UNIT"),
-        (("lorenz", "--rh", "1"), "or a parameter of `lorenz` (sigma, rho, beta), but is neither, did you mean `rho`?"),
-        (("mine.py:wide", "--rate", "1"), "`system` must return an array of shape (1,), but line 15 of"),
-        (("mine.py:map", "--rate", "1"), "`system` must return an array of shape (1,), but line 15 of"),
-        (("mine.py:nameless", "--rate", "1"), "`system` must take (k, x) with x of shape (1,), in JAX, but line 22 of"),
-        (("lorenz", "--rho", "1", "--vectorised"), "`vectorised` must be left out for a system"),
-        (("lorens", "--rho", "1"), "did you mean `lorenz`?"),
+        ("--function mine.py:level --bta 1", "(beta, key, gamma), but is not, did you mean `--beta`?"),
+        ("--function mine.py:level --gamma 1", "`mine.py:level` needs, but lack beta and key (`--seeds` gives `key`)"),
+        ("--function mine.py:decay --rate 1", "a system: `dynsim sweep mine.py:decay` without `--function`"),
+        ("mine.py:decay --rate 1", "`start` must be given for `mine.py:decay`, whose dimension is unknown"),
+        ("mine.py:level --beta 1", "(`--function mine.py:level` evaluates a function of the parameters), but t"),
+        ("mine.py:flow --function mine.py:level --beta 1", "`system` must be left out with `--function`"),
+        ("lorenz --rho", "`rho` must be given with a value, but is given without."),
+        ("lorenz --start 1 2 3", "`parameters` must be given, such as `--beta 1 2 4`"),
+        ("lorenz --rho 1 --start 1", "`start` must have 3 numbers, one for each component, but has 1."),
+        ("logistic --r 1 --end 2.5", "`end` must be a whole number of steps for a map, but is 2.5."),
+        ("--function mine.py:level --beta 1 --end 3", "`end` must be left out with `--function`, on which it"),
+        ("--function mine.py:level", "`parameters` must be given, such as `--beta 1 2 4`"),
+        ("--function mine.py:level --beta", "`beta` must be given with values"),
+        ("--function mine.py:level --beta 1 --seeds 1 --out f.csv", "`out` must end in .nc, but is `f.csv`"),
+        ("--function mine.py:level --beta 1 --seeds 1 --units beta", "`units` must be given as NAME=UNIT"),
+        ("lorenz --rh 1", "(sigma, rho, beta), but is neither, did you mean `--rho`?"),
+        ("mine.py:wide --rate 1", "`system` must return an array of shape (1,), but line 15 of"),
+        ("mine.py:map --rate 1", "`system` must return an array of shape (1,), but line 15 of"),
+        ("mine.py:nameless --rate 1", "`system` must take (k, x) with x of shape (1,) (see `--start`), in JAX, but"),
+        ("lorenz --rho 1 --vectorised", "`vectorised` must be left out for a system"),
+        ("lorens --rho 1", "did you mean `lorenz`?"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_swept_is_refused_in_one_sentence(here, capsys, words, sentence):
-    assert sentence in refused(capsys, "sweep", *words)
+    assert sentence in refused(capsys, "sweep", *words.split())

@@ -71,7 +71,7 @@ def test_orbits_exponents_and_sections_are_the_same():
     assert np.allclose(again.multipliers, orbit.multipliers, rtol=1e-6)
     exponents, quick = both(lambda: lyapunov_spectrum(flow, start, 100.0))
     assert np.allclose(exponents.exponents, quick.exponents, atol=1e-6)
-    section, found = both(lambda: poincare_section(flow, start, lambda t, x: x[0], 5, warm_up=3.0))
+    section, found = both(lambda: poincare_section(flow, start, lambda t, x: x[0], 5, transient=3.0))
     assert np.allclose(section.times, found.times, atol=1e-7)
     assert np.allclose(section.states, found.states, atol=1e-7)
     assert np.array_equal(section.directions, found.directions)

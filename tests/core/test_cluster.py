@@ -156,17 +156,17 @@ def test_a_command_sweeps_a_file_of_the_users_on_a_cluster(local, tmp_path, caps
     with patient(local):
         pass
     status, said, _ = commands.run(
-        capsys, "sweep", "mine.py:own", *words, "--out", "far.nc", "--cluster", local.address
+        capsys, "sweep", "--function", "mine.py:own", *words, "--out", "far.nc", "--cluster", local.address
     )
     assert (status, said.splitlines()[0]) == (0, "4 points (a 4 x seed 1): 4 ok, 0 failed")
     with xarray.open_dataset("far.nc", engine="scipy") as found:
         found.load()
         assert {*found["process"].values.ravel()} <= {worker.pid for worker in local.workers}
     Path("far.nc").unlink()
-    commands.run(capsys, "sweep", "mine.py:own", *words, "--out", "far.nc")
+    commands.run(capsys, "sweep", "--function", "mine.py:own", *words, "--out", "far.nc")
     with xarray.open_dataset("far.nc", engine="scipy") as again:  # from the parts that the workers made
         assert again.identical(found)
-    sent = pickle.dumps(sweep_command.Built(sweep_command.Sweep("mine.py:own", seeds=1), (("a", 1),)))
+    sent = pickle.dumps(sweep_command.Built(sweep_command.Sweep(function="mine.py:own", seeds=1), (("a", 1),)))
     Path("mine.py").write_text("def own(a, key):\n    return -a\n")
     with pytest.raises(ValueError, match="`system` must be in a file that is the same on every worker, but .* differs"):
         pickle.loads(sent)

@@ -105,7 +105,7 @@ def test_a_second_call_with_scipy_compiles_nothing(name):
 
 
 def test_a_parameter_taken_by_another_lambda_compiles_nothing():
-    run = lambda: orbit_diagram(Logistic(), lambda system: system.r, [3.2, 3.5], [0.3], warm_up=9, kept=2)
+    run = lambda: orbit_diagram(Logistic(), lambda system: system.r, [3.2, 3.5], [0.3], transient=9, kept=2)
     run()
     assert count(run) == 0
 
@@ -120,7 +120,7 @@ def test_a_second_certificate_compiles_nothing():
 def test_another_duration_of_a_lyapunov_spectrum_compiles_nothing():
     henon, start = Henon(), jnp.asarray([0.1, 0.1])
     lyapunov_spectrum(henon, start, 100)
-    assert count(lambda: lyapunov_spectrum(henon, start, 120, warm_up=30)) == 0
+    assert count(lambda: lyapunov_spectrum(henon, start, 120, transient=30)) == 0
 
 
 def test_other_times_of_a_dense_output_compile_nothing():

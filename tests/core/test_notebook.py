@@ -2,14 +2,20 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.diagrams import bifurcation_diagram
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.portraits.plane import PhasePlane
+from analysis.tokens.consensus import diameter
 from dynsim import (
     Event,
     FunctionFlow,
@@ -23,10 +29,12 @@ from dynsim import (
     simulate_hybrid,
     to_xarray,
 )
+from dynsim.spaces import Sphere
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Pendulum
-from dynsim.systems.tokens.flow import TokenFlow
-from figures.notebook import png
+from dynsim.systems.named import Components
+from dynsim.systems.parameter import Parameter
+from figures.notebook import _basins, _diagram, _plane, _section, png
 from figures.trajectories import drawing
 
 PNG = b"\x89PNG"
@@ -107,14 +115,24 @@ def test_results_that_hold_nothing_are_shown_as_text():
     assert (png(Section(np.arange(4.0), states, np.ones(4), 0.01, True)) or b"").startswith(PNG)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(("d", "panels"), [(2, 1), (3, 2)])
+def test_tokens_are_drawn_by_their_diameter_and_on_the_sphere_by_their_paths(d, panels):
+    turn = FunctionMap(lambda k, x: x @ jnp.asarray([[0.8, 0.6, 0], [-0.6, 0.8, 0], [0, 0, 1]])[:d, :d], Sphere())
+    path = iterate(turn, jnp.eye(d)[: d - 1].at[0].set(-jnp.eye(d)[1]), 4)
+    values = path.along(diameter)
+    drawn = drawing(path)
+    assert len(drawn.axes) == panels
+    assert np.allclose(drawn.axes[-1].lines[0].get_data(), [np.arange(5), values])
+    assert np.allclose(drawing(path, until=0.6).axes[-1].lines[0].get_data(), [np.arange(3), values[:3]])
+    assert (path._repr_png_() or b"").startswith(PNG)
+
+
 def test_what_cannot_be_drawn_is_shown_as_text():
-    flow = TokenFlow(jnp.eye(2), jnp.eye(2))
-    path = simulate(flow, flow.space.sample(jax.random.key(0), (3, 2)), [0.0, 1.0], integrator=Scipy())
+    path = iterate(FunctionMap(lambda k, x: x), np.ones((3, 2, 2)), 1)
     assert path._repr_png_() is None
-    assert "states (3, 2)" in str(path)
+    assert "states (3, 2, 2)" in str(path)
     assert png("no result") is None
-    assert str(jax.eval_shape(lambda y: y, path)) == "Trajectory of TokenFlow"
+    assert str(eqx.filter_eval_shape(lambda y: y, path)) == "Trajectory of FunctionMap"
 
 
 def test_sliders_draw_anew_and_refuse_unknown_names():
@@ -183,3 +201,27 @@ def test_runs_of_hybrid_systems_and_ensembles_report_themselves():
     assert str(members) == "2 of 2 members finished."
     traced = jax.eval_shape(lambda y: y, members)
     assert str(traced).startswith("Ensemble\n  ts: float64[2]\n  values: float64[2, 2]\n")
+
+
+def test_diagrams_branches_basins_planes_and_sections_draw_themselves_with_names_and_units():
+    nerve = FunctionFlow(lambda t, x, a: a * x - x**2, names=("v",), units=("mV",), parameters={"a": 0.5})
+    found = bifurcation_diagram(Parameter(nerve, "a", 0.3, 0.9), [[0.5]], levels=0, steps=Steps(first=0.3, largest=0.3))
+    labels = lambda drawn: (drawn.axes[0].get_xlabel(), drawn.axes[0].get_ylabel())
+    assert labels(_diagram(found)) == ("$a$", "$v$ (mV)")
+    for result in (found, found._replace(of=None), found.branches[0]):
+        assert (result._repr_png_() or b"").startswith(PNG)
+    corner, none = np.array([[0, 1], [0, 0]]), ((), ())
+    known = Components(("v", "w"), ("mV", ""))
+    basins = Basins(corner, (np.arange(2.0), np.arange(2.0)), known.names, *none, 1.0, 9, np.ones(2))
+    assert png(basins) is None
+    basins = basins._replace(components=known, varied=(0, 1), base=np.zeros(2))
+    assert labels(_basins(basins)) == ("$v$ (mV)", "$w$")
+    assert (basins._repr_png_() or b"").startswith(PNG)
+    lines, side = np.empty((0, 2, 2)), np.linspace(-1.0, 1.0, 9)
+    field = np.stack(np.meshgrid(side, side), axis=-1)
+    plan = PhasePlane(side, side, field, (), np.empty((0, 2)), (), (), (), (), lines, lines, lines, False, field > 9)
+    assert labels(_plane(plan)) == ("$x_{1}$", "$x_{2}$")
+    assert labels(_plane(plan._replace(names=known.names, units=known.units))) == ("$v$ (mV)", "$w$")
+    section = Section(np.arange(4.0), np.ones((4, 2)) * np.arange(4)[:, None], np.ones(4), 0.01, True)
+    assert labels(_section(section)) == ("$x_{1}$", "$x_{2}$")
+    assert labels(_section(section._replace(names=known.names, units=known.units))) == ("$v$ (mV)", "$w$")

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from dynsim._runtime.progress import progress, tracked, waiting
+from dynsim._runtime.progress import progress, running, tracked, waiting
 
 module = importlib.import_module("dynsim._runtime.progress")
 
@@ -62,9 +62,9 @@ def test_a_pipe_sees_nothing_unless_asked_for(clock, monkeypatch):
     assert written(Terminal(), monkeypatch, clock, 1.5, shown=False) == ""
 
 
-def test_a_pipe_sees_plain_lines_half_a_minute_apart(clock, monkeypatch):
-    lines = written(io.StringIO(), monkeypatch, clock, 20.0).splitlines()
-    assert len(lines) == 1  # after 40 of 60 seconds
+def test_a_pipe_sees_plain_lines_ten_seconds_apart(clock, monkeypatch):
+    lines = written(io.StringIO(), monkeypatch, clock, 7.0).splitlines()
+    assert len(lines) == 1  # after 14 of 21 seconds
     assert lines[0].startswith("members")
     assert "2/3" in lines[0]
     assert "\r" not in written(io.StringIO(), monkeypatch, clock, 40.0)
@@ -157,3 +157,24 @@ def test_calls_share_one_thread():
         for _ in range(5):
             with waiting("second"):
                 assert threading.active_count() == before
+
+
+def test_a_command_in_a_pipe_says_how_long_it_has_run_unless_a_bar_says_more(monkeypatch):
+    monkeypatch.setattr(module, "_start_clock", lambda: None)
+    monkeypatch.setattr(module, "LINE_SECONDS", 10.0)
+    clock = Clock()
+    monkeypatch.setattr(module.time, "monotonic", clock)
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with running("dynsim basins"):
+        (command,) = module._calls
+        for clock.now in (9.0, 11.0, 12.0, 22.0):
+            command.show()
+        module._Lines().write("basins: 30 %")
+        for clock.now in (31.0, 33.0, 200.0, 240.0, 251.0):
+            command.show()
+    said = ["dynsim basins: 11 s", "dynsim basins: 22 s", "basins: 30 %", "dynsim basins: 33 s", "dynsim basins: 200 s"]
+    assert stream.getvalue().splitlines() == [*said, "dynsim basins: 251 s"]
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with running("dynsim basins"):
+        assert not module._calls

@@ -249,7 +249,7 @@ def test_the_command_draws_and_saves_a_diagram_and_goes_on_from_its_file(tmp_pat
     ("words", "sentence"),
     [
         (["lorenz", "--parameter", "rhoo=0:9"], "did you mean `rho`?"),
-        (["lorenz"], "Argument `parameter` must be NAME=LOW:HIGH, such as `rho=0:30`, but is ``."),
+        (["lorenz"], "such as `sigma=0:20` around its value 10, but is not given (one of sigma, rho, beta)."),
         (["lorenz", "--parameter", "rho=9:0"], "`parameter` must hold the lower end first, but is `rho=9:0`."),
         (
             ["henon", "--parameter", "a=0:1", "--box", "-1", "1"],
@@ -290,3 +290,19 @@ def test_only_results_of_a_continuation_are_extended():
         ValueError, match="Argument `known` must be a branch, a curve of bifurcations or a diagram, but is"
     ):
         extend(3.0, Parameter(DoubleWell(), WHERE, -1.0, 2.0))
+
+
+def test_a_resumed_diagram_keeps_the_names_and_units_of_its_file(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine.py").write_text("def growth(t, x, mu=0.5):\n    return mu * x - x**2\n")
+    monkeypatch.chdir(tmp_path)
+    line = ["continue", "mine.py:growth", "--step", "0.4", "--max-step", "0.4", "--levels", "0", "--parameter"]
+    named = ["--names", "height", "--units", "m"]
+    assert run(capsys, *line, "mu=0.3:1", *named, "--start", "0.5", "--out", "a.npz")[0] == 0
+    found = load_diagram("a.npz")
+    assert (found.names, found.units) == (("height",), ("m",))
+    status, _, _ = run(capsys, *line, "mu=0.3:1.5", "--resume", "a.npz", "--component", "height", "--out", "b.npz")
+    assert status == 0
+    assert load_diagram("b.npz").names == ("height",)
+    line += ["mu=0.3:1.5", "--resume", "a.npz", "--component"]
+    assert "state, height, but is `heigth`, did you mean `height`?" in refused(capsys, *line, "heigth")
+    assert "state, size, but is `height`" in refused(capsys, *line, "height", "--names", "size")  # other names win

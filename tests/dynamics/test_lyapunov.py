@@ -58,7 +58,7 @@ def test_the_logistic_map_has_log_two():
 def test_on_a_sphere_normal_directions_have_no_exponents():
     # the flow of x' = A x on the sphere tends to the first axis, with the rates of the differences
     flow = FunctionFlow(lambda t, x: jnp.asarray([1.0, 0.25, -0.5]) * x, Sphere())
-    found = lyapunov_spectrum(flow, jnp.asarray([0.6, 0.64, 0.48]), 80.0, warm_up=40.0)
+    found = lyapunov_spectrum(flow, jnp.asarray([0.6, 0.64, 0.48]), 80.0, transient=40.0)
     assert np.allclose(found.exponents, [-0.75, -1.5], atol=1e-4)  # the frame aligns itself as e^(-3t/4)
     assert found.kaplan_yorke == 0
 
@@ -106,19 +106,19 @@ def test_an_orbit_that_escapes_is_not_converged():
 
 
 @pytest.mark.slow
-def test_rates_of_a_forced_flow_are_those_after_the_warm_up_and_growing_ones_are_not_converged():
+def test_rates_of_a_forced_flow_are_those_after_the_transient_and_growing_ones_are_not_converged():
     # at the attracting point of a circle the vectors decay at the rate t / 10
     flow = FunctionFlow(lambda t, x: jnp.stack([t * x[0] / 10, jnp.zeros_like(t)]), Sphere())
-    found = lyapunov_spectrum(flow, jnp.asarray([1.0, 0.0]), 40.0, warm_up=4.0, t0=3.0)
+    found = lyapunov_spectrum(flow, jnp.asarray([1.0, 0.0]), 40.0, transient=4.0, t0=3.0)
     assert found.exponents == pytest.approx([-(3 + 4 + 20) / 10], abs=1e-6)
     assert not found.converged
     assert found.reason == "the halves of the run differ"
 
 
 @pytest.mark.slow
-def test_the_frame_is_aligned_in_the_warm_up():
+def test_the_frame_is_aligned_in_the_transient():
     cat = FunctionMap(lambda k, x: jnp.asarray([[2.0, 1.0], [1.0, 1.0]]) @ x)
-    found = lyapunov_spectrum(cat, jnp.zeros(2), 80.0, warm_up=40, interval=2.0)
+    found = lyapunov_spectrum(cat, jnp.zeros(2), 80.0, transient=40, interval=2.0)
     assert found.exponents == pytest.approx(np.log((3 + np.sqrt(5)) / 2) * np.array([1, -1]), abs=1e-12)
     assert found.converged
 

@@ -68,10 +68,10 @@ def test_curves_of_a_portrait_have_no_visible_corners():
 
 def test_so_many_trajectories_start_in_the_window_at_different_points():
     low, high = np.array([-1.0, 2.0]), np.array([1.0, 3.0])
-    starts = phase_planes._starts(5, low, high)
+    starts = phase_planes.trajectory_starts(5, low, high)
     assert len(np.unique(starts, axis=0)) == 5
     assert np.all((starts > low) & (starts < high))
-    assert phase_planes._starts(0, low, high).shape == (0, 2)
+    assert phase_planes.trajectory_starts(0, low, high).shape == (0, 2)
 
 
 @pytest.mark.slow
@@ -247,7 +247,7 @@ def test_the_command_draws_planes_slices_spheres_and_simplices(capsys, tmp_path,
         ("lorenz --plane x w", "Argument `plane` must name a component of the state, x, y, z, but is `w`"),
         ("lorenz --plane x x", "must name two different components"),
         ("logistic", "must be a flow for `dynsim portrait`"),
-        ("van-der-pol --nu 2", "did you mean `mu`?"),
+        ("van-der-pol --nu 2", "did you mean `--mu`?"),
         ("van-der-pol --through 1", "Argument `through` must hold two numbers for each start"),
         ("van-der-pol --vary mu=0:3", "Argument `vary` must be given with `--movie`"),
         ("van-der-pol --vary nu=0:3 --movie x.gif", "did you mean `mu`?"),

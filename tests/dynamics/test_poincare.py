@@ -36,9 +36,9 @@ def test_crossings_of_a_circle_are_at_multiples_of_the_period(integrator):
 
 
 @pytest.mark.slow
-def test_a_warm_up_goes_on_with_state_and_time():
+def test_a_transient_goes_on_with_state_and_time():
     flow, start = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
-    late = poincare_section(flow, start, lambda t, x: x[0], 1, direction=-1, warm_up=1.0, integrator=Scipy())
+    late = poincare_section(flow, start, lambda t, x: x[0], 1, direction=-1, transient=1.0, integrator=Scipy())
     assert late.times == pytest.approx([np.pi * 5 / 4], abs=1e-7)
     clock = poincare_section(flow, start, lambda t, x: t - 5.0, 1, integrator=Scipy())  # a sample lies on the surface
     assert clock.times == pytest.approx([5.0], abs=1e-12)
@@ -75,7 +75,7 @@ def test_the_return_map_of_lorenz_is_his_cusp():
     def top(t, x):  # maxima of z
         return x[0] * x[1] - 8 / 3 * x[2]
 
-    found = poincare_section(Lorenz(), jnp.asarray([1.0, 1.0, 20.0]), top, 150, direction=-1, warm_up=20.0)
+    found = poincare_section(Lorenz(), jnp.asarray([1.0, 1.0, 20.0]), top, 150, direction=-1, transient=20.0)
     pairs = found.return_map(lambda x: x[2])
     low, high = pairs[pairs[:, 0] < 38], pairs[pairs[:, 0] > 39]
     assert np.corrcoef(low.T)[0, 1] > 0.95
@@ -140,7 +140,9 @@ def test_bad_sections_are_one_sentence():
 
 
 def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
-    found = orbit_diagram(Logistic(), lambda m: m.r, [2.8, 3.2, 3.5, 3.83, 4.0, 4.5], jnp.asarray([0.3]), warm_up=3000)
+    found = orbit_diagram(
+        Logistic(), lambda m: m.r, [2.8, 3.2, 3.5, 3.83, 4.0, 4.5], jnp.asarray([0.3]), transient=3000
+    )
     assert found.periods().tolist() == [1, 2, 4, 3, 0, 0]
     assert np.all(np.isnan(found.values[-1]))
     assert found.values[0, 0] == pytest.approx(1 - 1 / 2.8)
@@ -151,7 +153,7 @@ def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
 
 def test_a_parameter_that_is_an_array_of_one_number_keeps_its_shape():
     logistic = FunctionMap(lambda k, x, r: r[0] * x * (1 - x), parameters={"r": [2.5]})
-    found = orbit_diagram(logistic, where(logistic, "r"), [2.5, 3.2], [0.3], warm_up=200, kept=4)
+    found = orbit_diagram(logistic, where(logistic, "r"), [2.5, 3.2], [0.3], transient=200, kept=4)
     assert found.periods().tolist() == [1, 2]
 
 
@@ -197,7 +199,7 @@ class Steps(AbstractMap):
 
 
 def test_steps_are_counted_from_the_start():
-    found = orbit_diagram(Steps(), lambda m: m.r, [1.0, 2.0], jnp.zeros(1), warm_up=5, kept=3)
+    found = orbit_diagram(Steps(), lambda m: m.r, [1.0, 2.0], jnp.zeros(1), transient=5, kept=3)
     assert found.values.tolist() == [[5, 6, 7], [10, 12, 14]]
 
 

@@ -65,5 +65,5 @@ def test_impossible_spectra_of_bounded_motion_are_reported():
 def test_vectors_do_not_step_over_pulses():
     """Of x' = (-1 + 100 p(t)) x with a pulse p of length 0.05 in every 10: the exponent is -1 + 0.5."""
     flow = FunctionFlow(lambda t, x: x * (100 * jnp.where(jnp.mod(t, 10.0) < 0.05, 1.0, 0.0) - 1))
-    found = lyapunov_spectrum(flow, jnp.array([1.0]), 400.0, interval=10.0, warm_up=10.0)
+    found = lyapunov_spectrum(flow, jnp.array([1.0]), 400.0, interval=10.0, transient=10.0)
     np.testing.assert_allclose(found.exponents, [-0.5], atol=1e-5)

@@ -7,9 +7,7 @@ import pytest
 
 from analysis.tokens.consensus import diameter
 from dynsim import Event, FunctionFlow, FunctionMap, Scipy, Transition, iterate, random_key, simulate, simulate_hybrid
-from dynsim.cli.simulate.flows import draw_one
 from dynsim.tokens import TokenFlow
-from figures import files
 from figures.refined import _bend, refined, refined_phases
 from figures.trajectories import drawing
 
@@ -82,15 +80,12 @@ def test_a_run_is_divided_as_finely_as_what_is_drawn_of_it_bends(circle):
     assert refined(circle, of=lambda x: x @ x) is circle
 
 
-def test_the_diameter_of_tokens_is_drawn_between_the_saved_times(monkeypatch, tmp_path):
-    drawn = {}
-    monkeypatch.setattr(files, "write_figure", lambda figure, *rest: drawn.update(figure=figure))
+def test_the_diameter_of_tokens_is_drawn_between_the_saved_times():
     flow = TokenFlow(jnp.eye(3)[None])
     run = simulate(
         flow, flow.space.sample(random_key(0, "start"), (4, 3)), np.linspace(0.0, 8.0, 6), integrator=Scipy()
     )
-    draw_one(tmp_path / "tokens.png", run)
-    (line,) = drawn["figure"].axes[0].lines
+    (line,) = drawing(run).axes[-1].lines
     ts, values = np.asarray(line.get_data())
     assert len(ts) > 50
     assert np.allclose(values[np.isin(ts, run.ts)], run.along(diameter))

@@ -1,12 +1,12 @@
 """Limits of axes: what most curves do is readable, and what leaves them is marked and said."""
 
 import importlib
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.diagrams import Diagram
 from dynsim import FunctionFlow, Parameter
 from dynsim.cli.building.systems import Found
 from dynsim.cli.continuation.options import Continue
@@ -96,7 +96,7 @@ def pole(monkeypatch):
 
     def draw(**options):
         o = Continue("mine", parameter="a=0:1", figure=files.Path("a.png"), **options)
-        diagram = SimpleNamespace(branches=[branch, level], iterates=[1, 1], orbits=[])
+        diagram = Diagram("a", (branch, level), (1, 1))
         command, made = importlib.import_module("dynsim.cli.continuation.command"), Found("mine", flow, np.zeros(1))
         command._draw(o, made, Parameter(flow, "a", 0.0, 1.0), diagram)
         return kept[-1].axes[0]

@@ -101,13 +101,15 @@ def test_what_is_measured_of_a_run_has_the_units_of_the_system():
 
 @pytest.mark.slow
 def test_the_command_draws_the_sweep_of_a_function(here, capsys):
-    words = ("mine.py:level", "--beta", "1", "2", "4", "--noise", "0", "0.5")
+    words = ("--function", "mine.py:level", "--beta", "1", "2", "4", "--noise", "0", "0.5")
     status, said, _ = run(capsys, "sweep", *words, "--figure", "map.pdf")
     assert status == 1  # a point failed
     assert "the figure leaves out arrays: path" in said
     assert said.splitlines()[-1] == "figure map.pdf"
     assert (here / "map.pdf").stat().st_size > 5_000
-    _, said, _ = run(capsys, "sweep", "mine.py:level", "--beta", "4", "5", "--noise", "1", "--figure", "none.pdf")
+    _, said, _ = run(
+        capsys, "sweep", "--function", "mine.py:level", "--beta", "4", "5", "--noise", "1", "--figure", "none.pdf"
+    )
     assert "no figure is drawn, because no point has a finite value" in said
 
 
@@ -124,4 +126,4 @@ def test_the_command_draws_the_sweep_of_a_function(here, capsys):
     ],
 )
 def test_figures_that_do_not_fit_are_refused(here, capsys, words, sentence):
-    assert sentence in refused(capsys, "sweep", "mine.py:level", *words.split())
+    assert sentence in refused(capsys, "sweep", "--function", "mine.py:level", *words.split())

@@ -62,6 +62,12 @@ def test_a_grid_becomes_a_dataset_with_names_and_units():
     assert found.attrs["function"] == "measured"
 
 
+def test_units_of_results_that_no_point_has_are_left_out():
+    found = sweep(lambda a: 1 / 0, {"a": [1.0]}, units={"a": "1/s", "total": "m"})
+    assert found["a"].attrs["units"] == "1/s"
+    assert "total" not in found
+
+
 def test_a_list_of_points_and_seeds_with_common_random_numbers():
     found = sweep(drawn, [{"a": 0.0}, {"a": np.float64(5.0)}], seeds=3)
     assert found["x"].dims == ("point", "seed", "x_0")

@@ -1,6 +1,9 @@
 """Names and units of components, and parameters by name, are declared once and used everywhere."""
 
+import dataclasses
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -19,8 +22,11 @@ from dynsim import (
     simulate,
     to_xarray,
 )
+from dynsim.cli.building.flow_options import Simulate
+from dynsim.cli.building.papers import factor
 from dynsim.cli.building.systems import flow, found
 from dynsim.cli.parsing.system import SystemOptions, parse_system
+from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.catalogue.maps import Logistic
@@ -205,7 +211,7 @@ def test_arguments_that_are_true_or_false_are_turned_on_and_off(tmp_path):
         ("lorenz --start 1 2", "Argument `start` must have 3 numbers, one for each component, but has 2"),
         ("gradient --heads 2", "Argument `heads` must be left out for `gradient`"),
         ("growing", "is not a single flow"),
-        ("MINE:field --nu 3", r"a parameter of .*mine.py:field` \(mu, rates\), but is neither, did you mean `mu`?"),
+        ("MINE:field --nu 3", r"a parameter of .*mine.py:field` \(mu, rates\), but is neither, did you mean `--mu`?"),
         ("MINE:number", "must be a function, a flow or a map"),
     ],
 )
@@ -219,3 +225,39 @@ def test_what_does_not_exist_is_refused_with_the_nearest_name(tmp_path, words, s
 def test_a_command_for_flows_refuses_maps():
     with pytest.raises(ValueError, match="Argument `system` must be a flow for `dynsim portrait`, but `logistic` is a"):
         flow(parse_system(SystemOptions, ["logistic"], "portrait"), "portrait")
+
+
+def test_the_jumps_and_the_longest_step_of_a_function_are_options(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    flow = named(f"{tmp_path}/mine.py:field --breaks 51 50 --longest-step 0.5").system
+    assert flow.breakpoints(0.0, 100.0).tolist() == [50.0, 51.0]
+    assert flow.step_limit() == 0.5
+    assert named(f"{tmp_path}/mine.py:field").system.step_limit() == np.inf
+    with pytest.raises(ValueError, match="`breaks` must be left out for a map, but is"):
+        named(f"{tmp_path}/mine.py:grow --map --breaks 3")
+    with pytest.raises(ValueError, match="`longest_step` must be a positive number, but is -1"):
+        named(f"{tmp_path}/mine.py:field --longest-step -1")
+
+
+def test_the_factor_of_attention_is_an_option_and_its_default_is_said():
+    flow, own = (named(f"causal --tokens 2 --dimension 4 {words}").system for words in ("", "--scale 2.5"))
+    assert (float(flow.scale), float(own.scale)) == (0.5, 2.5)
+    o = Simulate("causal")
+    assert factor(o, flow) == "attention is multiplied by 1/sqrt(4) = 0.5 (`--scale 1` leaves this factor out)"
+    assert factor(dataclasses.replace(o, scale=2.5), own) == factor(Simulate("published-gradient"), flow) == ""
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_systems_of_the_catalogue_keep_the_precision_of_a_state(name):
+    system, x = CATALOGUE[name].system(), jnp.asarray(CATALOGUE[name].start, jnp.float32)
+    with jax.numpy_dtype_promotion("standard"):  # as for users
+        if isinstance(system, AbstractFlow):
+            assert jax.eval_shape(system.vector_field, jnp.float32(0.0), x).dtype == jnp.float32
+        else:
+            assert jax.eval_shape(lambda x: iterate(system, x, 3).ys, x).dtype == jnp.float32
+
+
+def test_a_state_of_integers_does_not_round_the_velocity():
+    flow = FunctionFlow(lambda t, x: -0.5 * x)
+    with jax.numpy_dtype_promotion("standard"):
+        assert flow.vector_field(0.0, jnp.asarray([1, 3])).tolist() == [-0.5, -1.5]

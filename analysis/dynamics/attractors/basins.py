@@ -1,6 +1,7 @@
 """Compute basins of attraction: the attractor that each point of a grid reaches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -38,8 +39,9 @@ from dynsim._core.types import State
 from dynsim._core.validation import integer, reals
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError
+from dynsim.notebook import picture
 from dynsim.simulation.checks import as_state
-from dynsim.systems.named import components
+from dynsim.systems.named import Components, components
 
 if TYPE_CHECKING:
     import xarray
@@ -69,6 +71,10 @@ class Basins(NamedTuple):
         longest: largest number of intervals integrated from each point.
         extent: size of each feature, by which distances were divided.
         is_stiff: as in `Attractors`.
+        components: names and units of all components of a state.
+        varied: indices of the varied components.
+        base: the flattened state through which the grid passes.
+        wrapped: indices of angles among the components, with their periods.
     """
 
     labels: Int[np.ndarray, "..."]
@@ -80,8 +86,15 @@ class Basins(NamedTuple):
     longest: int
     extent: Float[np.ndarray, " f"]
     is_stiff: bool = False
+    components: Components = Components((), ())
+    varied: tuple[int, ...] = ()
+    base: Float[np.ndarray, " n"] = np.empty(0)
+    wrapped: Mapping[int, float] = MappingProxyType({})
 
     __repr__ = one_line
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
 
     @property
     def shares(self) -> dict[int, float]:
@@ -153,7 +166,7 @@ def basins(
 
     Args:
         system: a flow, or a map in JAX; a forced flow is sampled at multiples of its period, from time 0.
-        box: the ends of each axis of the grid, (axes, 2).
+        box: (low, high) for each axis of the grid, (axes, 2).
         shape: the number of points of each axis.
         start: a state with the values of the components that do not vary; without it all vary.
         varied: the indices in the flat state of the components that vary, by default the first ones.
@@ -181,10 +194,11 @@ def basins(
     found = labelled(*set_up(system, jax.vmap(restored)(jnp.asarray(states)), search), search, shown)
     if np.all(found.labels == FAILED):
         raise ArgumentError("box", "hold states at which the system is defined", "holds none")
-    names = components(system, base).names
+    known = components(system, base)
     return Basins(
-        found.labels.reshape(sizes), axes, tuple(names[k] for k in which), found.attractors, found.others,
-        found.interval, found.longest, found.extent, found.is_stiff,
+        found.labels.reshape(sizes), axes, tuple(known.names[k] for k in which), found.attractors, found.others,
+        found.interval, found.longest, found.extent, found.is_stiff, known, tuple(which), np.asarray(flat),
+        MappingProxyType(dict(search.wrapped or {})),
     )  # fmt: skip
 
 

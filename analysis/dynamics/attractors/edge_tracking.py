@@ -16,7 +16,7 @@ from analysis.dynamics.attractors.basins import labels_of
 from analysis.dynamics.attractors.classification import NEAR, TrajectoryRecord, limit_of
 from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
 from analysis.dynamics.attractors.options import ROUND, Search, set_up
-from analysis.dynamics.attractors.search import NOT_SETTLED, Attractors, attractors_of
+from analysis.dynamics.attractors.search import FATES, NOT_SETTLED, Attractors, attractors_of
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -299,8 +299,9 @@ class EdgeState(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the edge state in one line."""
+        a, b = (FATES[k] if k in FATES else str(self.attractors.attractors[k]) for k in self.labels)
         dimension = counted(self.unstable_dimension, "unstable direction")
-        words = f"between basins: {self.limit}, {dimension}, known to {self.width:.1g}"
+        words = f"between the basins of {a} and of {b}: {self.limit}, {dimension}, known to {self.width:.1g}"
         return words if self.exponents is None else f"{words}; exponents {self.exponents}"
 
 

@@ -19,7 +19,7 @@ from analysis.dynamics.flow_maps.time_map import TimeMap
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
-from dynsim.errors import ArgumentError
+from dynsim.errors import ArgumentError, counted
 from dynsim.systems.parameter import Parameter
 
 
@@ -50,7 +50,7 @@ class Fractions(NamedTuple):
         rows = zip(self.labels, self.shares, self.low, self.high, strict=True)
         parts = [f"{share:.4g} [{a:.4g}, {b:.4g}] {self.named(int(k))}" for k, share, a, b in rows]
         parts += filter(None, [held_back(self.is_stiff, self.labels)])
-        return f"{self.total} starts, {self.confidence:.3g} intervals: " + "; ".join(parts)
+        return f"{counted(self.total, 'start')}, {self.confidence:.3g} intervals: " + "; ".join(parts)
 
     def named(self, label: int) -> str:
         """Describe the attractor, or the other outcome, that a label stands for."""

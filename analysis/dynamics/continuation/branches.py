@@ -27,6 +27,7 @@ from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
+from dynsim.notebook import picture
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
 """Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind."""
@@ -137,6 +138,9 @@ class Branch(NamedTuple):
     vertical: bool = False
 
     __repr__ = one_line
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
 
     @property
     def beside(self) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ def find_equilibria(
     Args:
         flow: the system, at t = 0.
         key: for the starts.
-        box: the least and the largest value of each component of an array state, (2, d); uniform starts.
+        box: (low, high) for each component of an array state, (d, 2); uniform starts.
         shape: of a state, in place of a box: starts are drawn on the space, and every equilibrium counts.
         num_starts: how many in each round.
         max_rounds: the cap on rounds.

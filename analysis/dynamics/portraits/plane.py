@@ -25,6 +25,7 @@ from dynsim._core.validation import integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import components
 
 # Number of bisections of a grid edge on which a component changes sign.
 HALVINGS = 16
@@ -184,6 +185,9 @@ class PhasePlane(NamedTuple):
         touching: segments, (segments, 2, 2), where each component vanishes without a change of sign.
         is_wide: whether the field changes near an equilibrium on a much smaller scale than the window, so that limit
             cycles away from such equilibria may be missed.
+        names: names of the two components.
+        units: units of the two components.
+        time_unit: the unit of time.
     """
 
     xs: Float[np.ndarray, " columns"]
@@ -203,6 +207,9 @@ class PhasePlane(NamedTuple):
     completeness: Completeness = Completeness()
     touching: tuple[np.ndarray, np.ndarray] = (np.empty((0, 2, 2)), np.empty((0, 2, 2)))
     is_wide: bool = False
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    time_unit: str = ""
 
     __repr__ = one_line
 
@@ -274,12 +281,14 @@ def phase_plane(
     whole = len(state) == 2
     cycles, small = ([], False) if forced or not whole else _cycles(flow, found, low, high, horizon)
     shown = [(o, path) for o, path in cycles if bool(np.any(np.all((path >= low) & (path <= high), axis=1)))]
-    given = _starts(trajectories, low, high)
+    given = trajectory_starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
+    known = components(flow, state)
     return PhasePlane(
         xs, ys, field, found, places, curves_of,
         tuple(path for _, path in shown), tuple(o.stability for o, _ in shown), tuple(o.period for o, _ in shown),
         into, out, along, forced, poles, complete, touching_nullclines(in_plane, xs, ys, field), small,
+        tuple(known.names[k] for k in axes), tuple(known.units[k] for k in axes), known.time_unit,
     )  # fmt: skip
 
 
@@ -371,7 +380,7 @@ def _equilibria(
     return isolated, tuple(f._replace(points=f.points[:, list(axes)]) for f in curves_of), complete
 
 
-def _starts(given: Array | np.ndarray | int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def trajectory_starts(given: Array | np.ndarray | int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Check the given starts, or spread that many over the window, (starts, 2)."""
     if isinstance(given, int):
         return spread(low, high, int(np.ceil(np.sqrt(given))))[:given] if given else np.empty((0, 2))

@@ -34,7 +34,7 @@ class CertifiedEquilibrium(NamedTuple):
     Attributes:
         state: midpoint of the enclosure, flattened.
         radius: bound of the error of every component.
-        unique: lower and upper corner of a box that contains no other equilibrium.
+        unique: box, (low, high) for each component, that contains no other equilibrium.
         kind: `stable`, `saddle` or `unstable` if all signs of the real parts of the eigenvalues (for a map, of the
             moduli minus one) are certified, else `undecided`.
         eigenvalues: balls of python-flint that contain the eigenvalues.
@@ -42,7 +42,7 @@ class CertifiedEquilibrium(NamedTuple):
 
     state: Float[np.ndarray, " d"]
     radius: float
-    unique: Float[np.ndarray, "2 d"]
+    unique: Float[np.ndarray, "d 2"]
     kind: str
     eigenvalues: tuple[Any, ...]
 
@@ -50,10 +50,10 @@ class CertifiedEquilibrium(NamedTuple):
     __str__ = report
 
     @property
-    def enclosure(self) -> Float[np.ndarray, "2 d"]:
+    def enclosure(self) -> Float[np.ndarray, "d 2"]:
         """Box of half side `radius` around the state, rounded outwards, which contains the equilibrium."""
-        ends = np.stack([self.state - self.radius, self.state + self.radius])
-        return np.nextafter(ends, [[-np.inf], [np.inf]])
+        ends = np.stack([self.state - self.radius, self.state + self.radius], axis=1)
+        return np.nextafter(ends, [-np.inf, np.inf])
 
 
 class CertifiedCount(NamedTuple):
@@ -64,7 +64,7 @@ class CertifiedCount(NamedTuple):
     """
 
     found: tuple[CertifiedEquilibrium, ...]
-    undecided: Float[np.ndarray, "boxes 2 d"]
+    undecided: Float[np.ndarray, "boxes d 2"]
     boxes: int
     end: str
 
@@ -125,7 +125,7 @@ def certified_count(
 
     Args:
         system: a flow (frozen at t = 0) or a map on Euclidean space, whose states are vectors.
-        box: lower and upper corner, (2, d). The cost grows exponentially with d; use at most about four components.
+        box: (low, high) for each component, (d, 2). The cost grows exponentially with d; use at most about four.
         period: number of steps of a map after which the points return; points of divisors of it are included.
         max_boxes: largest number of boxes to examine.
         smallest: side, relative to the given box, below which a part is left undecided.
@@ -239,7 +239,7 @@ class _Problem:
         middle = (low + high) / 2
         eigenvalues, kind = self._stability(tight)
         radius = float(np.nextafter(np.max(np.maximum(high - middle, middle - low)), np.inf))
-        return CertifiedEquilibrium(middle, radius, wide, kind, eigenvalues)
+        return CertifiedEquilibrium(middle, radius, wide.T, kind, eigenvalues)
 
     def _stability(self, X: Balls) -> tuple[tuple[Any, ...], str]:
         """Enclose the eigenvalues, and classify the stability if all signs are certain."""
@@ -275,10 +275,10 @@ class _Subdivision:
             todo += self._rest(part)
         inside = [e for e in self.found if self._place(e) == "inside"]
         boundary = [e for e in self.found if self._place(e) == "boundary"]
-        undecided = [*self.undecided, *(e.enclosure for e in boundary)]
+        undecided = [*self.undecided, *(e.enclosure.T for e in boundary)]
         order = {"stable": 0, "saddle": 1, "unstable": 2, "undecided": 3}
         inside.sort(key=lambda e: order[e.kind])
-        left = np.array(undecided).reshape(len(undecided), 2, self.sides.shape[1])
+        left = np.array(undecided).reshape(len(undecided), 2, self.sides.shape[1]).transpose(0, 2, 1)
         return CertifiedCount(tuple(inside), left, looked, end)
 
     def _rest(self, part: np.ndarray) -> list[np.ndarray]:
@@ -297,7 +297,7 @@ class _Subdivision:
             ends = ends_of(K)
             if is_inside(K, box):  # K contains exactly one equilibrium
                 self._add((ends[0] + ends[1]) / 2)
-                known = any(_is_within(e.enclosure, part) for e in self.found)
+                known = any(_is_within(e.enclosure.T, part) for e in self.found)
                 if not known and not self._covers(np.stack(ends)):
                     self.undecided.append(part)
                 return []
@@ -320,7 +320,7 @@ class _Subdivision:
         return [first, second]
 
     def _covers(self, part: np.ndarray) -> bool:
-        return any(_is_within(part, e.unique) for e in self.found)
+        return any(_is_within(part, e.unique.T) for e in self.found)
 
     def _add(self, near: np.ndarray) -> None:
         """Certify the equilibrium that Newton's method finds from a point, unless it is already known.
@@ -332,12 +332,12 @@ class _Subdivision:
         if not np.all(np.isfinite(x)) or self._covers(np.stack([x, x])):
             return
         one = self.problem.certified(x)
-        if one is not None and not any(_meet(one.enclosure, e.enclosure) for e in self.found):
+        if one is not None and not any(_meet(one.enclosure.T, e.enclosure.T) for e in self.found):
             self.found.append(one)
 
     def _place(self, e: CertifiedEquilibrium) -> str:
         """Test whether an equilibrium is inside the box, outside, or too close to the boundary to decide."""
-        low, high = e.enclosure
+        low, high = e.enclosure.T
         if np.all(low >= self.sides[0]) and np.all(high <= self.sides[1]):
             return "inside"
         return "outside" if np.any(high < self.sides[0]) or np.any(low > self.sides[1]) else "boundary"

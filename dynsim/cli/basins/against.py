@@ -9,6 +9,7 @@ from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.parsing.options import say
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.solvers import unsettled
+from dynsim.errors import counted
 
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.fractions import FractionCurves
@@ -43,7 +44,7 @@ def _tell(name: str, found: "FractionCurves", count: int, longest: int) -> None:
     """Print the table of basin fractions, one row per parameter value, and describe the attractor of each label."""
     from analysis.dynamics.attractors.search import FATES
 
-    say(f"{count} starts for each value, with 95 % Wilson intervals")
+    say(f"{counted(count, 'start')} for each value, with 95 % Wilson intervals")
     texts = [f"basin {k + 1}" if k >= 0 else FATES[int(k)] for k in found.labels]
     say("  ".join([f"{name:>10}", *(f"{text:>24}" for text in texts)]))
     for value, shares, low, high in zip(found.parameters, found.shares, found.low, found.high, strict=True):

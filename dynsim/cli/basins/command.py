@@ -1,6 +1,6 @@
 """`dynsim basins`: find attractors, and compute basins of attraction on a grid or basin fractions of random starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +16,11 @@ from dynsim.errors import ArgumentError, check_at_least, counted
 
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.basins import Basins
-    from analysis.dynamics.attractors.limit_set import LimitSet
     from analysis.dynamics.attractors.options import Search
     from dynsim.cli.building.systems import Found
     from dynsim.systems.named import Components
-    from figures.panels.limit_marks import Mark
 
 WINDOW_STATES = 40  # states per grid point that the search holds in memory at the same time
-IN_SLICE = 1e-3  # distance from a slice, relative to 1 + |x|, within which an attractor is drawn as lying in it
 
 
 def main(words: Sequence[str]) -> int:
@@ -105,6 +102,7 @@ def on_grid(
 ) -> int:
     """Compute the basin of each grid point, print the shares of the basins, and draw them."""
     from analysis.dynamics.attractors.basins import basins
+    from figures.basins import drawing
     from figures.files import write_figure
 
     shape = o.shape * len(which) if len(o.shape) == 1 else o.shape
@@ -125,8 +123,7 @@ def on_grid(
         write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names), **more})
         say(f"labels {o.out}")
     limits = [edge.limit for edge in between.values()]
-    figure = drawn(found, which, known, start, limits, search.wrapped)
-    write_figure(figure, o.figure, f"basins of attraction of {made.name}")
+    write_figure(drawing(found, limits), o.figure, f"basins of attraction of {made.name}")
     say(f"figure {o.figure}")
     return 0
 
@@ -149,57 +146,6 @@ def tell(found: "Basins") -> None:
         say(f"  {word}: {other}")
     if not found.attractors:
         say("no attractor was found: no start in this window settles")
-
-
-def drawn(
-    found: "Basins",
-    which: list[int],
-    known: "Components",
-    start: Any,
-    edges: "Sequence[LimitSet]" = (),
-    wrapped: Mapping[int, float] | None = None,
-) -> Any:
-    """Draw basins with attractors and edge states; the title of a slice gives the values of the other components."""
-    from jax.flatten_util import ravel_pytree
-
-    from figures.fitted import fitted
-    from figures.panels.basins import basin_image
-    from figures.panels.labels import axis_labels, slice_label
-    from figures.style import canvas, settings
-
-    turns, base = wrapped or {}, np.asarray(ravel_pytree(start)[0])
-    held = [k for k in range(len(base)) if k not in which]
-    judged = [(one, True) for one in found.attractors]
-    judged += [(one, None if one.stability == "undecided" else False) for one in found.others]
-    judged += [(one, False) for one in edges]
-    marks = [mark_of(one, attracts, which, base, turns) for one, attracts in judged]
-    with settings():
-        figure, (ax,) = canvas(aspect=0.9 if found.labels.ndim == 2 else 0.35)
-        names = axis_labels(found.names, [known.units[k] for k in which])
-        basin_image(
-            ax, found.labels, found.axes, marks=marks, axis_names=[*names, ""],
-            turns={place: turns[k] for place, k in enumerate(which) if k in turns},
-            title=slice_label(
-                [known.names[k] for k in held], base[held].tolist(), [known.units[k] for k in held]
-            ),
-        )  # fmt: skip
-        return fitted(figure)
-
-
-def mark_of(
-    limit: "LimitSet", attracts: bool | None, which: list[int], base: np.ndarray, turns: Mapping[int, float]
-) -> "Mark":
-    """Choose how to mark a limit set: as projected if it does not lie in the drawn slice."""
-    from analysis.dynamics.flow_maps.flat import flat_states
-    from figures.panels.limit_marks import Mark
-
-    flat = flat_states(limit.states)
-    gap = flat - base
-    for k, period in turns.items():
-        gap[:, k] -= period * np.round(gap[:, k] / period)
-    gap[:, which] = 0.0
-    projected = bool(np.any(np.abs(gap) > IN_SLICE * (1 + np.abs(base))))
-    return Mark(flat[:, which], limit.kind, attracts, projected)
 
 
 def sampled(
@@ -225,7 +171,7 @@ def sampled(
     if o.against:
         return along(o, made, sampler, search)
     found = basin_fractions(made.system, sampler, o.sample, random_key(o.seed, "starts"), search=search)
-    say(f"{found.total} starts, with {100 * found.confidence:g} % Wilson intervals")
+    say(f"{counted(found.total, 'start')}, with {100 * found.confidence:g} % Wilson intervals")
     for label, share, lower, upper in zip(found.labels, found.shares, found.low, found.high, strict=True):
         say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")
     if told := unsettled(found.is_stiff, found.labels, o.longest):

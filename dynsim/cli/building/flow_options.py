@@ -35,6 +35,8 @@ class Simulate(SystemOptions):
     """a .npy or .csv file with U, the value matrix of each head"""
     causal: bool = False
     """use causal attention (token-flow)"""
+    scale: float | None = None
+    """factor of the output of attention: by default 1/sqrt(d) for tokens in R^d, as in (7) of CONSENSUS; 1 for none"""
     space: str = ""
     """state space: sphere (default of token-flow), euclidean (default of your function), simplex or ellipsoid:FILE"""
     initial: str = "uniform"
@@ -51,7 +53,9 @@ class Simulate(SystemOptions):
     max_steps: int | None = None
     """largest number of steps; by default 100,000 for diffrax and rkc2, 1,000,000 for scipy and stiff"""
     rtol: float | None = None
-    """relative tolerance, by default 1e-9, or 1e-4 for a density; the absolute tolerance is a hundredth of it"""
+    """relative tolerance, by default 1e-9, or 1e-4 for a density"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one"""
     noise: float | str | None = None
     """noise amplitude, or `file.py:name` of a function (t, x) that returns an amplitude per entry, or noise vectors"""
     calculus: Literal["ito", "stratonovich"] = "stratonovich"

@@ -35,7 +35,9 @@ def imported(path: str, argument: str = "system", *, beside: str = "") -> Any:
 
     A file is executed again, unless the import path `beside` names the same file: both objects then share one module.
     """
-    where, _, name = path.rpartition(":")
+    where, colon, name = path.rpartition(":")
+    if not colon:
+        raise ArgumentError(argument, "be `file.py:name` or `module:name`", f"is `{path}`")
     same = where.endswith(".py") and beside.rpartition(":")[0] == where
     if where.endswith(".py") and not name:
         raise without_name(argument, where)

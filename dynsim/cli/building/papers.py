@@ -16,6 +16,7 @@ from dynsim.keys import random_key
 from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
+from dynsim.systems.named import changed
 from dynsim.systems.tokens.flow import (
     ProjectedValueFlow,
     TokenFlow,
@@ -61,7 +62,7 @@ def _symmetric(o: Simulate) -> np.ndarray:
 
 
 SYSTEMS: dict[str, tuple[str, Builder]] = {
-    "token-flow": ("(7): self-attention, P and U from files, or beta I and I", lambda o: TokenFlow(
+    "token-flow": ("(7): self-attention times 1/sqrt(d), P and U from files, or beta I and I", lambda o: TokenFlow(
         _query_key(o), _value(o), space=space(o.space or "sphere"), mask=_mask(o))),
     "gradient": ("(8): one head, U = I, W = P symmetric positive definite", lambda o: gradient_token_flow(
         _query_key(o)[0] if o.query_key is None else matrix(o.query_key, "query_key", (2, 3)))),
@@ -81,12 +82,12 @@ SYSTEMS: dict[str, tuple[str, Builder]] = {
 }  # fmt: skip
 
 
-MODEL = ("heads", "beta", "query_key", "value", "causal", "space")
+MODEL = ("heads", "beta", "query_key", "value", "causal", "space", "scale")
 TAKEN = {
     "token-flow": set(MODEL),
-    "gradient": {"beta", "query_key"},
-    "causal": {"heads", "beta", "query_key"},
-    "causal-symmetric": {"beta", "query_key", "value"},
+    "gradient": {"beta", "query_key", "scale"},
+    "causal": {"heads", "beta", "query_key", "scale"},
+    "causal-symmetric": {"beta", "query_key", "value", "scale"},
     "projected-value": {"beta", "query_key", "value"},
     "oja": {"value"},
     "published-ensemble": {"heads"},
@@ -97,7 +98,23 @@ TAKEN = {
 def build(options: Simulate) -> AbstractFlow:
     """Build the flow of `SYSTEMS` that `options.system` names; errors about a matrix name its option."""
     with typed_as(matrix="value", **({"query_key": "beta"} if options.query_key is None else {})):
-        return SYSTEMS[options.system][1](options)
+        flow = SYSTEMS[options.system][1](options)
+    if options.scale is None or not isinstance(flow, TokenFlow):
+        return flow
+    if not math.isfinite(options.scale):
+        raise ArgumentError("scale", "be a finite number", f"is {options.scale}")
+    return changed(flow, {"scale": options.scale})
+
+
+def factor(options: Simulate, flow: AbstractFlow | AbstractMap) -> str:
+    """Say by which factor the output of attention is multiplied, for a flow of tokens without `--scale`; "" otherwise.
+
+    A user who expects plain self-attention would otherwise find all rates too small.
+    """
+    if options.scale is not None or "scale" not in TAKEN.get(options.system, ()) or not isinstance(flow, TokenFlow):
+        return ""
+    d = flow.query_key.shape[-1]
+    return f"attention is multiplied by 1/sqrt({d}) = {float(flow.scale):.6g} (`--scale 1` leaves this factor out)"
 
 
 def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:

@@ -14,21 +14,21 @@ from dynsim._core.types import State
 from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
 from dynsim.cli.building.papers import MODEL, SYSTEMS, space, unused
 from dynsim.cli.building.papers import build as built
-from dynsim.cli.parsing.options import parse, refuse_unused, typed_as, warn
+from dynsim.cli.parsing.options import nearest_option, parse, refuse_unused, typed_as, warn
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.cli.parsing.tables import number
 from dynsim.cli.simulate import WITH_OWN_OPTIONS
-from dynsim.errors import ArgumentError, counted, nearest
+from dynsim.errors import ArgumentError, check_positive, counted, nearest
 from dynsim.keys import random_key
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import changed, components, declared, listed, parameters
 
 System = AbstractFlow | AbstractMap
-NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "members", "seed",
-                 "epsilon", "compare", "max_steps", "window", "guess", "euler", "method", "discrete",
+NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "atol", "members",
+                 "seed", "epsilon", "compare", "max_steps", "window", "guess", "euler", "method", "discrete",
                  "precision")  # fmt: skip
-OF_FUNCTIONS = ("names", "units", "space", "map")  # options that describe a user's function
+OF_FUNCTIONS = ("names", "units", "space", "map", "breaks", "longest_step")  # options that describe a user's function
 ELSEWHERE = {("basins", "movie"): "`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie FILE` makes one"}
 TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
 STARTED = ("prototypes", "fast-slow", "master-equation")  # the papers' flows that have options of their own
@@ -116,7 +116,7 @@ def _given(words: tuple[str, ...]) -> dict[str, str]:
         name, _, value = word.partition("=")
         if not name:
             raise ArgumentError("parameters", "be given as NAME=VALUE", f"has `{word}`")
-        pairs[name.replace("-", "_")] = value
+        pairs[name[0] + name[1:].replace("-", "_")] = value
     return pairs
 
 
@@ -128,7 +128,7 @@ def _only(given: Mapping[str, str], known: Any, o: SystemOptions, command: str) 
             these = listed(tuple(known)) or "it has none"
             must = f"be an option of `dynsim {command}` or a parameter of `{o.system}` ({these})"
             elsewhere = ELSEWHERE.get((command, name))
-            near = f" ({elsewhere})" if elsewhere else nearest(name, {*known, *options} - {name})
+            near = f" ({elsewhere})" if elsewhere else nearest_option(name, {*known, *options} - {name})
             raise ArgumentError(name, must, f"is neither{near}")
 
 
@@ -235,11 +235,17 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     _only(given, defaults | switches, o, command)
     turned = tuple((name, _truth(name, given[name])) for name in switches if name in given)
     chosen = defaults | _values({name: word for name, word in given.items() if name in defaults})
-    kind, function = FunctionMap if o.map else FunctionFlow, Switched(made, turned) if turned else made
-    names, units = declared("names", o.names), declared("units", o.units)
+    function = Switched(made, turned) if turned else made
+    described: Any = {"names": declared("names", o.names), "units": declared("units", o.units), "parameters": chosen}
     on = space(o.space or "euclidean")
-    with typed_as(**{"step_function" if o.map else "rhs": "system"}):
-        return Found(o.system, kind(function, on, names=names, units=units, parameters=chosen), None)
+    if o.map:
+        refuse_unused(o, ("breaks", "longest_step"), "for a map")
+        with typed_as(step_function="system"):
+            return Found(o.system, FunctionMap(function, on, **described), None)
+    check_positive(longest_step=o.longest_step)
+    period = math.inf if o.longest_step is None else 2 * o.longest_step  # steps are limited to half of it
+    with typed_as(rhs="system"):
+        return Found(o.system, FunctionFlow(function, on, breaks=o.breaks, fastest_period=period, **described), None)
 
 
 def _truth(name: str, word: str) -> bool:
@@ -261,7 +267,7 @@ def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
         return made
     host = isinstance(made.system, AbstractMap) and made.system.on_host
     if isinstance(x, jax.Array) and not host and (command != "simulate" or isinstance(made.system, AbstractMap)):
-        options = "" if command == "sweep" else "`--start`, `--box`" if hasattr(o, "box") else "`--start`"
+        options = "`--start`, `--box`" if hasattr(o, "box") else "`--start`"
         check_function(made.system, x, options=options, by_names=bool(o.names) and not o.start and size is None)
     components(made.system, x)
     return made

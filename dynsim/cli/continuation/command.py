@@ -14,7 +14,6 @@ from dynsim.errors import ArgumentError
 if TYPE_CHECKING:
     import numpy as np
 
-    from analysis.dynamics.continuation.branches import Branch
     from analysis.dynamics.diagrams import Diagram
     from dynsim.cli.building.systems import Found
     from dynsim.systems.named import Components
@@ -27,6 +26,8 @@ SAME = 1e-6  # distance, in units of the map, below which two fixed points are t
 def main(words: Sequence[str]) -> int:
     """Continue the branches, print them with their bifurcations, and write the requested diagram file and figure."""
     o = parse_system(Continue, words, "continue")
+    if "=" not in o.parameter:
+        raise _without_range(o)
     varied = o.varied  # raises for a bad range before anything is computed
     check_numbers(o)
     if o.resume is not None and not o.resume.is_file():
@@ -35,10 +36,11 @@ def main(words: Sequence[str]) -> int:
     check_plane(o)
     from analysis.dynamics.diagrams import save_diagram
     from dynsim.programs import without_compiling
+    from dynsim.systems.named import components
 
     made, parameter, symmetries = _studied(o)
     if o.resume is None:
-        _drawn_component(o, made, made.begun(len(o.box) // 2 or None))
+        _drawn_component(o, components(made.system, made.begun(len(o.box) // 2 or None)))
     second = second_parameter(o, made.system) if o.second else None
     with without_compiling():
         diagram = _diagram(o, made, parameter, symmetries)
@@ -62,12 +64,45 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
+def _without_range(o: Continue) -> ArgumentError:
+    """Build the error for a parameter without a range; it proposes one around the value in use."""
+    import numpy as np
+
+    from dynsim.cli.building.systems import found
+    from dynsim.systems.named import listed, parameters, where
+
+    system = found(o, "continue").system
+    known = _beta(system) | {name: leaf for name, leaf in parameters(system).items() if np.size(leaf) == 1}
+    if o.parameter and o.parameter not in known:
+        where(system, o.parameter, "parameter")  # raises for a name that does not exist, with the closest one
+    name = o.parameter if o.parameter in known else next(iter(known), "NAME")
+    value = float(np.ravel(known.get(name, 0.0))[0])
+    low, high = sorted([0.0, 2 * value]) if value else (-1.0, 1.0)
+    must = f"be NAME=LOW:HIGH, such as `{name}={low:g}:{high:g}` around its value {value:g}"
+    has = f"is `{o.parameter}`, without a range" if o.parameter else f"is not given (one of {listed(tuple(known))})"
+    return ArgumentError("parameter", must, has)
+
+
+def _beta(flow: Any) -> dict[str, Any]:
+    """Get the inverse temperature of tokens with P = beta I, {"beta": beta}; an empty dictionary for another system."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    from dynsim.systems.schedules import Constant
+    from dynsim.systems.tokens.flow import TokenFlow
+
+    if not (isinstance(flow, TokenFlow) and isinstance(flow.query_key, Constant)):
+        return {}
+    P = np.asarray(flow.query_key(jnp.zeros(())))
+    is_multiple = len(P) == 1 and np.array_equal(P[0], P[0, 0, 0] * np.eye(P.shape[1]))
+    return {"beta": P[:, 0, 0]} if is_multiple else {}
+
+
 def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
     """Build the system, its parameter with its range, and generators of its symmetries.
 
     For tokens with P = beta I the parameter is beta, and rotations are symmetries.
     """
-    import jax.numpy as jnp
     import numpy as np
 
     from analysis.dynamics.linearisation import rotations
@@ -75,22 +110,19 @@ def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
     from dynsim.spaces import Sphere
     from dynsim.systems.named import where
     from dynsim.systems.parameter import Parameter
-    from dynsim.systems.schedules import Constant, ScaledIdentity
+    from dynsim.systems.schedules import ScaledIdentity
     from dynsim.systems.tokens.flow import TokenFlow
 
     made = found(o, "continue")
     flow = made.system
-    if o.varied.name == "beta" and isinstance(flow, TokenFlow) and isinstance(flow.query_key, Constant):
-        P = np.asarray(flow.query_key(jnp.zeros(())))
-        if len(P) == 1 and np.array_equal(P[0], P[0, 0, 0] * np.eye(P.shape[1])):
-            scaled = TokenFlow(
-                ScaledIdentity(P[:, 0, 0], P.shape[1]), flow.value, space=flow.space, mask=flow.mask,
-                scale=float(flow.scale),
-            )  # fmt: skip
-            free = isinstance(flow.space, Sphere) and isinstance(flow.value, ScaledIdentity)
-            moves = tuple(rotations(P.shape[1])) if free else ()
-            beta = Parameter(scaled, "query_key.factor", *o.varied.bounds, name="beta")
-            return made._replace(system=scaled), beta, moves
+    if o.varied.name == "beta" and (beta := _beta(flow)):
+        d = flow.query_key.shape[-1]
+        scaled = TokenFlow(
+            ScaledIdentity(beta["beta"], d), flow.value, space=flow.space, mask=flow.mask, scale=float(flow.scale)
+        )
+        free = isinstance(flow.space, Sphere) and isinstance(flow.value, ScaledIdentity)
+        moves = tuple(rotations(d)) if free else ()
+        return made._replace(system=scaled), Parameter(scaled, "query_key.factor", *o.varied.bounds, name="beta"), moves
     shape = np.shape(where(flow, o.varied.name, "parameter")(flow))
     if np.prod(shape) != 1:
         raise ArgumentError("parameter", "name one real number", f"`{o.varied.name}` has shape {shape}")
@@ -112,7 +144,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
             raise ArgumentError(
                 "resume", f"be a diagram in `{o.varied.name}`", f"is a diagram in `{diagram.parameter}`"
             )
-        _drawn_component(o, made, _first(diagram))
+        _drawn_component(o, _named(made, diagram))
         return extend(diagram, parameter, steps=steps, symmetries=symmetries)
     if not o.varied.low <= parameter.value <= o.varied.high:
         parameter = parameter.of(parameter.at(o.varied.low))
@@ -157,12 +189,12 @@ def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tupl
     if box is None:
         shape = np.shape(made.begun())
         return _fixed_points(parameter, [made.begun(), *(made.system.space.sample(k, shape) for k in keys)])
-    low, high = (jnp.asarray(end) for end in box)
+    low, high = jnp.asarray(box).T
     return _fixed_points(parameter, [low + (high - low) * jax.random.uniform(k, low.shape) for k in keys])
 
 
 def _box(o: Continue, made: "Found") -> "np.ndarray":
-    """Get the lower and upper bounds of the components, (2, d); raise `ValueError` unless they fit the system."""
+    """Get the lower and upper bound of each component, (d, 2); raise `ValueError` unless they fit the system."""
     import numpy as np
 
     ends = np.reshape(o.box or made.box, (-1, 2)) if len(o.box or made.box) % 2 == 0 else np.zeros((0, 2))
@@ -171,7 +203,7 @@ def _box(o: Continue, made: "Found") -> "np.ndarray":
         which = f"each of {known} components" if known else "each component"
         must = f"hold a lower and an upper bound for {which}, the lower first"
         raise ArgumentError("box", must, f"is {list(o.box)}")
-    return ends.T
+    return ends
 
 
 def _fixed_points(parameter: "Parameter", starts: list[Any]) -> list[Any]:
@@ -198,122 +230,41 @@ def _first(diagram: "Diagram") -> Any:
     return jax.tree.map(lambda a: a[0], diagram.branches[0].states)
 
 
-def _drawn_component(o: Continue, made: "Found", state: Any) -> tuple["Components", int]:
-    """Get the components of a state and the index of the drawn one; raise `ValueError` if it does not exist."""
+def _named(made: "Found", diagram: "Diagram") -> "Components":
+    """Get the components of the states of a diagram: as the system declares them, or as the diagram's file does."""
     from dynsim.systems.named import components
 
-    parts = components(made.system, state)
-    return parts, parts.index(o.component) if o.component else 0
+    own = components(made.system, _first(diagram))
+    stored = own._replace(names=diagram.names or own.names, units=diagram.units or own.units)
+    declares = bool(made.system.names), bool(made.system.units)
+    return own._replace(names=(own if declares[0] else stored).names, units=(own if declares[1] else stored).units)
+
+
+def _drawn_component(o: Continue, parts: "Components") -> int:
+    """Get the index of the component that is drawn; raise `ValueError` if it does not exist."""
+    return parts.index(o.component) if o.component else 0
 
 
 def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram") -> None:
     """Write the requested figure and movie of one component of the state against the parameter."""
-    import numpy as np
-
-    from analysis.dynamics.diagrams import branch_line
+    from figures import diagrams
     from figures.files import write_figure
-    from figures.fitted import fitted
     from figures.movie import growing, write_movie
-    from figures.panels.bifurcations import bifurcation_marks, branch_lines, shown_up_to, stability_legend
     from figures.panels.labels import axis_label
-    from figures.panels.shown import leaving_marks
-    from figures.style import canvas, settings
 
-    parts, which = _drawn_component(o, made, _first(diagram))
-    every = [(one, False) for one in diagram.branches] + [(one, True) for one in diagram.orbits]
-    cycles = zip(diagram.branches, diagram.iterates, strict=True)
-    values = [_phase_values(parameter, one, which, k) for one, k in cycles]
-    values += [_extremes(parameter, one, which) for one in diagram.orbits]
-    unclear = any("undecided" in one.beside for one, _ in every)
-    dashed = "unstable or undecided" if unclear else "unstable"
-    limits = _window(o, parts.names[which], [one for one, _ in every], values)
-
-    def drawing(until: float) -> Any:
-        with settings():
-            drawn, (ax,) = canvas()
-            marks, lines = [], []
-            for (one, orbits), (on_branch, at) in zip(every, values, strict=True):
-                lines += branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
-                names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
-                rows = at[:, -1:] if orbits else at  # orbits are marked at their maximum, cycles of maps at each point
-                marks += [
-                    (n, b.parameter, float(v))
-                    for n, b, row in zip(names, one.bifurcations, rows, strict=True) for v in np.unique(row)
-                ]  # fmt: skip
-            for mark in marks:
-                bifurcation_marks(ax, *([part] for part in mark))
-            ax.set_xlabel(axis_label(o.varied.name))
-            ax.set_ylabel(axis_label(parts.names[which], parts.units[which]))
-            ax.set_xlim(*o.varied.bounds)
-            if limits is not None:
-                leaving_marks(ax, limits, lines)
-            names = {"first": "equilibria", "second": "periodic orbits, max. and min."}
-            stability_legend(ax, kinds=names if diagram.orbits else None, dashed=dashed)
-            shown_up_to(ax, until)
-            return fitted(drawn)
-
+    parts = _named(made, diagram)
+    which = _drawn_component(o, parts)
+    measured = diagrams.measured(diagram, which, parameter)
+    usual, (least, most) = diagrams.limits_of(measured)
+    limits = (o.window[0], o.window[1]) if o.window else usual
+    if limits is not None and (least < limits[0] or most > limits[1]):
+        shown = f"the figure shows {parts.names[which]} from {limits[0]:.4g} to {limits[1]:.4g}"
+        say(f"{shown}, branches extend from {least:.4g} to {most:.4g} (`--window` sets the limits)")
+    label = axis_label(parts.names[which], parts.units[which])
+    drawing = lambda until: diagrams.drawing(measured, label, bounds=o.varied.bounds, limits=limits, until=until)
     if o.figure is not None:
-        with settings():
-            write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.varied.name}")
+        write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.varied.name}")
         say(f"figure {o.figure}")
     if o.movie is not None:
         write_movie(o.movie, growing(drawing))
         say(f"movie {o.movie}")
-
-
-def _window(o: Continue, name: str, branches: list[Any], values: list[tuple[Any, Any]]) -> tuple[float, float] | None:
-    """Choose the axis limits of the drawn component, None for all of it; print what lies beyond them."""
-    import numpy as np
-
-    from figures.panels.shown import usual_limits
-
-    curves = []
-    for one, (on_branch, _) in zip(branches, values, strict=True):
-        half = np.abs(np.diff(one.parameters)) / 2
-        stretches = np.append(half, 0.0) + np.append(0.0, half)
-        curves += [(column, stretches) for column in np.asarray(on_branch).T]
-    limits = o.window or usual_limits(curves, np.concatenate([np.ravel(at) for _, at in values]))
-    if limits is None:
-        return None
-    every = np.concatenate([column for column, _ in curves]) + 0.0  # without a sign of zero
-    low, high = limits
-    if np.nanmin(every) < low or np.nanmax(every) > high:
-        ends = f"from {np.nanmin(every):.4g} to {np.nanmax(every):.4g}"
-        say(
-            f"the figure shows {name} from {low:.4g} to {high:.4g}, branches extend {ends} (`--window` sets the limits)"
-        )
-    return low, high
-
-
-def _phase_values(parameter: "Parameter", one: "Branch", which: int, iterate: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """Compute a component at all phases of a cycle, for the points and the bifurcations of a branch."""
-    import jax
-    import numpy as np
-
-    from analysis.dynamics.diagrams import component_of
-    from analysis.dynamics.periodic_orbits.maps import phases
-
-    columns = lambda states, values: np.stack(
-        [component_of(x, which) for x in phases(parameter, states, values, iterate)], axis=1
-    )
-    marks = [
-        columns(jax.tree.map(lambda a: np.asarray(a)[None], b.state), np.array([b.parameter])) for b in one.bifurcations
-    ]
-    return columns(one.states, one.parameters), np.concatenate([np.empty((0, iterate)), *marks])
-
-
-def _extremes(parameter: "Parameter", one: "Branch", which: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """Compute the minimum and maximum of a component over periodic orbits, for points and bifurcations of a branch."""
-    import jax
-    import numpy as np
-
-    from analysis.dynamics.continuation.orbits import orbit_ranges
-
-    at = [
-        orbit_ranges(
-            parameter, one._replace(states=jax.tree.map(lambda a: np.asarray(a)[None], b.state),
-                                    parameters=np.array([b.parameter])), which,
-        )
-        for b in one.bifurcations
-    ]  # fmt: skip
-    return orbit_ranges(parameter, one, which), np.array(at).reshape(-1, 2)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import tyro
 
-from dynsim.errors import ArgumentError, OtherRunError, nearest, reason, shown
+from dynsim.errors import ArgumentError, OtherRunError, check_positive, nearest, reason, shown
 
 Options = TypeVar("Options")
 
@@ -39,6 +39,7 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
     seed = getattr(parsed, "seed", 0)
     if not 0 <= seed < SEEDS:
         raise ArgumentError("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
+    check_positive(atol=getattr(parsed, "atol", None))
     rtol = getattr(parsed, "rtol", None)
     if rtol is not None and not math.isfinite(rtol):
         raise ArgumentError("rtol", "be a finite number", f"is {rtol}")
@@ -119,7 +120,7 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
     said = " ".join(rows[2 : rules[1]] if titled else rows[: rules[0]]).split(" Got errors")[0].strip(" .")
     names = [field.name for field in dataclasses.fields(options)]  # pyright: ignore[reportArgumentType]
     if (unknown := re.match(r"Unrecognized options: ([^ ,]+)", said)) is not None:
-        near = nearest(unknown[1].lstrip("-").replace("-", "_"), names)
+        near = nearest_option(unknown[1].partition("=")[0], names)
         raise ArgumentError(unknown[1], f"be an option of `{program}`", f"is not{near}")
     if (without := re.match(r"Missing value for argument '--([a-z-]+)", said)) is not None:
         raise ArgumentError(without[1].replace("-", "_"), "be given with a value", "is given without")
@@ -131,6 +132,12 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
     name = names[0] if found is None else found[1].removeprefix("no-").replace("-", "_")
     after = " and follow SYSTEM" if required == ["system"] and words[0].startswith("-") else ""
     raise ArgumentError(name, f"be as `{program} --help` describes it{after}", f"is not ({said})")
+
+
+def nearest_option(word: str, names: Iterable[str]) -> str:
+    """Build a hint with the option or parameter whose name is closest to `word`, spelled with two dashes."""
+    dashed = {name.replace("_", "-") for name in names}
+    return nearest(word.lstrip("-").replace("_", "-"), dashed, prefix="--")
 
 
 def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:

@@ -6,6 +6,8 @@ import numpy as np
 
 from dynsim.errors import ArgumentError
 
+MOST = 1_000_000  # largest number of values of a parameter, each of which costs a computation
+
 
 class Range(NamedTuple):
     """Name of a parameter with the lower and upper end of its range."""
@@ -53,6 +55,8 @@ def named_values(word: str, count: int, argument: str) -> tuple[str, list[float]
                 argument, "end in a count of at least 2, such as `rho=0:30:61`", f"ends in `{parts[2]}`"
             )
         count = int(parts[2])
+        if count > MOST:
+            raise ArgumentError(argument, f"end in a count of at most {MOST}", f"ends in `{parts[2]}`")
     found = named_range(word, argument)
     return found.name, [float(value) for value in np.linspace(found.low, found.high, count)]
 

@@ -11,20 +11,22 @@ if TYPE_CHECKING:
     from dynsim.integrators import AbstractIntegrator
 
 
-def integrator(name: str, rtol: float, max_steps: int | None = None) -> "AbstractIntegrator":
-    """Build an integrator by its name, with an absolute tolerance of a hundredth of the relative one.
+def integrator(name: str, rtol: float, max_steps: int | None = None, atol: float | None = None) -> "AbstractIntegrator":
+    """Build an integrator by its name.
 
-    The implicit integrator `stiff` chooses the absolute tolerance itself. Without `max_steps` the integrator's own
+    Without `atol` the absolute tolerance is a hundredth of the relative one; without `max_steps` the integrator's own
     limit on the number of steps holds.
     """
     from dynsim.integrators import RKC2, Diffrax, Scipy, stiff
 
+    made: Diffrax | Scipy
+    absolute = rtol / 100 if atol is None else atol
     if name == "stiff":
-        made: Diffrax | Scipy = stiff(rtol)
+        made = dataclasses.replace(stiff(rtol), atol=absolute)
     elif name == "scipy":
-        made = Scipy(rtol=rtol, atol=rtol / 100)
+        made = Scipy(rtol=rtol, atol=absolute)
     else:
-        made = Diffrax(RKC2() if name == "rkc2" else None, rtol=rtol, atol=rtol / 100)
+        made = Diffrax(RKC2() if name == "rkc2" else None, rtol=rtol, atol=absolute)
     return made if max_steps is None else dataclasses.replace(made, max_steps=max_steps)
 
 

@@ -14,7 +14,8 @@ import tyro
 
 from dynsim.cli.parsing.options import other_words, parse
 
-NUMBER = r"-?\.?\d[^:]*"  # begins like a number; without a colon, because `2d.py:name` is a system
+NUMBER = r"(-?\.?\d[^:]*)(:-?\.?\d[^:]*)*"  # begins like a number, or a range; `2d.py:name` is a system
+SINGLE = r"-(?!h$|inf|nan)[A-Za-z].*"  # an option with one dash, which is refused with the closest name
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class SystemOptions:
     """state space of a function of yours: euclidean (default), sphere, simplex or ellipsoid:FILE"""
     map: bool = False
     """iterate a function of yours as a map, x <- f(k, x)"""
+    breaks: tuple[float, ...] = ()
+    """times at which a function of yours jumps, such as the ends of a pulse; steps end there"""
+    longest_step: float | None = None
+    """longest step in time of a function of yours, so that a short pulse is not stepped over"""
     seed: int = 0
     """seed of all random numbers"""
 
@@ -62,21 +67,25 @@ def parse_system(options: type[Options], words: Sequence[str], command: str) -> 
 
 
 def separated(words: Sequence[str], fields: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Separate the words of known options from the others, which are returned as NAME=VALUE."""
+    """Separate the words of known options from the others, which are returned as NAME=VALUE.
+
+    An option with a single dash keeps it in its name, by which it is refused later, when the system's parameters are
+    known.
+    """
     known = {*fields, *(f"no_{name}" for name in fields), "config", "help"}
     rest: list[str] = []
     extra: list[tuple[str, list[str]]] = []
     taken: list[str] = rest
     is_named = bool(words) and not words[0].startswith("-")
     for word in words:
-        if re.match(r"--[A-Za-z]", word):
-            name, equals, value = word[2:].partition("=")
+        if re.match(r"--[A-Za-z]", word) or re.fullmatch(SINGLE, word, re.IGNORECASE):
+            name, equals, value = word.removeprefix("--").partition("=")
             if name.replace("-", "_") in known:
                 taken = rest
                 rest.append(word)
             else:
                 taken = [value] if equals else []
-                extra.append((name.replace("-", "_"), taken))
+                extra.append((name[0] + name[1:].replace("-", "_"), taken))
         elif word == "-h" or not (is_named or taken is rest or re.fullmatch(NUMBER, word) or not taken):
             rest.append(word)  # the system may be named after its parameters
         else:

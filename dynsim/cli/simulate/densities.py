@@ -97,8 +97,8 @@ def _integrator(o: Simulate) -> AbstractIntegrator:
     """Build the integrator; large tolerances use a third-order solver, which holds half as many states."""
     rtol = RTOL if o.rtol is None else o.rtol
     if o.integrator == "diffrax" and rtol >= LOW_ORDER:
-        return dataclasses.replace(integrator("diffrax", rtol, o.max_steps), solver=dfx.Bosh3())
-    return integrator(o.integrator, rtol, o.max_steps)
+        return dataclasses.replace(integrator("diffrax", rtol, o.max_steps, o.atol), solver=dfx.Bosh3())
+    return integrator(o.integrator, rtol, o.max_steps, o.atol)
 
 
 def told(masses: np.ndarray, t: float) -> str:

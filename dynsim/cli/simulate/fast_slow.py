@@ -50,7 +50,9 @@ class FastSlowOptions:
     frames: int = 1001
     """number of output times, evenly spaced"""
     rtol: float = 1e-9
-    """relative tolerance; the absolute tolerance is a hundredth of it"""
+    """relative tolerance"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one"""
     max_steps: int | None = None
     """largest number of steps, by default 1,000,000"""
     out: Path | None = None
@@ -205,7 +207,7 @@ def _simulated(case: "Example", ratio: float, o: FastSlowOptions) -> "Trajectory
     from dynsim.cli.parsing.solvers import integrator
     from dynsim.simulation.simulate import simulate
 
-    ts, solver = np.linspace(0.0, case.end, o.frames), integrator("stiff", o.rtol, o.max_steps)
+    ts, solver = np.linspace(0.0, case.end, o.frames), integrator("stiff", o.rtol, o.max_steps, o.atol)
     path = simulate(case.flow(ratio), case.start, ts, integrator=solver, throw=False)
     say(f"epsilon {ratio:g}: {path.stats}")
     return path

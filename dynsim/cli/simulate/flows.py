@@ -11,7 +11,7 @@ import numpy as np
 
 from dynsim.cli.building.flow_options import Simulate, with_dimension
 from dynsim.cli.building.own_code import check_function
-from dynsim.cli.building.papers import SYSTEMS, build, unused
+from dynsim.cli.building.papers import SYSTEMS, build, factor, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
 from dynsim.cli.building.systems import found, warn_below_zero
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as
@@ -61,6 +61,8 @@ def main(words: Sequence[str]) -> int:
     if isinstance(flow, AbstractMap):
         assert given is not None  # a map has a start, or is refused
         return steps(o, flow, given)
+    if told := factor(o, flow):
+        say(told)
     x = start(o, flow, 0) if given is None else given
     ts = np.linspace(0.0, o.end, o.frames)
     if densities.wanted(o):
@@ -86,9 +88,8 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
         ValueError: if neither the options as given, `asked`, nor the system's declaration fix its dimension.
     """
     if o.system in SYSTEMS:
-        refuse_unused(
-            o, ("parameters", "start", "names", "units", "map"), f"for `{o.system}`, which has its own options"
-        )
+        of_others = ("parameters", "start", "names", "units", "map", "breaks", "longest_step")
+        refuse_unused(o, of_others, f"for `{o.system}`, which has its own options")
         return build(o), None
     made = found(o, "simulate")
     if asked.dimension is None and not has_dimension(o, made.system):
@@ -104,11 +105,12 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
 
 def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     """Iterate a map `end` times, print its first and last states, and write the requested files."""
-    only = ("members", "integrator", "max_steps", "rtol", "error_estimate", "tokens", "frames")
+    only = ("members", "integrator", "max_steps", "rtol", "atol", "error_estimate", "tokens", "frames")
     refuse_unused(o, only, "for a map")
     check_at_least(1, end=o.end)
     if not o.end.is_integer():
         raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.end:g}")
+    check_memory(lambda end: COPIES * FLOAT * (end + 1) * max(1, x.size), end=round(o.end))
     path = iterate(system, x, round(o.end))
     left = "" if bool(path.stats.succeeded) else "; the orbit escapes to infinity"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
@@ -133,7 +135,7 @@ def drawn_steps(sizes: np.ndarray, escaped: int) -> int:
 
 def distances(path: Trajectory) -> np.ndarray:
     """Compute the maximum norm of each state, (times,)."""
-    return np.max(np.abs(np.asarray(path.ys)).reshape(len(path.ts), -1), axis=1)
+    return np.max(np.abs(np.asarray(path.ys, float)).reshape(len(path.ts), -1), axis=1)
 
 
 def _shown(x: Any) -> str:
@@ -198,7 +200,11 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
         )
         part = Trajectory(path.ts[:shown], path.ys[:shown], path.system, path.stats)
     if o.figure is not None:
-        draw_one(o.figure, part)
+        from figures.files import write_figure
+        from figures.trajectories import drawing
+
+        what = "diameter" if np.ndim(part.ys) == 3 else "state"
+        write_figure(drawing(part), o.figure, f"{type(part.system).__name__}: {what} over time")
         say(f"figure {o.figure}")
     if o.movie is not None:
         from figures.trajectories import movie
@@ -237,21 +243,3 @@ def states(run: Trajectory | HybridTrajectory) -> list[np.ndarray]:
     else:
         parts = run.ys
     return [np.asarray(leaf) for leaf in jax.tree.leaves(parts)]
-
-
-def draw_one(path: Path, run: Trajectory) -> None:
-    """Draw one trajectory: the diameter of tokens over time, or the path and the components of a vector."""
-    from figures.files import write_figure
-    from figures.panels.curves import over_time
-    from figures.refined import refined
-    from figures.style import canvas, settings
-    from figures.trajectories import drawing
-
-    if np.ndim(run.ys) == 3:
-        run = refined(run, of=measurements)
-        with settings():
-            drawn, (ax,) = canvas()
-            over_time(ax, run.ts, np.asarray(run.along(measurements))[:, 0], role="token", ylabel="diameter")
-            write_figure(drawn, path, "diameter over time")
-    else:
-        write_figure(drawing(run), path, f"{type(run.system).__name__}: state over time")

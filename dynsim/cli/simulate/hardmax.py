@@ -75,8 +75,7 @@ def main(words: Sequence[str]) -> int:
     _check_memory(o, *x.shape)
     if o.figure is not None and x.shape[1] != 2:
         raise ArgumentError("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")
-    with waiting("hardmax"):
-        path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
+    path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
     if o.out is not None:
         from dynsim.simulation.run_files import save
 
@@ -164,9 +163,9 @@ def _with_softmax(o: Hardmax, x: np.ndarray) -> "Trajectory":
     A = _attention(o)
     if A is not None and A.shape != (x.shape[1],) * 2:
         raise ArgumentError("attention", f"have shape {(x.shape[1],) * 2} to match the tokens", f"has shape {A.shape}")
-    return iterate(
-        SoftmaxMap(float(rational("alpha", o.alpha)), o.temperature, A), np.asarray(x, float), o.layers, every=o.every
-    )
+    map = SoftmaxMap(float(rational("alpha", o.alpha)), o.temperature, A)
+    with waiting("hardmax"):
+        return iterate(map, np.asarray(x, float), o.layers, every=o.every)
 
 
 def _leaders(map: Any, x: np.ndarray) -> None:

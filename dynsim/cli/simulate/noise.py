@@ -22,11 +22,11 @@ def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
         if o.integrator != "symplectic":
             refuse_unused(o, ("step_size",), "without `--noise` or `--integrator symplectic`")
             return
-        refuse_unused(o, ("max_steps", "rtol"), "with `--integrator symplectic`, which has fixed steps")
+        refuse_unused(o, ("max_steps", "rtol", "atol"), "with `--integrator symplectic`, which has fixed steps")
         if density:
             refuse_unused(o, ("integrator",), "where the density is kept")
         return
-    refuse_unused(o, ("integrator", "max_steps", "rtol", "error_estimate"), "with `--noise`")
+    refuse_unused(o, ("integrator", "max_steps", "rtol", "atol", "error_estimate"), "with `--noise`")
     if density or not isinstance(flow, AbstractFlow):
         refuse_unused(o, ("noise",), "where the density is kept" if density else "for a map")
 
@@ -36,7 +36,7 @@ def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any
     if o.noise is None and o.integrator == "symplectic":
         return flow, {"integrator": Symplectic(o.step_size)}
     if o.noise is None:
-        return flow, {"integrator": integrator(o.integrator, RTOL if o.rtol is None else o.rtol, o.max_steps)}
+        return flow, {"integrator": integrator(o.integrator, RTOL if o.rtol is None else o.rtol, o.max_steps, o.atol)}
     if isinstance(o.noise, str) and ":" not in o.noise:
         raise ArgumentError("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
     noise = imported(o.noise, "noise", beside=o.system) if isinstance(o.noise, str) else o.noise

@@ -9,11 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynsim.cli.parsing.options import check_outputs, other_words, parse, parts_beside, refuse_unused, say, typed_as
-from dynsim.cli.parsing.system import SystemOptions, separated
+from dynsim.cli.parsing.options import (
+    check_outputs,
+    nearest_option,
+    parts_beside,
+    refuse_unused,
+    say,
+    typed_as,
+)
+from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
 from dynsim.cli.sweep.options import Sweep
-from dynsim.errors import ArgumentError, check_at_least, check_positive, counted, nearest
+from dynsim.errors import ArgumentError, check_at_least, check_positive, counted
 from dynsim.io.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -21,7 +28,9 @@ if TYPE_CHECKING:
 
     from dynsim.systems.named import Components
 
-OF_FLOWS = ("frames", "rtol", "max_steps")
+OF_FLOWS = ("frames", "rtol", "atol", "max_steps")
+OF_RUNS = ("end", "start", "names", "space", "map", "breaks", "longest_step", "seed", *OF_FLOWS)
+VALUES = 11  # default number of values of a parameter given by its range
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 KINDS = ("final", "mean", "least", "largest")  # numbers that are kept of each component of a run
 SHOWN = 5  # largest number of failed points that are printed
@@ -29,23 +38,32 @@ SHOWN = 5  # largest number of failed points that are printed
 
 def main(words: Sequence[str]) -> int:
     """Evaluate the parameter grid, print a summary, write the requested files, and return 1 if a point failed."""
-    rest, extra = separated(words, tuple(field.name for field in dataclasses.fields(Sweep)))
-    o = parse(Sweep, rest, "sweep", named=True)
+    o = parse_system(Sweep, words, "sweep")
+    if bool(o.system) == bool(o.function):
+        must = "be left out with `--function`" if o.system else "be given as the first word (see `dynsim sweep --help`)"
+        raise ArgumentError("system", must, f"is `{o.system}`" if o.system else "is missing")
     check_outputs(o.force, out=o.out, figure=o.figure, out_ending=".nc")
     check_at_least(0, seeds=o.seeds)
     check_positive(end=o.end)
-    grid, units = _grid((*other_words(Sweep, words), *extra)), _units(o.units)
-    check_figure(o, grid)
+    grid, units = _grid(o.parameters), _units(o)
     from dynsim._runtime.executors import cluster
     from dynsim.simulation.sweep import sweep
 
     function = Built(o, tuple((name, values[0] if values else None) for name, values in grid.items()))
+    grid = {name: values for name, values in grid.items() if values}  # without switches
+    if not grid:
+        raise ArgumentError("parameters", "be given with values, such as `--beta 1 2 4`", "are not")
+    check_figure(o, grid)
     known = function.components
     if known is not None:
         check_shown(o, known.names)
         units = {f"{name}_{kind}": unit for name, unit in zip(known.names, known.units, strict=True) if unit
                  for kind in KINDS} | units  # fmt: skip
-    with parts_beside(o.out, ".parts") as folder, cluster(o.cluster) as executor, typed_as(function="system"):
+    with (
+        parts_beside(o.out, ".parts") as folder,
+        cluster(o.cluster) as executor,
+        typed_as(function="function" if o.function else "system"),
+    ):
         found = sweep(
             function,
             grid,
@@ -56,7 +74,7 @@ def main(words: Sequence[str]) -> int:
             folder=folder,
             executor=executor,
         )
-    found.attrs["function"] = o.system
+    found.attrs["function"] = o.what
     _print(found)
     if o.out is not None:
         write_netcdf(o.out, found)
@@ -88,11 +106,11 @@ def _grid(words: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _numbers(name: str, word: str) -> list[int | float]:
-    """Parse one value, or evenly spaced values LOW:HIGH:COUNT."""
+    """Parse one value, or evenly spaced values LOW:HIGH or LOW:HIGH:COUNT."""
     from dynsim.cli.parsing.ranges import named_values
 
-    if word.count(":") == 2:
-        return [*named_values(f"{name}={word}", 0, name)[1]]
+    if ":" in word:
+        return [*named_values(f"{name}={word}", VALUES, name)[1]]
     return [_number(name, word)]
 
 
@@ -102,18 +120,17 @@ def _number(name: str, word: str) -> int | float:
     try:
         return int(word) if re.fullmatch(r"[+-]?\d+", word) else float(number(word))
     except (ValueError, OverflowError):
-        must = (
-            f"be numbers separated by spaces, such as `--{name.replace('_', '-')} 1 2 4`, or a range such as `0:1:11`"
-        )
+        must = f"be numbers separated by spaces, such as `--{name.replace('_', '-')} 1 2 4`, or a range such as `0:1`"
         raise ArgumentError(name, must, f"has `{word}`") from None
 
 
-def _units(words: Sequence[str]) -> dict[str, str]:
-    pairs = [word.partition("=") for word in words]
+def _units(o: Sweep) -> dict[str, str]:
+    """Collect the units of parameters and results, which are given as NAME=UNIT; others are those of components."""
+    pairs = [word.partition("=") for word in o.units]
     for name, equals, _ in pairs:
-        if not equals:
+        if not equals and o.function:
             raise ArgumentError("units", "be given as NAME=UNIT", f"has `{name}`")
-    return {name: unit for name, _, unit in pairs}
+    return {name: unit for name, equals, unit in pairs if equals}
 
 
 class Built:
@@ -136,8 +153,8 @@ class Built:
         options, first = self._made
         file = _file(options)
         if file is not None:
-            name = options.system.rpartition(":")[2]
-            options = dataclasses.replace(options, system=f"{file.resolve()}:{name}")
+            path = f"{file.resolve()}:{options.what.rpartition(':')[2]}"
+            options = dataclasses.replace(options, **{"function" if options.function else "system": path})
         return _built_again, (options, first, _digest(file))
 
 
@@ -153,7 +170,7 @@ def _built_again(options: Sweep, first: tuple[tuple[str, Any], ...], digest: str
 
 def _file(options: Sweep) -> Path | None:
     """Get the file of the user's function or system, or None."""
-    file, colon, _ = options.system.rpartition(":")
+    file, colon, _ = options.what.rpartition(":")
     return Path(file) if colon and file.endswith(".py") else None
 
 
@@ -167,15 +184,12 @@ def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Com
     An unknown parameter, or one without values (None in `first`), is an error of the sweep, not of each point.
     """
     from dynsim.cli.building.own_code import imported
-    from dynsim.systems.base import AbstractFlow, AbstractMap
 
-    if ":" in o.system:
-        made = imported(o.system)
-        kinds = AbstractFlow | AbstractMap
-        if not (isinstance(made, kinds) or isinstance(made, type) and issubclass(made, kinds)):
-            refuse_unused(o, ("end", *OF_FLOWS), "for a function of yours, on which it has no effect")
-            _check_arguments(made, first, bool(o.seeds), o.system)
-            return made, None
+    if o.function:
+        refuse_unused(o, OF_RUNS, "with `--function`, on which it has no effect")
+        made = imported(o.function, "function")
+        _check_arguments(made, first, bool(o.seeds), o.function)
+        return made, None
     if o.vectorised:
         raise ArgumentError("vectorised", "be left out for a system", "is given")
     check_at_least(2, frames=o.frames)
@@ -185,7 +199,7 @@ def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Com
 def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: str) -> None:
     """Raise `ValueError` unless the parameters of the `first` point are exactly the arguments that a function needs."""
     if not callable(function):
-        raise ArgumentError("system", "be a function, a flow or a map", f"`{where}` is a {type(function).__name__}")
+        raise ArgumentError("function", "be a function of the parameters", f"`{where}` is a {type(function).__name__}")
     given = (*first, "key") if seeded else tuple(first)
     try:
         arguments = inspect.signature(function).parameters
@@ -195,7 +209,7 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
     unknown = [name for name in given if name not in arguments and not free]
     if unknown:
         must = f"be an argument of `{where}` ({', '.join(arguments)})"
-        raise ArgumentError(unknown[0], must, f"is not{nearest(unknown[0], arguments)}")
+        raise ArgumentError(unknown[0], must, f"is not{nearest_option(unknown[0], arguments)}")
     for name in (name for name, value in first.items() if value is None):
         raise ArgumentError(name, "be given with values", "is given without")
     needed = [name for name, one in arguments.items() if one.default is one.empty and one.kind not in VARIADIC]
@@ -203,7 +217,7 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
     if missing:
         advice = " (`--seeds` gives `key`)" if "key" in missing else ""
         if not advice and missing == list(arguments)[:2]:
-            advice = f" (a right-hand side becomes a flow by `FunctionFlow({where.rpartition(':')[2]}, ...)`)"
+            advice = f" (a right-hand side is a system: `dynsim sweep {where}` without `--function`)"
         raise ArgumentError("parameters", f"be all that `{where}` needs", f"lack {' and '.join(missing)}{advice}")
 
 
@@ -214,16 +228,29 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import changed
 
-    solver = (o.rtol, o.max_steps)  # plain numbers in the closure, by which saved parts of sweeps are told apart
-    options, run = SystemOptions(o.system), (o.end, o.frames, *solver)
+    solver = (
+        o.rtol,
+        o.max_steps,
+        o.atol,
+    )  # plain numbers in the closure, by which saved parts of sweeps are told apart
+    given = {field.name: getattr(o, field.name) for field in dataclasses.fields(SystemOptions)}
+    given["units"] = tuple(word for word in o.units if "=" not in word)
+    options, run = SystemOptions(**given), (o.end, o.frames, *solver)
+    switches = tuple(f"{name}=" for name, value in first.items() if value is None)
 
     def named(values: dict[str, Any]) -> Any:
-        words = tuple(f"{name}={'' if value is None else repr(value)}" for name, value in values.items())
-        return found(dataclasses.replace(options, parameters=words), "sweep")
+        words = tuple(f"{name}={value!r}" for name, value in values.items() if value is not None)
+        return found(dataclasses.replace(options, parameters=(*words, *switches)), "sweep")
 
-    made = named(first)
+    try:
+        made = named(first)
+    except ArgumentError:
+        _refuse_parameters_alone(o, first)
+        raise
     if isinstance(made.system, AbstractMap):
         refuse_unused(o, OF_FLOWS, "for a map")
+        if not o.end.is_integer():
+            raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.end:g}")
     integrator("diffrax", *solver)  # raises here for options that would fail at every point
 
     def system(values: dict[str, Any]) -> Any:
@@ -234,6 +261,23 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
             return run_measures(system(values), key, *run)
 
     return measured, quantities(made.system, made.begun())
+
+
+def _refuse_parameters_alone(o: Sweep, first: dict[str, Any]) -> None:
+    """Raise `ValueError` for a user's function whose first argument is a parameter of the grid, not the time."""
+    from dynsim.cli.building.own_code import imported
+    from dynsim.systems.base import AbstractFlow, AbstractMap
+
+    made = imported(o.system) if ":" in o.system else None
+    if not callable(made) or isinstance(made, type | AbstractFlow | AbstractMap):
+        return
+    try:
+        arguments = list(inspect.signature(made).parameters)
+    except ValueError:  # a function written in C may have no signature
+        return
+    if arguments and arguments[0] in first:
+        must = f"take time and state (`--function {o.system}` evaluates a function of the parameters)"
+        raise ArgumentError("system", must, f"takes `{arguments[0]}` first")
 
 
 def quantities(system: Any, start: Any) -> "Components":
@@ -254,7 +298,7 @@ def _of_tokens(leaves: Sequence[Any]) -> bool:
 
 
 def run_measures(
-    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None = None
+    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None = None, atol: float | None = None
 ) -> dict[str, Any]:
     """Simulate a system, and measure each component's final value and its mean and range over the second half."""
     import jax
@@ -272,7 +316,7 @@ def run_measures(
     if isinstance(made.system, AbstractMap):
         path = iterate(made.system, start, round(end))
     else:
-        solver = integrator("diffrax", rtol, max_steps)
+        solver = integrator("diffrax", rtol, max_steps, atol)
         path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=solver)
     tokens = _of_tokens(jax.tree.leaves(start))
     values = np.asarray(path.along(measurements)) if tokens else flat_states(path.ys)

@@ -55,7 +55,7 @@ def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
         say("no figure is drawn, because no point has a finite value")
         return
     assert o.figure is not None
-    write_figure(drawing(found, quantities), o.figure, f"sweep of {o.system}")
+    write_figure(drawing(found, quantities), o.figure, f"sweep of {o.what}")
     say(f"figure {o.figure}")
 
 

@@ -6,34 +6,43 @@ from typing import Annotated
 
 import tyro
 
+from dynsim.cli.parsing.system import SystemOptions
+
 
 @dataclass(frozen=True)
-class Sweep:
-    """Evaluate a function of yours, or measure the run of a system, at every point of a grid of parameters.
+class Sweep(SystemOptions):
+    """Simulate a system, or evaluate a function of yours, at every point of a grid of parameters.
 
-    SYSTEM is `file.py:name` or `module:name` of a function of the parameters (and of `key`, with `--seeds`) that
-    returns numbers, or of a flow or a map; or a name that `dynsim list systems` shows. Every other option is a
-    parameter with its values, such as `--beta 1 2 4`, or evenly spaced ones, `--beta 1:4:7` (LOW:HIGH:COUNT); the grid
-    is their product. For a system, the final value of every component and its mean, minimum and maximum over the second
-    half of the run are kept (for tokens, of the diameter and E). An interrupted sweep with `--out` resumes.
+    Each parameter is an option with its values, such as `--rho 10 20 28`, or evenly spaced ones, `--rho 0:30` (11
+    values) or `--rho 0:30:61`; the grid is their product. The final value of every component and its mean, minimum and
+    maximum over the second half of the run are kept (for tokens, of the diameter and E). An interrupted sweep with
+    `--out` resumes.
+
+    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` or `module:name` of yours: a function f(t, x),
+    whose further arguments with defaults are parameters, or a flow or a map. `--function file.py:name` is evaluated
+    instead of a system: a function of the parameters (and of `key`, with `--seeds`) that returns numbers.
     """
 
-    system: Annotated[str, tyro.conf.Positional]
-    """the function or the system"""
+    system: Annotated[str, tyro.conf.Positional] = ""
+    """name of a system of the catalogue or of a paper (`dynsim list systems`), or `file.py:name`"""
+    function: str = ""
+    """a function of the parameters, `file.py:name` or `module:name`, to evaluate instead of a system"""
     seeds: int = 0
-    """number of seeds: the function receives a random `key`, or the system starts at a random state"""
+    """number of seeds: the system starts at a random state of its size, or the function receives a random `key`"""
     vectorised: bool = False
     """evaluate each chunk of points in one compiled call; the function must be written in JAX"""
     chunk: int | None = None
     """number of points that are evaluated and saved together"""
     units: tuple[str, ...] = ()
-    """units of parameters and results, as NAME=UNIT"""
+    """units of the components, for a function of yours, and of parameters and results as NAME=UNIT"""
     end: float = 100.0
-    """final time of the run of a system, or number of steps of a map"""
+    """final time, from t = 0; for a map, the number of steps"""
     frames: int = 401
-    """number of output times of a run, evenly spaced"""
+    """number of output times, evenly spaced"""
     rtol: float = 1e-9
-    """relative tolerance of a run; the absolute tolerance is a hundredth of it"""
+    """relative tolerance of a run"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one"""
     max_steps: int | None = None
     """largest number of integrator steps in a run, by default 100,000"""
     figure: Path | None = None
@@ -46,3 +55,8 @@ class Sweep:
     """replace existing files that dynsim did not write"""
     cluster: str | None = None
     """the address of the scheduler of a Dask cluster, on whose workers the points are evaluated (extra `cluster`)"""
+
+    @property
+    def what(self) -> str:
+        """The function or the system."""
+        return self.function or self.system

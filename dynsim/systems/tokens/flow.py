@@ -23,14 +23,15 @@ from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full
 
 
 class TokenFlow(AbstractFlow):
-    r"""Multi-head self-attention on a product of ellipsoids.
+    r"""Multi-head self-attention on a product of ellipsoids, multiplied by $1/\sqrt d$ unless `scale` is given.
 
     $$
         \dot y_i = T_{y_i}\pi_W \cdot \sum_h \sum_j \alpha^h_{ij}(t, y)\, U_h(t) y_j, \qquad
         \alpha^h_{ij} = \frac{e^{y_i^\top P_h(t) y_j}}{\sqrt d \sum_k e^{y_i^\top P_h(t) y_k}}
     $$
 
-    The factor $1/\sqrt d$ is the field `scale`; it is not part of `weights`, whose rows sum to one. `interaction`
+    The factor $1/\sqrt d$ of the printed equation is the field `scale`; `scale=1` leaves it out. It multiplies the
+    velocity and hence all rates, and is not part of `weights`, whose rows sum to one. `interaction`
     selects how the sums are computed: `Dense()`, `Blocked()`, `Harmonic()`, or `Auto()`, the default, which chooses
     the fastest.
 

@@ -1,6 +1,7 @@
 """Basins of attraction: closed forms, symmetry, Wilson intervals, matched labels along a parameter, bad input."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ import scipy.stats
 
 from analysis.dynamics.attractors.basins import Basins, _GridRun, basins, labels_of, touching
 from analysis.dynamics.attractors.distances import Followed
-from analysis.dynamics.attractors.edge_tracking import bisect_outcome, divide_outcomes, edge_state
+from analysis.dynamics.attractors.edge_tracking import EdgeState, bisect_outcome, divide_outcomes, edge_state
 from analysis.dynamics.attractors.fractions import _fractions, basin_fractions, continued_fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import Search, set_up
@@ -376,3 +377,16 @@ def test_bad_input_is_one_sentence():
         continued_fractions(Parameter(DoubleWell(), "h", -1, 1), [0.0, 2.0], at, 8, jax.random.key(0))
     with pytest.raises(ValueError, match="Argument `confidence` must lie between 0 and 1"):
         basin_fractions(DoubleWell(), at, 8, jax.random.key(3), confidence=2.0)
+
+
+def test_an_edge_state_names_the_limits_on_both_of_its_sides():
+    at = lambda kind, x: LimitSet("equilibrium", kind, np.array([[x]]), np.array([[x]]), 0.0, np.array([1.0]))
+    wells = (at("stable", -1.0), at("stable", 1.0))
+    rest = np.array([0, 1]), np.array([-1, -1]), np.zeros(2), 0.5, 9, 4, None, np.ones(1)
+    known: Any = Attractors._make((wells, (), *rest, False))
+    edge = EdgeState(at("unstable", 0.0), np.ones(1), (1, 0), (0, 1), np.zeros((1, 1)), 1e-9, known)
+    assert "the basins of stable equilibrium at [-1.] and of stable equilibrium at [1.]: unstable" in str(edge)
+    assert "the basins of stable equilibrium at [1.] and of escaped: " in str(edge._replace(labels=(1, ESCAPED)))
+    assert str(known).startswith("2 attractors of 2 starts (after")
+    one = known._replace(attractors=wells[:1], labels=np.array([0]))
+    assert str(one).startswith("1 attractor of 1 start (after")

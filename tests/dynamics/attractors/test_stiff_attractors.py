@@ -164,7 +164,7 @@ def test_exponents_by_an_implicit_solver_are_those_of_the_closed_form():
     assert -1000 < found.exponents[2] < -75  # two steps in each interval
     assert found.bounds(3)[2].endswith("(it acts within a step of the implicit solver)")
     short = lyapunov_spectrum(
-        FAST, jnp.asarray([0.1, 0.5, 0.7]), 0.02, interval=5e-4, warm_up=5e-4, integrator=IMPLICIT
+        FAST, jnp.asarray([0.1, 0.5, 0.7]), 0.02, interval=5e-4, transient=5e-4, integrator=IMPLICIT
     )
     assert short.exponents[2] == pytest.approx(-1000, rel=2e-2)
     assert all(short.resolved)
@@ -220,7 +220,7 @@ def test_a_section_of_a_stiff_flow_is_that_of_the_other_integrator(tmp_path, cap
         "    return jnp.stack([x[1], mu * (1 - x[0] ** 2) * x[1] - x[0]])\n"
     )
     words = [f"{tmp_path}/mine.py:relaxation", "--start", "2", "0", "--surface", "1=0", "--names", "0", "1", "--count"]
-    words += ["4", "--warm-up", "20", "--rtol", "1e-8", "--returns", "0", "--figure", str(tmp_path / "s.png")]
+    words += ["4", "--transient", "20", "--rtol", "1e-8", "--returns", "0", "--figure", str(tmp_path / "s.png")]
     apart = []
     for more in ([], ["--integrator", "stiff"]):
         assert section.main([*words, *more]) == 0

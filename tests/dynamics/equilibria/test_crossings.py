@@ -159,7 +159,7 @@ def test_equilibria_of_a_line():
 def test_species_that_are_absent_are_found_on_faces():
     A = np.eye(4) + 0.1 * np.random.default_rng(1).uniform(size=(4, 4))
     flow = FunctionFlow(lambda t, x: x * (1 - jnp.asarray(A) @ x / 100))
-    found = find_equilibria(flow, random_key(0, "species"), box=[[0.0] * 4, [1000.0] * 4])
+    found = find_equilibria(flow, random_key(0, "species"), box=[[0.0, 1000.0]] * 4)
     assert len(found.found) == 16
     assert "others may be missed" in str(found)
 

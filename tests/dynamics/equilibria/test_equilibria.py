@@ -68,7 +68,7 @@ def test_equilibria_and_their_types_do_not_depend_on_the_units(size, rate):
     assert [float(e.spectrum.values[0].real) / rate for e in found] == pytest.approx([-2.0, -2.0, 1.0])
     assert max(e.speed for e in found) < 1e-9 * rate * size
     assert [e.speed for e in found] == [max_speed(flow, e.state) for e in found]
-    everything = find_equilibria(flow, random_key(0, "units"), box=[[-2.0 * size], [2.2 * size]], num_starts=21)
+    everything = find_equilibria(flow, random_key(0, "units"), box=[[-2.0 * size, 2.2 * size]], num_starts=21)
     assert [e.kind for e in everything.found] == ["stable", "stable", "unstable"]
 
 
@@ -117,7 +117,7 @@ def test_a_degenerate_equilibrium_is_found_once():
     (found,) = equilibria(flow, np.stack([np.linspace(-2, 2.2, 21), np.linspace(1, -1, 21)], axis=1))
     assert (found.kind, found.times_found) == ("undecided", 21)
     assert float(jnp.max(jnp.abs(found.state))) < 1e-4
-    (only,) = find_equilibria(flow, random_key(0, "units"), box=[[-2.0, -2.0], [2.2, 2.0]], num_starts=21).found
+    (only,) = find_equilibria(flow, random_key(0, "units"), box=[[-2.0, 2.2], [-2.0, 2.0]], num_starts=21).found
     assert (only.kind, float(jnp.max(jnp.abs(only.state))) < 1e-4) == ("undecided", True)
     pair = equilibria(Cubic([1.0, -5e-3, 0.0, 0.0]), np.linspace(-2, 2.2, 21)[:, None])  # x^2 (x - 5e-3)
     assert sorted(float(e.state[0]) for e in pair) == pytest.approx([0.0, 5e-3], abs=1e-4)

@@ -116,16 +116,16 @@ def test_a_portrait_has_the_curve_and_no_separatrices_of_its_points():
 @pytest.mark.slow
 def test_an_equilibrium_on_the_edge_of_a_box_is_in_it():
     flow = FunctionFlow(lambda t, x: x * (1 - x) * jnp.array([1.0, 2.0]) + 1e-14)  # zeros just beyond
-    found = find_equilibria(flow, random_key(0, "edge"), box=[[0, 0], [1, 1]])
+    found = find_equilibria(flow, random_key(0, "edge"), box=[[0, 1], [0, 1]])
     assert (len(found.found), found.outside) == (4, 0)
-    beyond = find_equilibria(flow, random_key(0, "edge"), box=[[1e-3, 1e-3], [1, 1]])
+    beyond = find_equilibria(flow, random_key(0, "edge"), box=[[1e-3, 1], [1e-3, 1]])
     assert (len(beyond.found), beyond.outside) == (1, 3)
 
 
 @pytest.mark.slow
 def test_a_family_that_enters_the_box_is_not_outside():
     flow = FunctionFlow(lambda t, x: epidemic(t, x + jnp.array([0.0, 1e-18])))
-    found = find_equilibria(flow, random_key(0, "family"), box=[[0, 0], [1, 1]], num_starts=8)
+    found = find_equilibria(flow, random_key(0, "family"), box=[[0, 1], [0, 1]], num_starts=8)
     assert (len(found.families), found.outside) == (1, 0)
     assert str(found).startswith("0 equilibria: none isolated; 1 not isolated (a symmetry, or zero modes);")
 

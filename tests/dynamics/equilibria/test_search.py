@@ -14,7 +14,7 @@ from dynsim.systems.tokens.flow import TokenFlow
 
 KEY = random_key(0, "all equilibria")
 SINES = FunctionFlow(lambda t, x: jnp.sin(3 * x))
-BOX = [[-1.2, -1.2], [1.2, 1.2]]
+BOX = [[-1.2, 1.2], [-1.2, 1.2]]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_a_direction_without_pull_that_no_symmetry_explains_is_a_family():
 
 @pytest.mark.slow
 def test_a_box_that_holds_none_says_so():
-    found = find_equilibria(SINES, KEY, box=[[0.2, 0.2], [0.9, 0.9]], num_starts=40, max_rounds=1)
+    found = find_equilibria(SINES, KEY, box=[[0.2, 0.9], [0.2, 0.9]], num_starts=40, max_rounds=1)
     assert found.found == ()
     assert "0 equilibria: none in the box" in str(found)
     assert found.outside > 0
@@ -77,13 +77,13 @@ def test_caps_are_reported():
 @pytest.mark.slow
 def test_a_circle_of_equilibria_is_one_family_that_is_not_isolated():
     ring = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * x)
-    found = find_equilibria(ring, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16)
+    found = find_equilibria(ring, KEY, box=[[-2.0, 2.0]] * 2, num_starts=16)
     assert [e.kind for e in found.found] == ["unstable"]
     (family,) = found.families
     assert float(jnp.linalg.norm(family.state)) == pytest.approx(1.0)
     assert "1 not isolated (a symmetry, or zero modes)" in str(found)
     known = find_equilibria(
-        ring, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16, symmetries=rotations(2), invariant=lambda x: x @ x
+        ring, KEY, box=[[-2.0, 2.0]] * 2, num_starts=16, symmetries=rotations(2), invariant=lambda x: x @ x
     )
     assert [e.kind for e in known.found] == ["stable", "unstable"]
     assert known.families == ()
@@ -92,11 +92,11 @@ def test_a_circle_of_equilibria_is_one_family_that_is_not_isolated():
 @pytest.mark.slow  # other flows are compiled
 def test_families_that_cross_or_have_other_spectra_are_each_one():
     cross = FunctionFlow(lambda t, x: -x * x[::-1] ** 2)  # both axes, along which the eigenvalue changes
-    found = find_equilibria(cross, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16)
+    found = find_equilibria(cross, KEY, box=[[-2.0, 2.0]] * 2, num_starts=16)
     assert sorted(np.argmax(np.abs(np.asarray(e.state))) for e in found.families) == [0, 1]
     assert len(found.found) <= 1  # the point in both, from which a step along one leads off the other
     rings = FunctionFlow(lambda t, x: (1 - jnp.sum(x**2)) * (2 - jnp.sum(x**2)) * x)
-    families = find_equilibria(rings, KEY, box=[[-2.0] * 2, [2.0] * 2], num_starts=16).families
+    families = find_equilibria(rings, KEY, box=[[-2.0, 2.0]] * 2, num_starts=16).families
     assert sorted(float(e.state @ e.state) for e in families) == pytest.approx([1.0, 2.0])
 
 
@@ -112,10 +112,12 @@ def test_three_tokens_on_a_circle_have_three_equilibria_up_to_symmetry():
 
 
 def test_bad_input_is_one_sentence():
-    with pytest.raises(ValueError, match="Argument `box` must have shape"):
+    with pytest.raises(ValueError, match=r"`box` must have shape \(d, 2\), \(low, high\) for each component, but has"):
         find_equilibria(SINES, KEY, box=[-1.0, 1.0])
-    with pytest.raises(ValueError, match="Argument `box` must have finite sides of positive length"):
-        find_equilibria(SINES, KEY, box=[[1.0, 1.0], [-1.0, 1.0]])
+    with pytest.raises(ValueError, match="shape"):
+        find_equilibria(SINES, KEY, box=[[-1.0] * 3, [1.0] * 3])
+    with pytest.raises(ValueError, match="Argument `box` must hold finite .* low before high, but is"):
+        find_equilibria(SINES, KEY, box=[[-1.0, -1.0], [1.0, 1.0]])  # all lower bounds, then all upper ones
     with pytest.raises(ValueError, match="Arguments `box` and `shape` must be given, one of them"):
         find_equilibria(SINES, KEY)
     with pytest.raises(ValueError, match="Argument `n` must be at most 6"):

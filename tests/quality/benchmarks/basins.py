@@ -78,7 +78,7 @@ def logistic(values: int, kept: int, rounds: int) -> list[Row]:
         return found.T
 
     def ours() -> np.ndarray:
-        return orbit_diagram(Logistic(), _rate, rs, jnp.asarray([0.3]), warm_up=1000, kept=kept).values
+        return orbit_diagram(Logistic(), _rate, rs, jnp.asarray([0.3]), transient=1000, kept=kept).values
 
     calm = rs < 3.5
     reference = by_numpy()

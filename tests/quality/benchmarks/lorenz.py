@@ -26,23 +26,23 @@ def with_vectors(t: float, y: np.ndarray) -> np.ndarray:
     return np.concatenate([v, (J @ y[3:].reshape(3, 3)).ravel()])
 
 
-def in_scipy(duration: int, warm_up: int) -> np.ndarray:
+def in_scipy(duration: int, transient: int) -> np.ndarray:
     """Return the exponents by `solve_ivp` over intervals of one time unit, with QR after each."""
     x, V, sums = np.array(START), np.eye(3), np.zeros(3)
-    for k in range(warm_up + duration):
+    for k in range(transient + duration):
         y = scipy.integrate.solve_ivp(
             with_vectors, (0.0, 1.0), np.concatenate([x, V.ravel()]), method="RK45", rtol=RTOL, atol=ATOL
         ).y[:, -1]
         x = y[:3]
         V, R = np.linalg.qr(y[3:].reshape(3, 3))
-        if k >= warm_up:
+        if k >= transient:
             sums += np.log(np.abs(np.diagonal(R)))
     return np.sort(sums / duration)[::-1]
 
 
-def ours(duration: int, warm_up: int) -> np.ndarray:
+def ours(duration: int, transient: int) -> np.ndarray:
     """Return the exponents as the library computes them."""
-    found = lyapunov_spectrum(Lorenz(), jnp.asarray(START), float(duration), warm_up=float(warm_up), rtol=RTOL)
+    found = lyapunov_spectrum(Lorenz(), jnp.asarray(START), float(duration), transient=float(transient), rtol=RTOL)
     return found.exponents
 
 
@@ -75,10 +75,10 @@ def imports(name: str) -> bool:
 
 def everything(rounds: int, *, quick: bool = False) -> list[dict[str, Any]]:
     """Race over one duration, and say how near the published exponents the library is after a long one."""
-    duration, warm_up = (60, 5) if quick else (1000, 50)
+    duration, transient = (60, 5) if quick else (1000, 50)
     contenders = [
-        Contender("dynsim", lambda: ours(duration, warm_up)),
-        Contender("the same algorithm in SciPy", lambda: in_scipy(duration, warm_up), 20.0),
+        Contender("dynsim", lambda: ours(duration, transient)),
+        Contender("the same algorithm in SciPy", lambda: in_scipy(duration, transient), 20.0),
     ]
     if imports("nolds"):
         contenders.append(Contender("nolds, largest from a series", lambda: by_nolds(min(duration, 100))))
@@ -87,6 +87,6 @@ def everything(rounds: int, *, quick: bool = False) -> list[dict[str, Any]]:
     error = lambda found: float(np.nanmax(np.abs(found - PUBLISHED)))
     rows = race(f"Lyapunov spectrum of Lorenz, {duration} time units", contenders, error, rounds=rounds)
     if not quick:
-        found = lyapunov_spectrum(Lorenz(), jnp.asarray(START), LONG, warm_up=100.0, rtol=RTOL)
+        found = lyapunov_spectrum(Lorenz(), jnp.asarray(START), LONG, transient=100.0, rtol=RTOL)
         print(f"after {LONG:,.0f} time units: {found!r}, off by {error(found.exponents):.1e}")
     return [row._asdict() for row in rows]

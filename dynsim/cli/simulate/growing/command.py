@@ -87,5 +87,5 @@ def run(o: Growing, flow: "GrowingFlow") -> "HybridTrajectory":
         steps = int(o.end)
         return descend(flow, start, steps, every=max(1, steps // (o.frames - 1)), max_transitions=o.max_events)
     ts = np.linspace(0.0, o.end, o.frames)
-    solver = integrator(o.integrator, o.rtol, o.max_steps)
+    solver = integrator(o.integrator, o.rtol, o.max_steps, o.atol)
     return simulate_growing(flow, start, ts, max_transitions=o.max_events, integrator=solver)

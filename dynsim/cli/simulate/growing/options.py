@@ -108,7 +108,9 @@ class Growing:
     integrator: Literal["diffrax", "scipy", "rkc2"] = "diffrax"
     """the integrator; rkc2 is for stiff flows over long times"""
     rtol: float = 1e-6
-    """relative tolerance; the absolute tolerance is a hundredth of it"""
+    """relative tolerance"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one"""
     max_steps: int | None = None
     """largest number of steps between two events; by default 100,000, or 1,000,000 for scipy"""
     out: Path | None = None
@@ -135,7 +137,7 @@ def check_options(o: Growing) -> None:
     refuse_unused(o, () if o.pruning > 0 else ("prune_by", "release"), "without `--pruning`")
     refuse_unused(o, ("encoder_rate", "regulariser") if o.encoder == "none" else (), "without an encoder")
     refuse_unused(o, ("scaling",) if o.birth == "quantiles" else (), "for a birth at quantiles")
-    refuse_unused(o, ("integrator", "rtol", "max_steps") if o.discrete else (), "in discrete time")
+    refuse_unused(o, ("integrator", "rtol", "atol", "max_steps") if o.discrete else (), "in discrete time")
     if o.discrete and o.end != round(o.end):
         raise ArgumentError("end", "be a whole number of steps with `--discrete`", f"is {o.end:g}")
 

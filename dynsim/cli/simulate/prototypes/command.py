@@ -21,7 +21,7 @@ def main(words: Sequence[str]) -> int:
     x, labels = data(o)
     check_sizes(o, *x.shape)
     flow, start = flow_and_start(o, x)
-    solver = integrator(o.integrator, o.rtol, o.max_steps)
+    solver = integrator(o.integrator, o.rtol, o.max_steps, o.atol)
     path = simulate(flow, start, np.linspace(0.0, o.end, o.frames), integrator=solver, throw=False)
     say(str(path.stats))
     describe(o, path, labels)

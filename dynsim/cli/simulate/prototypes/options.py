@@ -78,7 +78,9 @@ class Prototypes:
     integrator: Literal["diffrax", "scipy", "stiff", "rkc2"] = "diffrax"
     """the integrator; stiff (implicit) and rkc2 (explicit) are for a small epsilon over a long time"""
     rtol: float = 1e-6
-    """relative tolerance; the absolute tolerance is a hundredth of it"""
+    """relative tolerance"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one"""
     max_steps: int | None = None
     """largest number of steps; by default 100,000 for diffrax and rkc2, 1,000,000 for scipy and stiff"""
     precision: Literal["float64", "float32"] = "float64"
