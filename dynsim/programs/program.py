@@ -9,6 +9,11 @@ import numpy as np
 from dynsim.errors import ArgumentError, counted
 
 COMPARING = ("lt", "le", "gt", "ge", "eq", "ne")
+SMOOTH = (
+    "add", "add_any", "sub", "mul", "div", "neg", "square", "integer_pow", "exp", "exp2", "expm1", "log", "log1p",
+    "logistic", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "erf", "erfc", "lgamma", "digamma",
+)  # fmt: skip
+"""Operations that have all derivatives where they are defined; roots have none at zero, and `sqrt(x * x)` is |x|."""
 
 
 class ProgramError(ValueError):
@@ -110,6 +115,13 @@ class Program:
             for k, o in listed
             if o.name in COMPARING and self.varies[k] and o.operands[0] != o.operands[1]
         )
+
+    @functools.cached_property
+    def is_smooth(self) -> bool:
+        """Whether the function has all derivatives wherever it is defined, because each of its operations has them."""
+        floats = lambda o: o.name == "convert_element_type" and np.dtype(o.parameter).kind in "fc"
+        listed = enumerate(self.operations, self.first_operation)
+        return all(o.name in SMOOTH or floats(o) for k, o in listed if self.varies[k])
 
     def __repr__(self) -> str:
         sizes = ", ".join(str(shape) for shape in self.shapes)

@@ -9,15 +9,17 @@ import jax
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.continuation.curve import SINGULAR, AbstractCurve, CurvePoint, turned
+from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.locating import (
     JUMP,
     LOCATED,
     between,
+    changes_of_sign,
     crossed,
     hidden_sign,
     least_between,
     located,
+    turns_back,
     vanishes_at,
 )
 from analysis.dynamics.continuation.orbit_curve import flat_sizes, moved_states, unit_of_eigenvalues
@@ -270,10 +272,11 @@ def _meetings(
     The branch that leaves a pitchfork turns back at the branch point. This is no fold, and no eigenvalue crosses there.
     """
     ends = lambda pair: (points[pair[0]], points[pair[1]], float(lengths[pair[0]]))
-    crossed = [_meeting(curve, *ends(pair), "branch point") for pair in _changes(least, SINGULAR)]
+    crossed = [_meeting(curve, *ends(pair), "branch point") for pair in changes_of_sign(least, SINGULAR)]
     found = [one for one in crossed if one is not None]
-    for pair in _changes([float(p.tangent[-1]) for p in points], curve.vertical):
-        begin, end, length = ends(pair)
+    sure = [k for k, value in enumerate(least) if abs(value) > CROSSING]  # where the tangent is unique
+    for low, high in changes_of_sign([float(points[k].tangent[-1]) for k in sure], curve.vertical):
+        begin, end, length = ends((sure[low], sure[high]))
         size = float(np.linalg.norm(end.flat - begin.flat))
         same = [
             k
@@ -288,19 +291,6 @@ def _meetings(
     return sorted(found, key=lambda one: one.at.arclength)
 
 
-def _changes(values: list[float], least: float) -> list[tuple[int, int]]:
-    """List the neighbours, at most one point apart, between which a test function with an error changes its sign."""
-    found: list[tuple[int, int]] = []
-    before: int | None = None
-    for k, value in enumerate(values):
-        if not abs(value) > least:
-            continue
-        if before is not None and k - before <= 2 and values[before] * value < 0:
-            found.append((before, k))
-        before = k
-    return found
-
-
 def _meeting(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, name: str) -> _Meeting | None:
     """Locate the fold or the simple branch point between two points."""
     test = (lambda p: float(p.tangent[-1])) if name == "fold" else curve.least_singular
@@ -312,7 +302,10 @@ def _meeting(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: f
     if point is None:
         return None
     if abs(test(point)) > JUMP * (abs(test(begin)) + abs(test(end))):
-        name = "corner"
+        if curve.may_have_corners(point):
+            name = "corner"
+        elif name == "fold" and not turns_back(curve, begin, point, end):  # the tangents have errors
+            return None
     away = (end.flat - begin.flat) / size
     where, c = length + share * size, curve.coefficient(name, point, 0.0)
     count, why = len(curve.crossing(point, away)[1]) if name == "branch point" else 1, curve.unknown(name, point)
@@ -500,6 +493,8 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
     alone = high - low == (2 if frequency else 1)
     if not name:  # where one eigenvalue crosses zero but no curves cross, the parameter turns back, if only slightly
         crossed = not alone or curve.singular(begin) * curve.singular(end) <= 0
+        if not crossed and min(abs(curve.least_singular(p)) for p in (begin, end)) <= CROSSING:
+            return []  # beside a branch point, where the error of the points moves the eigenvalue
         name = "branch point" if crossed else "fold"
     c = _coefficient(curve, name, (begin, point, end), frequency, test) if alone or name == "fold" else UNKNOWN
     why = curve.unknown(name, point)

@@ -143,6 +143,11 @@ class AbstractCurve(abc.ABC):
         del point
         return ""
 
+    def may_have_corners(self, point: CurvePoint) -> bool:
+        """Test whether the equations may fail to be smooth; a corner of a smooth curve is an error of its points."""
+        del point
+        return True
+
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Compute the normal form coefficient of a bifurcation at a point; NaN if there is none."""
         del name, point, frequency

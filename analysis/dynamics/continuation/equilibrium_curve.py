@@ -10,6 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.linearisation import (
@@ -57,6 +58,10 @@ class EquilibriumCurve(AbstractCurve):
 
     def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array | np.ndarray, ...]:
         return _of_flow(self.parameter.take, self.system, state, parameter)
+
+    def may_have_corners(self, point: CurvePoint) -> bool:
+        """Test whether the field or the map may fail to be smooth."""
+        return may_have_corners(self.system, point.state)
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
         """Compute a basis of the directions in which the symmetries move a state."""

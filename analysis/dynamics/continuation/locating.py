@@ -307,3 +307,23 @@ def hidden_turn(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, depth:
     if not depth:
         return []
     return hidden_turn(curve, begin, inside, depth - 1) or hidden_turn(curve, inside, end, depth - 1)
+
+
+def changes_of_sign(values: list[float], least: float) -> list[tuple[int, int]]:
+    """List the neighbours, at most one point apart, between which a test function with an error changes its sign."""
+    found: list[tuple[int, int]] = []
+    before: int | None = None
+    for k, value in enumerate(values):
+        if not abs(value) > least:
+            continue
+        if before is not None and k - before <= 2 and values[before] * value < 0:
+            found.append((before, k))
+        before = k
+    return found
+
+
+def turns_back(curve: AbstractCurve, begin: CurvePoint, point: CurvePoint, end: CurvePoint) -> bool:
+    """Test whether the parameter at a point lies beyond both ends of a step by more than its error."""
+    before, after = point.parameter - begin.parameter, point.parameter - end.parameter
+    error = curve.tolerances[0] * (1 + abs(point.parameter))
+    return bool(before * after > 0 and min(abs(before), abs(after)) > error)

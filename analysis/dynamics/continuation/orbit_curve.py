@@ -17,6 +17,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
+from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states, states_like
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -312,6 +313,11 @@ class OrbitCurve(AbstractCurve):
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
         """Scale rows to a length of at most one, since segments of unstable orbits stretch vectors strongly."""
         return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
+
+    def may_have_corners(self, point: CurvePoint) -> bool:
+        """Test whether the field may fail to be smooth."""
+        del point
+        return may_have_corners(self.flow, self._like)
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
         """Give an empty basis, since the phase condition fixes the phase."""
