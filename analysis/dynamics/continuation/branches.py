@@ -275,7 +275,7 @@ def _meetings(
     crossed = [_meeting(curve, *ends(pair), "branch point") for pair in changes_of_sign(least, SINGULAR)]
     found = [one for one in crossed if one is not None]
     sure = [k for k, value in enumerate(least) if abs(value) > CROSSING]  # where the tangent is unique
-    for low, high in changes_of_sign([float(points[k].tangent[-1]) for k in sure], curve.vertical):
+    for low, high in changes_of_sign([curve.slope(points[k]) for k in sure], 0.0):
         begin, end, length = ends((sure[low], sure[high]))
         size = float(np.linalg.norm(end.flat - begin.flat))
         same = [

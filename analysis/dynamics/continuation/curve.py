@@ -143,6 +143,11 @@ class AbstractCurve(abc.ABC):
         del point
         return ""
 
+    def slope(self, point: CurvePoint) -> float:
+        """Compute the slope of the parameter along the tangent at a point; 0 if it does not exceed its error."""
+        value = float(point.tangent[-1])
+        return value if abs(value) > self.vertical else 0.0
+
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Test whether the equations may fail to be smooth; a corner of a smooth curve is an error of its points."""
         del point

@@ -15,7 +15,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, turned
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
@@ -121,6 +121,8 @@ SMALL = 1e-4
 LONGER = 0.1
 # Largest step of the period, relative to it.
 STRETCH = 0.1
+# Number of its errors that the slope of the parameter must exceed for its sign to count.
+RESOLVED = 3
 # Largest slope of the parameter along a vertical family, where its sign is that of errors.
 STEEPEST = 1e-6
 # Bifurcations whose normal form coefficient is computed from the return map.
@@ -313,6 +315,27 @@ class OrbitCurve(AbstractCurve):
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
         """Scale rows to a length of at most one, since segments of unstable orbits stretch vectors strongly."""
         return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
+
+    def slope(self, point: CurvePoint) -> float:
+        """Compute the slope of the parameter along the tangent; 0 if it does not exceed its error.
+
+        Beside a homoclinic orbit folds have slopes of any size. The error of a small slope is estimated by a Newton
+        step with the equations of a stricter solver.
+        """
+        value = super().slope(point)
+        if value or not point.tangent[-1]:
+            return value
+        value, seen = float(point.tangent[-1]), point
+        for _ in range(2):  # the second time with the derivatives at the corrected point
+            at = self._equations(self._shot(seen.state, seen.parameter, STRICTER), seen.basis)
+            if not (np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.values))):
+                return 0.0
+            last = self._point(seen.state, seen.parameter, seen.basis, at)
+            change = self.correction(at, (point,), 0.0)
+            state = self.displaced(seen.state, seen.basis @ change[:-1])
+            seen = last._replace(state=state, parameter=seen.parameter + float(change[-1]), basis=self.basis(state))
+        other = float(turned(point, point.tangent, seen)[0].tangent[-1])
+        return value if abs(other - value) * RESOLVED < abs(value) else 0.0
 
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Test whether the field may fail to be smooth."""

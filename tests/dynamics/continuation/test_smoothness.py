@@ -1,4 +1,4 @@
-"""Corners are reported of fields and maps that may have some, and never of smooth ones."""
+"""Corners are reported only of systems that may have some, and folds only where slopes exceed their errors."""
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +9,7 @@ from analysis.dynamics.continuation.branches import branch
 from analysis.dynamics.continuation.curve import turned
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -66,3 +67,16 @@ def test_errors_of_tangents_beside_a_pitchfork_are_no_corners():
     assert min(slopes) < 0 < max(slopes)
     found = branch(curve, points, ("branch point", "bounds"))
     assert "corner" not in [b.kind for b in found.bifurcations]
+
+
+@pytest.mark.parametrize(("bend", "resolved"), [(2e-8, True), (0.0, False)])
+def test_a_small_slope_of_the_parameter_counts_if_it_exceeds_its_error(bend, resolved):
+    def spiral(t, x, p=0.0, bend=0.0):
+        growth = p - bend * (x[0] ** 2 + x[1] ** 2)
+        return jnp.stack([growth * x[0] - x[1], x[0] + growth * x[1]])
+
+    flow = FunctionFlow(spiral, parameters={"p": bend, "bend": bend})
+    curve = OrbitCurve(Parameter(flow, "p", -1.0, 1.0), jnp.ones(2), 1, None, 1e3, 1e-10)
+    point = curve.measured(Cycle(np.array([[1.0, 0.0]]), np.asarray(2 * np.pi)), bend)
+    assert abs(point.tangent[-1]) < curve.vertical
+    assert curve.slope(point) == (pytest.approx(2 * bend, rel=0.3) if resolved else 0.0)
