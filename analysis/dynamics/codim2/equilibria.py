@@ -13,6 +13,7 @@ from jaxtyping import Array
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.locating import crossed, located
+from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.flat import flat_state
@@ -83,6 +84,12 @@ class AbstractCritical(AbstractCurve):
     def moved(self, first: Any, second: Any) -> Any:
         """Build the system at given values of both parameters."""
         return with_parameter(self.parameter.take, self.first.at(first), jnp.asarray(second))
+
+    def may_have_corners(self, point: CurvePoint) -> bool:
+        """Test whether the field or the map may fail to be smooth."""
+        state: Any = critical_of(point).state
+        first = jax.tree.map(lambda a: a[0], state.nodes) if hasattr(state, "nodes") else state
+        return may_have_corners(self.flow, first)
 
     def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
         """Return an empty basis of symmetry directions, since these curves have none."""

@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.codim2.equilibria import Critical, FoldCurve
 from analysis.dynamics.continuation.branches import branch
-from analysis.dynamics.continuation.curve import turned
+from analysis.dynamics.continuation.curve import CurvePoint, turned
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
@@ -80,3 +81,12 @@ def test_a_small_slope_of_the_parameter_counts_if_it_exceeds_its_error(bend, res
     point = curve.measured(Cycle(np.array([[1.0, 0.0]]), np.asarray(2 * np.pi)), bend)
     assert abs(point.tangent[-1]) < curve.vertical
     assert curve.slope(point) == (pytest.approx(2 * bend, rel=0.3) if resolved else 0.0)
+
+
+@pytest.mark.parametrize("state", [np.ones(1), Cycle(np.ones((3, 1)), np.asarray(1.0))])
+def test_curves_of_bifurcations_of_smooth_fields_have_no_corners(state):
+    flow = FunctionFlow(lambda t, x, p=1.0, q=0.5: p + q * x - x**3, parameters={"p": 1.0, "q": 0.5})
+    pair = (Parameter(flow, "p", -2.0, 2.0), Parameter(flow, "q", -1.0, 2.0))
+    curve = FoldCurve(pair, np.ones(1))
+    here, zero, none = Critical(state, np.ones(1), np.zeros(1), 0.0, 1.0), np.zeros((1, 1)), np.zeros(0)
+    assert not curve.may_have_corners(CurvePoint(here, 0.5, zero, zero, none, none, none, zero))
