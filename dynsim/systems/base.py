@@ -18,7 +18,6 @@ from dynsim.errors import ArgumentError, reason
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.named import declared, declared_parameters
 
-
 MISFITS = ("unpack", "0-d array", "indices", "out of bounds")
 """Words in which Python, NumPy and JAX say that a state has another number of components than a function takes."""
 
