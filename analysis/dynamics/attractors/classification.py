@@ -329,8 +329,8 @@ def _sampled(record: TrajectoryRecord, orbit: PeriodicOrbit) -> tuple[np.ndarray
 
 # Number of parts of half a trajectory; it recurs if each part is close to other parts.
 PARTS = 16
-# Numbers of blocks of a trajectory in which a drift has to show; by chance, a quantity grows or falls over 8 of them in 1
-# of 20,000 cases.
+# Numbers of blocks of a trajectory in which a drift has to show. By chance, a quantity grows or falls over 8 of them in
+# 1 of 20,000 cases.
 BLOCKS = (5, 6, 7, 8)
 # Smallest change from one block to the next, relative to the extent, that counts as a drift.
 TREND = 1e-3

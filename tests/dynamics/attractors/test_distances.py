@@ -211,7 +211,7 @@ def test_what_drifts_is_no_recurrent_set_and_what_comes_back_to_itself_is():
 
 
 def test_a_trajectory_that_tends_slowly_to_a_cycle_is_no_recurrent_set():
-    """One component decays, or turns in a plane of its own with a shrinking radius; on a torus the radius is constant."""
+    """One component decays, or turns in a plane of its own with a shrinking radius, which is constant on a torus."""
     k = np.arange(2048.0)
     turns = lambda radius, angle: np.stack([np.cos(angle) * radius, np.sin(angle) * radius], axis=1)
     own = lambda *parts: record_of(np.hstack(parts))._replace(extent=np.ones(sum(part.shape[1] for part in parts)))
