@@ -54,7 +54,8 @@ def _section(found: Section) -> Figure | None:
     with settings():
         drawn, (ax,) = canvas()
         names, units = (found.names, found.units) if found.names else (("x_1", "x_2"), ("", ""))
-        section(ax, states[:, :2], labels=axis_labels(names[:2], units[:2]), directions=found.directions,
+        first, second = axis_labels(names[:2], units[:2])
+        section(ax, states[:, :2], labels=(first, second), directions=found.directions,
                 size=float(np.max(np.abs(states), initial=0.0)))  # fmt: skip
         return drawn
 

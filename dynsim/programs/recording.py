@@ -194,7 +194,7 @@ def _scanned(recorder: Recorder, params: dict[str, Any], given: list[Any]) -> li
     """Unroll a scan, and return its carry and stacked outputs."""
     inner, fixed, carried = params["jaxpr"], params["num_consts"], params["num_carry"]
     constants, carry, rows = given[:fixed], given[fixed : fixed + carried], given[fixed + carried :]
-    at = lambda v, k: Entries(v.where[k], v.dtype) if isinstance(v, Entries) else v[k]
+    at = lambda v, k: Entries(np.asarray(v.where[k]), v.dtype) if isinstance(v, Entries) else v[k]
     turns, passes = range(params["length"]), []
     for k in reversed(turns) if params["reverse"] else turns:
         found = _walk(recorder, inner.jaxpr, inner.consts, [*constants, *carry, *(at(v, k) for v in rows)])

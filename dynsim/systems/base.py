@@ -18,6 +18,9 @@ from dynsim.errors import ArgumentError, reason
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.named import declared, declared_parameters
 
+MISFITS = ("unpack", "0-d array", "indices", "out of bounds")
+"""Words in which Python, NumPy and JAX say that a state has another number of components than a function takes."""
+
 
 def as_space(space: AbstractSpace | None) -> AbstractSpace:
     """The given space, or Euclidean space for None; raise `ValueError` for anything else."""
@@ -133,7 +136,7 @@ def _evaluated(name: str, function: Callable[..., Any], t: Any, x: State, parame
             return function(t, x, **parameters)
     except (IndexError, TypeError, ValueError) as error:
         said = reason(error)
-        if not isinstance(error, IndexError) and "unpack" not in said and "0-d array" not in said:
+        if not any(words in said for words in MISFITS):
             raise
         shapes = jax.tree.map(jnp.shape, x)
         must = f"take the state that it is given, of shape {shapes}"

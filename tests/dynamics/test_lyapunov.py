@@ -219,11 +219,11 @@ def test_a_given_integrator_has_its_own_tolerance():
     assert tolerance_of(1e-3, None) == 1e-3
 
 
-@pytest.mark.parametrize(("t0", "warm_up", "doubled"), [(45.0, 10, 40), (45.0, 4, 39), (0.0, 20, 10)])
-def test_a_run_goes_on_at_the_time_at_which_its_transient_ends(t0, warm_up, doubled):
+@pytest.mark.parametrize(("t0", "transient", "doubled"), [(45.0, 10, 40), (45.0, 4, 39), (0.0, 20, 10)])
+def test_a_run_goes_on_at_the_time_at_which_its_transient_ends(t0, transient, doubled):
     """Of 40 steps of a map that halves its state up to step 50, and doubles it from there on."""
     switched = FunctionMap(lambda k, x: jnp.where(k < 50, 0.5, 2.0) * x)
-    found = lyapunov_spectrum(switched, jnp.ones(1), 40, warm_up=warm_up, t0=t0)
+    found = lyapunov_spectrum(switched, jnp.ones(1), 40, transient=transient, t0=t0)
     assert found.exponents[0] == pytest.approx((2 * doubled - 40) / 40 * np.log(2))
 
 

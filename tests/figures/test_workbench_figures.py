@@ -2,7 +2,6 @@
 
 import dataclasses
 import importlib
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from matplotlib.quiver import Quiver
 
 from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.portraits.curved import Portrait, PortraitCycle
 from dynsim import FunctionFlow, Parameter
@@ -56,7 +56,7 @@ def kept(monkeypatch):
 
 def _diagram(o: Any, kinds: tuple[str, str] = ("stable", "stable")) -> None:
     branch = Branch(np.zeros((2, 1)), ENDS, ENDS, np.zeros((2, 1), complex), kinds, (), ("bounds", "bounds"))
-    diagram = SimpleNamespace(branches=[branch], iterates=[1], orbits=[])
+    diagram = Diagram(PARAMETER, (branch,), (1,))
     options = dataclasses.replace(OPTIONS, figure=o.figure)
     importlib.import_module("dynsim.cli.continuation.command")._draw(options, MADE, RATE, diagram)
 

@@ -153,6 +153,7 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "prototypes/claim-anti-collapse/corrected",
     "prototypes/claim-collapse-saddle/at-its-onset",
     "prototypes/claim-entropy-decreases",
+    "prototypes/claim-entropy-decreases/annealed",
     "prototypes/claim-entropy-decreases/near-collapse",
     "prototypes/claim-equal-rates-collapse",
     "prototypes/claim-equal-rates-collapse/wide-clusters",

@@ -103,7 +103,7 @@ def orbits_from_hopf(
     parameter. Where another family crosses this vertical one, the branch goes on along that, if possible to stable
     orbits. The crossing is its first branch point, from which `switch_orbits` gives the other direction.
 
-    >>> from analysis.dynamics.continuation.equilibria import continue_equilibria
+    >>> from analysis.dynamics import continue_equilibria
     >>> from dynsim.catalogue import VanDerPol
     >>> mu = Parameter(VanDerPol(mu=-1.0), "mu", -1.0, 1.0)
     >>> (hopf,) = continue_equilibria(mu, [0.0, 0.0]).bifurcations
