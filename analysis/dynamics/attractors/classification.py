@@ -329,13 +329,21 @@ def _sampled(record: TrajectoryRecord, orbit: PeriodicOrbit) -> tuple[np.ndarray
 
 # Number of parts of half a trajectory; it recurs if each part is close to other parts.
 PARTS = 16
+# Numbers of blocks of a trajectory in which a drift has to show. By chance, a quantity grows or falls over 8 of them in
+# 1 of 20,000 cases.
+BLOCKS = (5, 6, 7, 8)
+# Smallest change from one block to the next, relative to the extent, that counts as a drift.
+TREND = 1e-3
 
 
 def recurrent_set(record: TrajectoryRecord) -> LimitSet | None:
     """Accept the samples as a recurrent set if each half is as close to the other as to itself at other times.
 
-    Distances are thus measured across the trajectory, not along it. A slow drift is not a recurrent set.
+    Distances are thus measured across the trajectory, not along it. A slow drift is not a recurrent set, such as that
+    of a component that decays slowly while the others turn on a limit cycle.
     """
+    if _drifts(record.features / record.extent):
+        return None
     halves = np.array_split(record.features / record.extent, 2)
     spacing = 0.0
     for one, other in (halves, halves[::-1]):
@@ -348,6 +356,28 @@ def recurrent_set(record: TrajectoryRecord) -> LimitSet | None:
         "recurrent set", "undecided", states, record.features, float("nan"), np.empty(0, complex), spacing=spacing
     )
     return with_principal_angles(record.time_map, found)
+
+
+def _drifts(features: np.ndarray) -> bool:
+    """Test whether the mean or the variance of a feature grows, or falls, throughout a trajectory.
+
+    It has to do so from each block to the next, for blocks of several lengths: the phase of an oscillation can advance
+    by a small angle from block to block for some of them. Weights that vanish smoothly at the ends of a block make the
+    averages nearly independent of such phases.
+    """
+    signs = [_trends(features, count) for count in BLOCKS]
+    return bool(np.any(np.abs(np.sum(signs, axis=0)) == len(BLOCKS)))
+
+
+def _trends(features: np.ndarray, count: int) -> np.ndarray:
+    """Compute the signs of the trends of means and spreads over a number of blocks; 0 where there is none."""
+    blocks = np.array(np.split(features[len(features) % count :], count))
+    at = (np.arange(blocks.shape[1]) + 0.5) / blocks.shape[1]
+    weights = np.exp(-1 / (at * (1 - at)))
+    means = np.average(blocks, axis=1, weights=weights)
+    spreads = np.sqrt(np.average((blocks - means[:, None]) ** 2, axis=1, weights=weights))
+    moves = np.diff(np.stack([means, spreads]), axis=1)
+    return np.all(moves > TREND, axis=1) * 1 - np.all(moves < -TREND, axis=1) * 1
 
 
 def _distances_at_other_times(points: np.ndarray) -> np.ndarray:

@@ -128,9 +128,9 @@ class AbstractCurve(abc.ABC):
         del before, point
         return None
 
-    def largest_step(self, point: CurvePoint, within: Limits) -> float:
-        """Choose the largest step from a point along its tangent."""
-        del point
+    def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
+        """Choose the largest step from a point along its tangent, on a curve with a given first point."""
+        del point, first
         return within.largest
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:

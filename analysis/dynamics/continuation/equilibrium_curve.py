@@ -11,6 +11,7 @@ from jaxtyping import Array
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.smoothness import may_have_corners
+from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.linearisation import (
@@ -32,6 +33,12 @@ from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
+
+# Largest step of an entry of the state, relative to its distance from the first point, if the limit is a default.
+LONGER = 0.1
+# Largest step of an entry of the state, relative to the default limit. Without it, a branch that tends to infinity at a
+# value of the parameter gets so far that the parameter stands still.
+LONGEST = 128.0
 
 
 class EquilibriumCurve(AbstractCurve):
@@ -79,6 +86,17 @@ class EquilibriumCurve(AbstractCurve):
     def residual(self, at: Equations) -> float:
         """Compute the largest residual, relative to typical sizes of the equations."""
         return float((np.abs(at.values) / self.rows).max(initial=0.0))
+
+    def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
+        """Choose the largest step from a point along its tangent: each coordinate moves by that of the limits at most.
+
+        If the limit is a default, entries of the state may move by a share of their distances from the first point.
+        These can be far larger than their units, which are estimated at the first point, where a component may be zero.
+        """
+        away = LONGER * np.abs(point.flat - first.flat) * within.free
+        away[-1] = 0.0
+        moves = np.append(point.basis @ point.tangent[:-1], point.tangent[-1])
+        return 1 / float(np.linalg.norm(moves / np.clip(away, within.largest, LONGEST * within.largest)))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues transverse to the orbit of the symmetries."""

@@ -457,12 +457,13 @@ class OrbitCurve(AbstractCurve):
         shot = self._shot(state, parameter)
         return max(float(np.max(np.ptp(shot.nodes, axis=0))), float(np.max(np.abs(shot.speeds))) * shot.period)
 
-    def largest_step(self, point: CurvePoint, within: Limits) -> float:
+    def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step from a point: nodes and parameter move by that of the limits, the period by a share.
 
         Towards a homoclinic orbit the period alone changes. If the limit is a default, nodes of large orbits move by a
         share of the distances from their mean.
         """
+        del first
         moves, own = point.basis @ point.tangent[:-1], abs(float(point.tangent[-1]))
         cycle: Any = point.state
         nodes, period = self.nodes(cycle), float(cycle.period)

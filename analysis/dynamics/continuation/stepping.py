@@ -97,7 +97,7 @@ def follow(
             return points, "closed"
         before, here, direction = here, found, found.tangent
         if found.corrections <= EASY:
-            size = min(GROW * size, curve.largest_step(found, within))
+            size = min(GROW * size, curve.largest_step(found, within, first))
     return points, "steps"
 
 

@@ -278,6 +278,7 @@ def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: np.nd
     for k in np.flatnonzero(np.isnan(rough)):
         acted = np.flatnonzero((among[:, k] > 0) & np.isfinite(rough))
         own = float(np.max(np.abs(x[groups[k]]))) / TYPICAL
+        own = own if own > NONE * float(np.max(np.abs(x))) else 0.0  # the state may be zero up to rounding
         rough[k] = np.min(rough[acted] * speeds[acted] / among[acted, k]) if acted.size else own
     units = np.where(np.isnan(units), unit_of(TYPICAL * rough, ROUGH, 1 / TYPICAL), units)
     entries = np.ones(len(x))

@@ -210,6 +210,18 @@ def test_what_drifts_is_no_recurrent_set_and_what_comes_back_to_itself_is():
     assert recurrent_set(record_of(np.stack([k, np.sin(k)], axis=1))) is None
 
 
+def test_a_trajectory_that_tends_slowly_to_a_cycle_is_no_recurrent_set():
+    """One component decays, or turns in a plane of its own with a shrinking radius, which is constant on a torus."""
+    k = np.arange(2048.0)
+    turns = lambda radius, angle: np.stack([np.cos(angle) * radius, np.sin(angle) * radius], axis=1)
+    own = lambda *parts: record_of(np.hstack(parts))._replace(extent=np.ones(sum(part.shape[1] for part in parts)))
+    cycle, decay = turns(0.5, 0.4 * k), np.exp(-k / 4000)
+    assert recurrent_set(own(cycle, 0.05 * decay[:, None])) is None
+    assert recurrent_set(own(cycle, turns(0.1 * decay, 0.073 * k))) is None
+    for turn in (0.0249, 0.0367, 0.073, 0.5):  # also a whole number of turns in one of 7 or 8 blocks, nearly
+        assert recurrent_set(own(cycle, turns(0.5, turn * k))) is not None
+
+
 def test_sets_are_the_same_if_each_covers_the_other():
     points = np.linspace(0, 1, 200)[:, None]
     one, half = limit(points, spacing=0.01), limit(points[:100], spacing=0.01)

@@ -8,7 +8,9 @@ from analysis.dynamics.codim2.curves import _degeneracy, critical_curve
 from analysis.dynamics.codim2.equilibria import FoldCurve
 from analysis.dynamics.codim2.planes import critical_curves, stability_map
 from analysis.dynamics.continuation.branches import Bifurcation, moved_bifurcation
+from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
@@ -222,3 +224,29 @@ def test_coefficients_of_degenerate_points_are_those_of_the_given_flow(kind):
     curve = FoldCurve((units.varied[0], units.varied[1]), jnp.zeros(2), units)
     place = curve.at(curve.begin(jnp.zeros(2), 0.0, 0.0), 0.0)
     assert _degeneracy(curve, kind, place).coefficients == pytest.approx(known[kind](flow, jnp.zeros(2)), rel=1e-9)
+
+
+def test_branches_that_leave_one_on_which_a_component_is_zero_reach_the_bounds_in_few_steps():
+    """An infection and the susceptible share: at R = 1 a branch leaves the one without infected, for all R > 0."""
+    m = 0.1
+    infect = lambda x, R: R * (1 + m) * x[0] * x[1]
+    flow = FunctionFlow(
+        lambda t, x, R: jnp.stack([m * (1 - x[0]) - infect(x, R), infect(x, R) - (1 + m) * x[1]]), parameters={"R": 0.5}
+    )
+    found = bifurcation_diagram(Parameter(flow, "R", 0.2, 3.0), [jnp.array([1.0, 0.0])])
+    assert [one.ends for one in found.branches] == [("bounds", "bounds"), *[("branch point", "bounds")] * 2]
+    assert sum(len(one.parameters) for one in found.branches) < 250
+    for one in found.branches[1:]:
+        expected = np.column_stack([1 / one.parameters, m * (1 - 1 / one.parameters) / (1 + m)])
+        assert one.states == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_largest_default_step_grows_with_the_distance_from_the_first_point_up_to_a_cap():
+    """Otherwise a branch that tends to infinity at a value of the parameter gets so far that it stands still there."""
+    curve, none = EquilibriumCurve(Parameter(DoubleWell(), "a", -1.0, 1.0)), np.empty(0)
+    at = lambda x, *along: CurvePoint(np.array([x]), x, np.eye(1), none, none, np.array(along), none, none)
+    free, given = Steps().limits(curve.parameter, 10), Steps(largest=0.2).limits(curve.parameter, 10)
+    size = lambda x, along, within: curve.largest_step(at(x, *along), within, at(300.0, 1.0, 0.0))
+    assert [size(x, (1.0, 0.0), free) for x in (301.0, 310.0, 1e9)] == pytest.approx([0.2, 1.0, 25.6])
+    assert size(310.0, (0.0, 1.0), free) == size(310.0, (1.0, 0.0), given) == pytest.approx(0.2)
+    assert size(310.0, (0.6, 0.8), free) == pytest.approx(1 / np.hypot(0.6, 4.0))

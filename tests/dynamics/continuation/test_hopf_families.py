@@ -75,11 +75,12 @@ def test_steps_grow_with_orbits_and_the_period_counts_by_shares():
 
     along = lambda *entries: np.array([*[entries[0] / np.sqrt(8)] * 8, *entries[1:]])
     free, given = Steps().limits(curve.parameter, 10), Steps(largest=0.2).limits(curve.parameter, 10)
-    assert curve.largest_step(at(1.0, 6.0, along(1.0, 0.0, 0.0)), free) == pytest.approx(0.2)
-    assert curve.largest_step(at(100.0, 6.0, along(1.0, 0.0, 0.0)), free) == pytest.approx(20.0)
-    assert curve.largest_step(at(100.0, 6.0, along(1.0, 0.0, 0.0)), given) == pytest.approx(0.2)
-    assert curve.largest_step(at(1.0, 60.0, along(0.0, 1.0, 0.0)), given) == pytest.approx(6.0)
-    assert curve.largest_step(at(100.0, 6.0, along(0.0, 0.0, 1.0)), free) == pytest.approx(0.2)
+    start = at(1.0, 6.0, along(1.0, 0.0, 0.0))
+    assert curve.largest_step(at(1.0, 6.0, along(1.0, 0.0, 0.0)), free, start) == pytest.approx(0.2)
+    assert curve.largest_step(at(100.0, 6.0, along(1.0, 0.0, 0.0)), free, start) == pytest.approx(20.0)
+    assert curve.largest_step(at(100.0, 6.0, along(1.0, 0.0, 0.0)), given, start) == pytest.approx(0.2)
+    assert curve.largest_step(at(1.0, 60.0, along(0.0, 1.0, 0.0)), given, start) == pytest.approx(6.0)
+    assert curve.largest_step(at(100.0, 6.0, along(0.0, 0.0, 1.0)), free, start) == pytest.approx(0.2)
 
 
 def test_a_state_where_the_field_is_not_finite_is_named():
