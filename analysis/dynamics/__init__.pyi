@@ -17,7 +17,7 @@ from .codim2.curves import critical_curve as critical_curve
 from .codim2.planes import StabilityMap as StabilityMap
 from .codim2.planes import critical_curves as critical_curves
 from .codim2.planes import stability_map as stability_map
-from .continuation.branches import Bifurcation as Bifurcation
+from .continuation.bifurcations import Bifurcation as Bifurcation
 from .continuation.branches import Branch as Branch
 from .continuation.equilibria import continue_equilibria as continue_equilibria
 from .continuation.equilibria import switch as switch

@@ -11,7 +11,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy, plane_of
-from analysis.dynamics.continuation.branches import Bifurcation, Branch, cut_at
+from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.branches import Branch, cut_at
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbits import SEGMENTS, families_from_hopf

@@ -17,7 +17,8 @@ import dynsim.integrators
 import dynsim.simulation
 from analysis.chains.stationary import stationary_distributions
 from analysis.dynamics.attractors.limit_set import LimitSet
-from analysis.dynamics.continuation.branches import Bifurcation, Branch
+from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.convergence import decay_rate
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.equilibria.newton import equilibria

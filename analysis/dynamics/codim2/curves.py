@@ -16,7 +16,7 @@ from jaxtyping import Float
 from analysis.dynamics.codim2.coefficients import degenerate_coefficients
 from analysis.dynamics.codim2.equilibria import AbstractCritical, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.codim2.orbits import CriticalReturns
-from analysis.dynamics.continuation.branches import Bifurcation, moved_bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve

@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, kinds_of, plane_of, units_at
-from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes
 from analysis.dynamics.continuation.scaling import curve_units

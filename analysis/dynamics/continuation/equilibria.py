@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, moved_bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
+from analysis.dynamics.continuation.branches import Branch, branch
 from analysis.dynamics.continuation.curve import CurvePoint, typical_rows
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.continuation.scaling import curve_units

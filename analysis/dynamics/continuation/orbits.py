@@ -9,7 +9,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch, branch, cut_at, joined, moved_bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
+from analysis.dynamics.continuation.branches import Branch, branch, cut_at, joined
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, moved_states

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.equilibrium_curve import derivatives_of
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.flow_maps.component_sizes import (

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, plane_of
 from analysis.dynamics.codim2.planes import _covers, _passes, critical_curves, stability_map
-from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.steps import Steps

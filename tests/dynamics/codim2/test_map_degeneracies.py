@@ -10,7 +10,7 @@ import pytest
 from analysis.dynamics.codim2 import curves as two_parameters
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.codim2.orbits import CriticalReturns
-from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.normal_forms.charts import MapChart

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.dynamics.codim2 import orbits as critical_returns
 from analysis.dynamics.codim2.curves import critical_curve
-from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
 from analysis.dynamics.continuation.orbit_curve import Cycle, beside, is_confirmed, unconfirmed
 from analysis.dynamics.continuation.orbits import continue_orbits

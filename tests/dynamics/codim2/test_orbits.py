@@ -8,7 +8,7 @@ from analysis.dynamics.codim2.curves import Returning, critical_curve, equations
 from analysis.dynamics.codim2.equilibria import Critical
 from analysis.dynamics.codim2.orbits import doubled, passed
 from analysis.dynamics.codim2.planes import critical_curves
-from analysis.dynamics.continuation.branches import Bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle

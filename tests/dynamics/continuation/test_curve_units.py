@@ -7,7 +7,7 @@ import pytest
 from analysis.dynamics.codim2.curves import _degeneracy, critical_curve
 from analysis.dynamics.codim2.equilibria import FoldCurve
 from analysis.dynamics.codim2.planes import critical_curves, stability_map
-from analysis.dynamics.continuation.branches import Bifurcation, moved_bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve

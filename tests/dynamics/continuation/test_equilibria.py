@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch, joined
+from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.branches import Branch, joined
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.steps import Steps

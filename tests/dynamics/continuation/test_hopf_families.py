@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.continuation.branches import Bifurcation, Branch
+from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, _Shot

@@ -9,9 +9,10 @@ import pytest
 from jaxtyping import Array, Float
 
 from analysis.dynamics.codim2.curves import critical_curve
-from analysis.dynamics.continuation import branches
+from analysis.dynamics.continuation import bifurcations, branches
 from analysis.dynamics.continuation import locating as between
-from analysis.dynamics.continuation.branches import Bifurcation, Branch
+from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
@@ -223,7 +224,7 @@ def wave(height, rate):
 
 def test_a_slope_below_rounding_has_no_sign():
     curve, points = wave(1e-14, 1.0)  # turns back by less than the error of a parameter
-    assert branches._bifurcations(curve, points, np.arange(4.0), [1.0] * 4) == []
+    assert bifurcations.find_bifurcations(curve, points, np.arange(4.0), [1.0] * 4) == []
 
 
 def test_a_branch_that_is_vertical_on_the_whole_has_no_folds():

@@ -1,0 +1,481 @@
+"""Bifurcations on a branch: their search between its points, their normal forms, and their change of units."""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Complex, Float
+
+from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
+from analysis.dynamics.continuation.locating import (
+    JUMP,
+    LOCATED,
+    between,
+    changes_of_sign,
+    crossed,
+    hidden_sign,
+    least_between,
+    located,
+    turns_back,
+    vanishes_at,
+)
+from analysis.dynamics.continuation.orbit_curve import flat_sizes, moved_states, unit_of_eigenvalues
+from analysis.dynamics.continuation.switching import departures, ways_out
+from analysis.dynamics.linearisation import NEAR_ZERO
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from analysis.dynamics.scaling.units import Units
+from dynsim._core.printing import one_line, printed
+from dynsim._core.types import State
+
+CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
+"""Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind."""
+# Coefficients below this share of their natural size count as zero, so that criticality stays undecided.
+DEGENERATE = 1e-8
+# Largest relative distance of an angle from that of a strong resonance that counts as resonant.
+RESONANT = 1e-6
+# Extrapolated minimum of a test function, relative to its neighbours, below which it may touch zero.
+TOUCHED = 0.05
+# Relative singular value at its minimum that counts as zero, given the error of its location.
+ZERO = 1e-8
+# Growth of a critical eigenvalue at its zero, relative to its growth at the ends of the step, that counts as zero.
+ZEROED = 1e-6
+# Number of its errors up to which the growth of a critical eigenvalue counts as zero.
+ERRORS = 100
+# Distance, relative to the longest step, up to which bifurcations of one kind and frequency are the same.
+SAME = 1e-8
+# Largest number of bisections of a step that contains several bifurcations.
+HALVINGS = 6
+
+
+class Bifurcation(NamedTuple):
+    """A bifurcation on a branch: its kind, and where.
+
+    At a `fold` the branch turns back in the parameter. At a `branch point` other branches cross it; see `switch`. At a
+    `Hopf point` a pair of eigenvalues crosses the imaginary axis at +-i `frequency`. Of maps and periodic orbits, a
+    multiplier passes -1 at a `period doubling`, a pair leaves the unit circle at the angles +-`frequency` at a
+    `Neimark-Sacker point`. At a `corner` the derivative of the field jumps: it is not smooth there. `multiplicity` is
+    the number of eigenvalues that cross, 0 at a branch point where one touches zero. `arclength` is where it lies,
+    `direction` that of the branch there, in the ambient coordinates of the state and the parameter.
+
+    `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
+    distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
+    the coefficients of `map_normal_forms`. It is NaN elsewhere, and where further eigenvalues are critical.
+    `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
+    eigenvalues grow as fast as they turn; it has the units of the coefficient. `unknown` says why it is NaN where the
+    kind of the bifurcation has one.
+    """
+
+    kind: str
+    state: State
+    parameter: float
+    eigenvalues: Complex[np.ndarray, " d"]
+    frequency: float
+    arclength: float
+    direction: Float[np.ndarray, " n"]
+    multiplicity: int = 1
+    coefficient: float = math.nan
+    natural_size: float = math.nan
+    unknown: str = ""
+
+    __repr__ = one_line
+
+    @property
+    def criticality(self) -> str:
+        """`supercritical`, `subcritical` or `degenerate` by the sign of the coefficient; "" where it does not decide.
+
+        It decides at Hopf points, period doublings, and Neimark-Sacker points without a strong resonance.
+        """
+        sign = CRITICAL.get(self.kind, 0)
+        if not sign or not math.isfinite(self.coefficient) or self.resonance:
+            return ""
+        if abs(self.coefficient) <= DEGENERATE * self.natural_size:
+            return "degenerate"
+        return "supercritical" if sign * self.coefficient > 0 else "subcritical"
+
+    @property
+    def resonance(self) -> int:
+        """Order of a strong resonance, 3 or 4, at a Neimark-Sacker point with angle 2 pi / 3 or pi / 2; 0 otherwise."""
+        if self.kind != "Neimark-Sacker point":
+            return 0
+        return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
+
+    def __str__(self) -> str:
+        """Describe the kind, the parameter value, and the criticality or the resonance."""
+        return self.sized(1.0)
+
+    def sized(self, size: float) -> str:
+        """Describe the bifurcation in one line; a value that is tiny for a parameter of this size prints as 0."""
+        said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self.unknown
+        return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
+
+
+def find_bifurcations(
+    curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
+) -> list[Bifurcation]:
+    """Locate all bifurcations between successive points and at points, given their least singular values."""
+    meetings = _meetings(curve, points, lengths, least)
+    found = [one.at for one in meetings]
+    zeros, counts = [curve.zeros(point) for point in points], [curve.growing(point) for point in points]
+    at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
+    for k in range(1, len(points)):
+        if at[k]:
+            continue
+        begin = k - 2 if at[k - 1] else k - 1  # a crossing at a point is searched between its neighbours
+        low, high = float(lengths[begin]), float(lengths[k])
+        known = [one for one in meetings if low <= one.at.arclength < high]
+        neutral = bool(zeros[begin] or zeros[k])
+        beside = _in_step(curve, points[begin], points[k], low, known, (counts[begin], counts[k]), neutral=neutral)
+        if not (beside or known or neutral) and begin == k - 1 and counts[begin] == counts[k]:
+            beside = _twice(curve, points, k - 1, low, counts[k])
+        found += beside
+    for k in range(1, len(points) - 1):
+        if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
+            found += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
+    found.sort(key=lambda b: b.arclength)
+    near = SAME * float(np.max(np.diff(lengths), initial=0.0))
+    return [b for k, b in enumerate(found) if not any(_is_same(b, other, near) for other in found[:k])]
+
+
+def _is_same(one: Bifurcation, other: Bifurcation, near: float) -> bool:
+    """Test whether two bifurcations are one that was found from both sides."""
+    frequencies = abs(one.frequency - other.frequency) <= SAME * abs(one.frequency)
+    return one.kind == other.kind and abs(one.arclength - other.arclength) <= near and frequencies
+
+
+class _Meeting(NamedTuple):
+    """A fold or a branch point, its point of the curve, and whether an odd number of eigenvalues crosses there."""
+
+    at: Bifurcation
+    point: CurvePoint
+    is_odd: bool
+
+
+def _meetings(
+    curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
+) -> list[_Meeting]:
+    """Locate folds and simple branch points, at which test functions of the curve itself change their sign.
+
+    The branch that leaves a pitchfork turns back at the branch point. This is no fold, and no eigenvalue crosses there.
+    """
+    ends = lambda pair: (points[pair[0]], points[pair[1]], float(lengths[pair[0]]))
+    crossed = [_meeting(curve, *ends(pair), "branch point") for pair in changes_of_sign(least, SINGULAR)]
+    found = [one for one in crossed if one is not None]
+    sure = [k for k, value in enumerate(least) if abs(value) > CROSSING]  # where the tangent is unique
+    for low, high in changes_of_sign([curve.slope(points[k]) for k in sure], 0.0):
+        begin, end, length = ends((sure[low], sure[high]))
+        size = float(np.linalg.norm(end.flat - begin.flat))
+        same = [
+            k
+            for k, one in enumerate(found)
+            if 0 <= one.at.arclength - length <= size
+            and vanishes_at(curve, begin, end, (one.at.arclength - length) / size, lambda p: float(p.tangent[-1]))
+        ]
+        if same:
+            found[same[0]] = found[same[0]]._replace(is_odd=False)
+        elif fold := _meeting(curve, begin, end, length, "fold"):
+            found.append(fold)
+    return sorted(found, key=lambda one: one.at.arclength)
+
+
+def _meeting(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: float, name: str) -> _Meeting | None:
+    """Locate the fold or the simple branch point between two points."""
+    test = (lambda p: float(p.tangent[-1])) if name == "fold" else curve.least_singular
+    begin, end = (turned(p, p.tangent, curve.polished(p, p.tangent))[0] for p in (begin, end))
+    if test(begin) * test(end) > 0:  # the sign at one of the points was only its error
+        return None
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    point, share = (located if name == "fold" else crossed)(curve, begin, end, test)
+    if point is None:
+        return None
+    if abs(test(point)) > JUMP * (abs(test(begin)) + abs(test(end))):
+        if curve.may_have_corners(point):
+            name = "corner"
+        elif name == "fold" and not turns_back(curve, begin, point, end):  # the tangents have errors
+            return None
+    away = (end.flat - begin.flat) / size
+    where, c = length + share * size, curve.coefficient(name, point, 0.0)
+    count, why = len(curve.crossing(point, away)[1]) if name == "branch point" else 1, curve.unknown(name, point)
+    at = Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c, why)
+    return _Meeting(at, point, count % 2 == 1)
+
+
+def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
+    """Locate a branch point between successive points at which an eigenvalue touches zero without crossing it.
+
+    It counts only if other solutions leave it. The given test function is smallest at the middle point.
+    """
+    before, here, after = values
+    lowest = abs(here) <= min(abs(before), abs(after)) and before * after > 0
+    places = [float(np.linalg.norm(point.flat - three[1].flat)) for point in three]
+    if not lowest or places[0] * places[2] == 0:
+        return []
+    a, b, _ = np.linalg.solve(np.vander([-places[0], 0.0, places[2]], 3), [before, here, after])
+    if not a * before > 0 or abs(here - b**2 / (4 * a)) > TOUCHED * min(abs(before), abs(after)):
+        return []
+    point, share = least_between(curve, (three[0], three[2]), curve.least_singular)
+    if abs(curve.least_singular(point)) > ZERO:
+        return []
+    away = three[2].flat - three[0].flat
+    size = float(np.linalg.norm(away))
+    along, across = curve.crossing(point, away / size)
+    ways = [way for row in across for sign in (1, -1) for way in ways_out(along, sign * row, touches=True)]
+    if all(next(departures(curve, point, along, way, size), None) is None for way in ways):
+        return []
+    where = length + share * (places[0] + places[2])
+    return [
+        Bifurcation("branch point", point.state, point.parameter, point.values, 0.0, where, away / size, 0, *UNKNOWN)
+    ]
+
+
+class _Place(NamedTuple):
+    """A point in a step, how many eigenvalues grow before and after it, and the parity of the larger ones after it.
+
+    Larger real eigenvalues are those above the one at which solutions meet: 0 for a flow, 1 for a map.
+    """
+
+    point: CurvePoint
+    length: float
+    before: int
+    after: int
+    parity: int = 0
+
+
+def _in_step(
+    curve: AbstractCurve,
+    begin: CurvePoint,
+    end: CurvePoint,
+    length: float,
+    known: list[_Meeting],
+    counts: tuple[int, int],
+    *,
+    neutral: bool,
+) -> list[Bifurcation]:
+    """Locate the further bifurcations in a step, on both sides of each fold and branch point that is known in it.
+
+    `counts` are the numbers of growing eigenvalues at both ends; `neutral` says that some neither grow nor decay there.
+    """
+    first, last = counts
+    places = [_Place(begin, length, first, first, _parity(curve, begin.values))]
+    for one in known:
+        places.append(_passed(curve, one, places[-1], last, neutral))
+    places.append(_Place(end, length + float(np.linalg.norm(end.flat - begin.flat)), last, last))
+    pairs, inside = itertools.pairwise(places), bool(known)
+    return [b for pair in pairs for b in _between(curve, *pair, HALVINGS, known=inside, inside=inside)]
+
+
+def _between(
+    curve: AbstractCurve, one: _Place, other: _Place, halvings: int, *, known: bool, inside: bool
+) -> list[Bifurcation]:
+    """Locate bifurcations between two places; `known` says that all folds and branch points there are known.
+
+    Where as many eigenvalues grow after them as before, the point halfway is examined if `inside`, or if eigenvalues
+    seem to have exchanged their signs.
+    """
+    if one.after != other.before:
+        return _crossings(curve, one, other, halvings, known=known)
+    apart = float(np.linalg.norm(other.point.flat - one.point.flat))
+    exchanged = _exchanges(curve, one.point, other.point)
+    if not halvings or not (inside or exchanged) or apart <= 2 * curve.tolerances[1] * (1 + abs(one.point.parameter)):
+        return []
+    middle = between(curve, one.point, other.point, 0.5)
+    if middle is None:
+        return []
+    length = one.length + float(np.linalg.norm(middle.flat - one.point.flat))
+    place = _Place(middle, length, *[curve.growing(middle)] * 2)
+    if exchanged or place.before != one.after:
+        pairs = ((one, place), (place, other))
+        return [b for pair in pairs for b in _between(curve, *pair, halvings - 1, known=known, inside=False)]
+    return [b for k in (0, 1) for b in _hidden(curve, [one, place, other], k, halvings - 1, known=known)]
+
+
+def _exchanges(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
+    """Test whether an eigenvalue seems to stop growing and another one to begin, by the nearest ones of two points."""
+    import scipy.optimize
+
+    grows = [curve.growth(point.values) > 0 for point in (begin, end)]
+    if not np.any(grows[0]) or np.all(grows[0]):
+        return False
+    apart = np.abs(begin.values[:, None] - end.values[None])
+    if np.array_equal(grows[0], grows[1][np.argmin(apart, axis=1)]):
+        return False
+    rows, columns = scipy.optimize.linear_sum_assignment(apart)
+    changed = grows[0][rows] != grows[1][columns]
+    return bool(np.any(changed & grows[0][rows]) and np.any(changed & ~grows[0][rows]))
+
+
+def _passed(curve: AbstractCurve, one: _Meeting, before: _Place, last: int, neutral: bool) -> _Place:
+    """Count the growing eigenvalues on both sides of a fold or a branch point.
+
+    Where one real eigenvalue crosses, the parity of the larger ones before the point is that after the previous place,
+    since all points at which it changes are known. Where several cross, or some are `neutral` along the curve, as many
+    are assumed to grow as in the neighbourhood.
+    """
+    if one.at.kind == "corner":  # the eigenvalues jump
+        return _Place(one.point, one.at.arclength, before.after, last)
+    others = one.point.values[np.argsort(np.abs(one.point.values - curve.meeting))[one.at.multiplicity :]]
+    rest, parity = int(np.sum(curve.growth(others) > 0)), _parity(curve, others)
+    if neutral or one.at.multiplicity != 1:
+        counts = [int(np.clip(count - rest, 0, one.at.multiplicity)) for count in (before.after, last)]
+    else:
+        counts = [(before.parity - parity) % 2, (before.parity - parity + one.is_odd) % 2]
+    after = (parity + counts[1]) % 2
+    return _Place(one.point, one.at.arclength, rest + counts[0], rest + counts[1], after)
+
+
+def _parity(curve: AbstractCurve, values: np.ndarray) -> int:
+    """Compute whether the number of real eigenvalues above the one at which solutions meet is odd."""
+    return int(np.sum(np.real(values) > curve.meeting)) % 2  # complex ones come in pairs
+
+
+def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, *, known: bool) -> list[Bifurcation]:
+    """Locate bifurcations where the number of growing eigenvalues changes between two places.
+
+    `known` says that all folds and branch points nearby are known.
+    """
+    begin, end, length = one.point, other.point, one.length
+    low, high = sorted((one.after, other.before))
+    if low == high:
+        return []
+    rise = 1 if other.before == high else -1
+    growth = lambda point: np.sort(curve.growth(point.values))[::-1][low:high]
+
+    def test(point: CurvePoint) -> float:
+        """Average the growth of the eigenvalues that cross; at a known bifurcation, it is zero up to its error."""
+        value, sign = float(np.mean(growth(point))), -rise if point is begin else rise
+        ends = point is begin or point is end
+        return sign * max(sign * value, float(np.finfo(float).tiny)) if ends else value
+
+    point, share = located(curve, begin, end, test)
+    if point is None:
+        return []
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    order = np.argsort(-curve.growth(point.values), kind="stable")
+    critical, rest = point.values[order[low:high]], np.delete(point.values, order[low:high])
+    error = float(np.max(np.broadcast_to(curve.neutral(point), len(order))[order[low:high]]))
+    bound = ZEROED * max(float(np.max(np.abs(growth(p)))) for p in (begin, end)) + ERRORS * error
+    apart = float(np.max(np.abs(curve.growth(critical)))) > bound  # several bifurcations in one step
+    if apart and (abs(test(point)) > bound or not halvings):
+        return []  # the eigenvalues jump, or one hides another
+    if apart:
+        if not 0.01 < share < 0.99:
+            share, middle = 0.5, between(curve, begin, end, 0.5)
+            if middle is None:
+                return []
+            point = middle
+        place = _Place(point, length + share * size, *[curve.growing(point)] * 2)
+        pairs = ((one, place), (place, other))
+        return [b for pair in pairs for b in _crossings(curve, *pair, halvings - 1, known=known)]
+    first = complex(critical[0])
+    # a neutral eigenvalue may take the place of one that crosses
+    if min(curve.zeros(begin), curve.zeros(end)):
+        small = point.values[np.abs(curve.growth(point.values)) <= np.fmax(bound, curve.neutral(point))]
+        named = (complex(v) for v in small if curve.name(_cleaned(curve, point, (begin, end), complex(v))))
+        first = next(named, first)
+    first = _cleaned(curve, point, (begin, end), first)
+    name, frequency = curve.name(first), _frequency(first, float(np.abs(first)), curve)
+    if not name and known:
+        return []
+    where, away = length + share * size, (end.flat - begin.flat) / size
+    alone = high - low == (2 if frequency else 1)
+    if not name:  # where one eigenvalue crosses zero but no curves cross, the parameter turns back, if only slightly
+        crossed = not alone or curve.singular(begin) * curve.singular(end) <= 0
+        if not crossed and min(abs(curve.least_singular(p)) for p in (begin, end)) <= CROSSING:
+            return []  # beside a branch point, where the error of the points moves the eigenvalue
+        name = "branch point" if crossed else "fold"
+    c = _coefficient(curve, name, (begin, point, end), frequency, test) if alone or name == "fold" else UNKNOWN
+    why = curve.unknown(name, point)
+    found = [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
+    if halvings and LOCATED < share < 1 - LOCATED:
+        count = int(np.sum(curve.growth(rest) > 0))
+        sides = (count, count + high - low)[::rise]
+        place = _Place(point, where, *sides)
+        for pair in ((one, place), (place, other)):
+            found += _between(curve, *pair, halvings - 1, known=True, inside=True)
+    return found
+
+
+def _twice(curve: AbstractCurve, points: list[CurvePoint], k: int, length: float, count: int) -> list[Bifurcation]:
+    """Locate two bifurcations in one step after which as many eigenvalues grow as before it."""
+    first = max(0, k - 1)  # only the neighbours of both points matter
+    places = [_Place(point, length, count, count) for point in points[first : k + 3]]
+    return _hidden(curve, places, k - first, HALVINGS, known=False)
+
+
+def _hidden(curve: AbstractCurve, places: list[_Place], k: int, halvings: int, *, known: bool) -> list[Bifurcation]:
+    """Locate two bifurcations between a place and the next one, where an eigenvalue seems to come close to zero."""
+    one, other = places[k : k + 2]
+    points = [place.point for place in places]
+    growths = [np.sort(curve.growth(point.values))[::-1] for point in points]
+    for which in (one.after - 1, one.after):
+        if not 0 <= which < len(growths[k]) or growths[k][which] * growths[k + 1][which] <= 0:
+            continue
+        test = lambda point, which=which: float(np.sort(curve.growth(point.values))[::-1][which])
+        values = [float(g[which]) for g in growths]
+        least = NEAR_ZERO * max(abs(value) for value in values[k : k + 2])  # of a zero that is not only touched
+        for inside in (p for p in hidden_sign(curve, points, values, k, test) if abs(test(p)) > least):
+            length = one.length + float(np.linalg.norm(inside.flat - one.point.flat))
+            place = _Place(inside, length, *[curve.growing(inside)] * 2)
+            pairs = ((one, place), (place, other))
+            return [b for pair in pairs for b in _crossings(curve, *pair, halvings, known=known)]
+    return []
+
+
+def _cleaned(curve: AbstractCurve, point: CurvePoint, beside: tuple[CurvePoint, ...], value: complex) -> complex:
+    """Remove an imaginary part that is rounding error from an eigenvalue of a point between others."""
+    return complex(value.real) if curve.is_real((point, *beside), value) else complex(value)
+
+
+def _coefficient(
+    curve: AbstractCurve,
+    name: str,
+    three: tuple[CurvePoint, CurvePoint, CurvePoint],
+    frequency: float,
+    test: Callable[[CurvePoint], float],
+) -> Coefficient:
+    """Compute the normal form coefficient at the middle one of three points, where a test function vanishes."""
+    begin, point, end = three
+    if name == "fold":
+        return curve.coefficient(name, point, 0.0)
+    side = max(begin, end, key=lambda point: abs(test(point)))
+    return _in_natural_size(curve, name, (point, side), frequency, abs(test(side)))
+
+
+def _in_natural_size(
+    curve: AbstractCurve, name: str, points: tuple[CurvePoint, CurvePoint], frequency: float, growth: float
+) -> Coefficient:
+    """Compute the coefficient at the first of two points, with the larger of two estimates of its natural size.
+
+    One is the size of its terms at the point. The other is their change towards the second point, extrapolated to where
+    the growth equals the frequency of a Hopf point, or one for multipliers. It is needed for coefficients that vanish
+    together with all of their terms.
+    """
+    here, beside = (curve.coefficient(name, point, frequency) for point in points)
+    change = abs(beside.size - here.size) * (frequency if name == "Hopf point" else 1.0) / growth
+    return here._replace(size=float(np.fmax(here.size, change)))
+
+
+def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float:
+    """Compute the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
+    if not critical.imag:
+        return 0.0
+    return abs(critical.imag) if curve.name(1j) == "Hopf point" else float(abs(np.angle(critical / modulus)))
+
+
+def _within(known: list[Bifurcation], begin: float, size: float) -> list[Bifurcation]:
+    return [b for b in known if begin <= b.arclength <= begin + size]
+
+
+def moved_bifurcation(units: Units, at: Bifurcation, power: int = -1) -> Bifurcation:
+    """Convert a bifurcation, except its coefficient, to rescaled units, or back with power 1."""
+    unit, rate = units.parameters[0] ** power, unit_of_eigenvalues(units, at.state) ** power
+    away = at.direction * np.append(flat_sizes(units, at.state), units.parameters[0]) ** power
+    return at._replace(
+        state=moved_states(units, at.state, power),
+        parameter=at.parameter * unit,
+        arclength=at.arclength * unit,
+        eigenvalues=at.eigenvalues / rate,
+        frequency=at.frequency / (rate if at.kind == "Hopf point" else 1.0),
+        direction=away / max(float(np.linalg.norm(away)), np.finfo(float).tiny),
+    )
