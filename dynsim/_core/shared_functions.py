@@ -17,6 +17,8 @@ DEPTH = 4
 """Most functions that call each other and are compared by their code."""
 LARGEST = 2**16
 """Most bytes of an array that is compared by its values."""
+FIXED = {"analysis", "builtins", "cmath", "dynsim", "functools", "jax", "jaxlib", "math", "numpy", "operator", "scipy"}
+"""Packages whose modules, classes and functions do not change while a program runs."""
 
 _known: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
 
@@ -26,7 +28,8 @@ def shared(tree: Any) -> Any:
 
     Two functions are equal if their code is the same and so are all values that it refers to: closed-over and global
     numbers, words, arrays and functions. The one that stands for all keeps these values. Functions that refer to
-    anything else, such as a list or an object that may change, are left as they are.
+    anything else, such as a list, an object, or a module or class of the user's, whose attributes may change, are left
+    as they are.
 
     ```python
     >>> levels = [lambda x, level=level: x - level for level in (1.0, 1.0, 2.0)]
@@ -100,18 +103,27 @@ def _names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*map(_names, inner))
 
 
+def _is_fixed(value: Any) -> bool:
+    """Whether a value is a module, a class or a function of a package that does not change, or compiled by JAX."""
+    if isinstance(value, types.BuiltinFunctionType):  # of a module or a class, or else a method of something
+        owner = value.__self__
+        return owner is None or (isinstance(owner, types.ModuleType | type) and _is_fixed(owner))
+    if isinstance(value, types.ModuleType | type | types.FunctionType):
+        home = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
+        return (home or "").split(".")[0] in FIXED
+    return isinstance(value, np.ufunc) or (
+        callable(value) and type(value).__module__.split(".")[0] in ("jax", "jaxlib")
+    )
+
+
 def _value(value: Any, depth: int) -> tuple[Any, Any]:
     """What equal values have in common, and the value as it is now."""
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return (type(value), repr(value)), value
+    if _is_fixed(value):
+        return (value,), value
     if isinstance(value, types.FunctionType):
-        if value.__module__ and value.__module__.split(".")[0] in ("jax", "jaxlib", "numpy", "dynsim", "analysis"):
-            return (id(value), value), value
         return _key(value, depth - 1)
-    if isinstance(value, types.ModuleType | types.BuiltinFunctionType | np.ufunc):
-        return (value,), value
-    if isinstance(value, type) or type(value).__module__.split(".")[0] in ("jaxlib", "jax") and callable(value):
-        return (value,), value
     if isinstance(value, tuple):
         pairs = [_value(v, depth) for v in value]
         return (type(value), tuple(pair[0] for pair in pairs)), value

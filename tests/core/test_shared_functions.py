@@ -1,5 +1,9 @@
 """Functions that share a program: equal code and equal values, and nothing that may change."""
 
+import math
+import types
+
+import jax.numpy as jnp
 import numpy as np
 
 from dynsim._core.shared_functions import shared
@@ -39,5 +43,22 @@ def test_what_may_change_is_not_shared():
         counting = [*counting, x]
         return x
 
+    settings = types.ModuleType("settings")
+
+    class Rates:
+        fast = 1.0
+
+    def of_module(x):
+        return x - settings.level
+
+    def of_class(x):
+        return x - Rates.fast
+
+    def of_method(x, get={"level": 1.0}.get, draw=np.random.default_rng(0).normal):
+        return x - get("level") + draw()
+
+    assert all(shared(fn) is fn for fn in (of_module, of_class, of_method))
+    trusted = lambda: lambda x: math.sin(x) + np.sin(x) + float(jnp.sin(x)) + len([x])
+    assert shared(trusted()) is shared(trusted())
     assert shared(listed) is listed
     assert shared(counted) is counted
