@@ -18,12 +18,12 @@ from jaxtyping import Array
 from dynsim._core.printing import one_line, report
 from dynsim.integrators.time_structure import field_program
 from dynsim.programs import Program
+from dynsim.programs.switches import SIDES
 from dynsim.systems.rescaled import is_flat
 
 # Most operations of a field that is compiled one by one.
 LARGEST = 2000
-COMPARED = ("lt", "le", "gt", "ge")
-SURFACES = (*COMPARED, "sign", "floor", "ceil", "round", "rem")
+SURFACES = (*SIDES, "sign", "floor", "ceil", "round", "rem")
 # Operations of programs whose name in `jax.lax` is another one.
 RENAMED = {
     "add_any": "add", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "not": "bitwise_not",
@@ -77,9 +77,7 @@ class SwitchedField(eqx.Module):
         for k in self.surfaces:
             name = program.operations[k - program.first_operation].name
             of = ", ".join(f"x_{j}" for j in sorted(uses[k]))
-            found.append(
-                f"{names.get(name, 'a comparison changes' if name in COMPARED else f'`{name}` jumps')} of {of}"
-            )
+            found.append(f"{names.get(name, 'a comparison changes' if name in SIDES else f'`{name}` jumps')} of {of}")
         return "; ".join(dict.fromkeys(found))
 
 
@@ -117,7 +115,7 @@ def _applied(operation: Any, given: list[Any]) -> Any:
 def _held(operation: Any, given: list[Any], mode: Any) -> tuple[Any, Array, Array, Array]:
     """The result of an operation in a mode, the distance to the end of the mode, and the modes here and beyond it."""
     name, dtype = operation.name, operation.dtype
-    if name in COMPARED or name == "sign":
+    if name in SIDES or name == "sign":
         gap = jnp.asarray(given[0] - given[1] if name != "sign" else given[0], float)
         own = jnp.where(gap >= 0, 1.0, -1.0)
         held = lax.stop_gradient(own) if mode is None else mode
