@@ -8,12 +8,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from dynsim.simulation.trajectory import Trajectory
 from figures import basins, diagrams
@@ -21,7 +23,7 @@ from figures.panels.exponents import running_exponents
 from figures.panels.labels import axis_label, axis_labels, rate_label, shared_unit
 from figures.panels.maps import orbit_diagram, section
 from figures.panels.spectra import eigenvalues
-from figures.portraits import plane
+from figures.portraits import circle, plane, sphere
 from figures.style import canvas, colour, settings
 from figures.trajectories import drawing, has_picture
 
@@ -95,6 +97,12 @@ def _plane(found: PhasePlane) -> Figure:
     return plane(found, axis_labels(names, units), speed=rate_label("speed", shared_unit(list(units)), found.time_unit))
 
 
+def _curved(found: Portrait) -> Figure:
+    """Draw the portrait of a flow on the circle or on the sphere."""
+    letters = [f"$y_{k + 1}$" for k in range(found.points.shape[1])]
+    return circle(found, letters) if len(letters) == 2 else sphere(found, letters)
+
+
 def _diagram(found: Diagram) -> Figure | None:
     if not found.branches:
         return None
@@ -117,6 +125,10 @@ def _basins(found: Basins) -> Figure | None:
     return basins.drawing(found) if found.labels.ndim <= 2 and found.varied else None
 
 
+def _fractions(found: FractionCurves) -> Figure:
+    return basins.shares(found, "parameter")
+
+
 DRAWINGS: dict[type, Callable[[Any], Figure | None]] = {
     Trajectory: _trajectory,
     Section: _section,
@@ -127,4 +139,6 @@ DRAWINGS: dict[type, Callable[[Any], Figure | None]] = {
     Diagram: _diagram,
     Branch: _branch,
     Basins: _basins,
+    Portrait: _curved,
+    FractionCurves: _fractions,
 }
