@@ -22,7 +22,6 @@ from figures import basins, diagrams
 from figures.panels.exponents import running_exponents
 from figures.panels.labels import axis_label, axis_labels, rate_label, shared_unit
 from figures.panels.maps import orbit_diagram, section
-from figures.panels.spectra import eigenvalues
 from figures.portraits import circle, plane, sphere
 from figures.style import canvas, colour, settings
 from figures.trajectories import drawing, has_picture
@@ -80,15 +79,18 @@ def _exponents(found: LyapunovSpectrum) -> Figure:
 
 
 def _multipliers(found: PeriodicOrbit) -> Figure | None:
+    """Draw the Floquet multipliers and the unit circle; those outside, of unstable directions, are filled."""
     if not np.size(found.multipliers):
         return None
     with settings():
         drawn, (ax,) = canvas()
         turn = np.linspace(0.0, 2 * np.pi, 200)
         ax.plot(np.cos(turn), np.sin(turn), color=colour("reference"), linewidth=0.6)
-        eigenvalues(ax, found.multipliers, role="first")
-        ax.set_aspect("equal")
-        ax.set_title("Floquet multipliers")
+        for side, style in ((abs(found.multipliers) <= 1, "none"), (abs(found.multipliers) > 1, "full")):
+            values = found.multipliers[side]
+            ax.plot(values.real, values.imag, "o", fillstyle=style, color=colour("first"))
+        ax.set_aspect("equal", "datalim")
+        ax.set(xlabel=r"$\mathrm{Re}\,\mu$", ylabel=r"$\mathrm{Im}\,\mu$", title="Floquet multipliers")
         return drawn
 
 
