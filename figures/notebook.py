@@ -19,6 +19,7 @@ from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from dynsim.simulation.trajectory import Trajectory
 from figures import basins, diagrams
+from figures.fitted import fitted
 from figures.panels.exponents import running_exponents
 from figures.panels.labels import axis_label, axis_labels, rate_label, shared_unit
 from figures.panels.maps import orbit_diagram, section
@@ -75,7 +76,7 @@ def _exponents(found: LyapunovSpectrum) -> Figure:
         drawn, (ax,) = canvas()
         running_exponents(ax, found.times, found.running, found.errors)
         drawn.legend(loc="outside lower center", ncols=3)
-        return drawn
+        return fitted(drawn)
 
 
 def _multipliers(found: PeriodicOrbit) -> Figure | None:
