@@ -1,4 +1,4 @@
-"""Findings as data: one JSON file with every statement, its finding, its claims and witnesses, for pages and programs."""
+"""Findings as data: one JSON file with every statement, its finding, and its claims with their witnesses."""
 
 import datetime
 import hashlib

@@ -8,7 +8,7 @@ from markdown_text import cell, escaped
 
 from analysis.claims import claims
 from analysis.findings_file import claim_digest, read_findings
-from analysis.verifiers.pages import file_name, page, verifiers
+from analysis.verifiers.pages import page, verifiers
 
 FILE = "ledger.json"
 WORDS = {
@@ -27,12 +27,17 @@ def pages(root: Path) -> dict[str, str | bytes]:
     """Return the files of the ledger by their names on the site."""
     found = read_findings(root / "docs" / FILE)
     digests = {claim.id: claim_digest(claim) for claim in claims()}
-    scripts = {name: page(path).encode() for name, path in _verifiers().items()}
+    scripts = {script_name(claim): page(path).encode() for claim, path in verifiers().items()}
     files: dict[str, str | bytes] = {"ledger/ledger.json": (root / "docs" / FILE).read_bytes()}
     files |= {f"ledger/verifiers/{name}": text for name, text in scripts.items()}
-    files |= {f"ledger/{_slug(one['id'])}.md": _page(one, found, digests, scripts) for one in found["statements"]}
+    files |= {f"ledger/{one['id']}.md": statement_page(one, found, digests, scripts) for one in found["statements"]}
     files["ledger/statements.md"] = _table(found, digests)
     return files
+
+
+def script_name(claim: str) -> str:
+    """Return the name of the file that verifies a refutation on its own."""
+    return f"{claim.replace('/', '.')}.py"
 
 
 def findings_table(found: dict[str, Any]) -> str:
@@ -105,7 +110,9 @@ computed. [What a verdict means](index.md). The same as data: [ledger.json](ledg
 """
 
 
-def _page(one: dict[str, Any], found: dict[str, Any], digests: dict[str, str], scripts: dict[str, bytes]) -> str:
+def statement_page(
+    one: dict[str, Any], found: dict[str, Any], digests: dict[str, str], scripts: dict[str, bytes]
+) -> str:
     """Return the page of a statement: what is printed, the finding and why, the witness, and how to repeat it."""
     key, name = one["id"].split("/")
     paper = found["papers"][key]
@@ -118,11 +125,8 @@ def _page(one: dict[str, Any], found: dict[str, Any], digests: dict[str, str], s
     for claim in one["claims"]:
         lines += _claim(claim)
     lines.append(f"\nRepeat it:\n\n```\ndynsim check {one['id']}\n```\n")
-    own = [
-        script
-        for script in scripts
-        if script.removesuffix(".py").startswith(f"{file_name(one['id']).removesuffix('.py')}")
-    ]
+    names = [script_name(claim["id"]) for claim in one["claims"]]
+    own = [script for script in dict.fromkeys([script_name(one["id"]), *names]) if script in scripts]
     for script in own:
         link = f"[{script}](../verifiers/{script})"
         lines.append(f"Verify the refutation without dynsim: {link} needs Python's standard library only.\n")
@@ -173,11 +177,3 @@ def _broken(text: str, width: int = 100) -> str:
 
 def _changed(one: dict[str, Any], digests: dict[str, str]) -> bool:
     return any(digests.get(claim["id"]) != claim["digest"] for claim in one["claims"])
-
-
-def _verifiers() -> dict[str, Path]:
-    return {file_name(statement): path for statement, path in verifiers().items()}
-
-
-def _slug(id: str) -> str:
-    return id

@@ -109,12 +109,12 @@ def _shown(names: dict[str, Any], where: str, block: Block, skipped: Sequence[st
         if block.language == "python":
             compile(block.code, where, "exec")
         return Shown()
-    shown = _run_python(names, where, block.code) if block.language == "python" else _run_shell(where, block.code)
+    shown = run_python(names, where, block.code) if block.language == "python" else run_shell(where, block.code)
     check_same_everywhere(where, shown.text)
     return shown
 
 
-def _run_python(names: dict[str, Any], where: str, code: str) -> Shown:
+def run_python(names: dict[str, Any], where: str, code: str) -> Shown:
     """Run a block in the page's names; its last expression is shown as a notebook shows it."""
     printed = io.StringIO()
     try:
@@ -143,7 +143,8 @@ def _picture(value: Any) -> bytes | None:
     return value._repr_png_() if hasattr(value, "_repr_png_") else None
 
 
-def _run_shell(where: str, code: str) -> Shown:
+def run_shell(where: str, code: str) -> Shown:
+    """Run a block in bash, where `dynsim` is that of this environment, and stop at the first command that fails."""
     place = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     bash = shutil.which("bash")
     if bash is None:
