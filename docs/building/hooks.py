@@ -18,6 +18,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[2]
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
+FINDINGS = re.compile(r"^<!-- findings (\w+) -->$", re.M)
 
 _shown: dict[str, list[page_blocks.Shown]] = {}
 
@@ -34,7 +35,7 @@ def on_files(files, config):
         pictures = {f"{Path(name).stem}-{k}.png": picture for k, picture in enumerate(_pictures(shown), 1)}
         for image, content in (written | pictures).items():
             files.append(File.generated(config, (Path(name).parent / image).as_posix(), content=content))
-    drawn = {name: _pictures(shown) for name, (shown, _) in ran.items()}
+    drawn = {name: (_pictures(shown), written) for name, (shown, written) in ran.items()}
     generated |= gallery_page.pages(ROOT / "docs" / "pages", drawn)
     for name, content in generated.items():
         files.append(File.generated(config, name, content=content))
@@ -54,7 +55,8 @@ def run_pages(texts: dict[str, str]) -> dict[str, tuple[list[page_blocks.Shown],
 
 
 def on_page_markdown(markdown, page, **_):
-    """Put what each block shows below it."""
+    """Put what each block shows below it, and the findings on a paper where a comment asks for them."""
+    markdown = FINDINGS.sub(lambda match: ledger_pages.findings_on(match[1], ROOT), markdown)
     if page.file.src_uri not in _shown:
         return markdown
     return with_outputs(markdown, _shown[page.file.src_uri], Path(page.file.src_uri).stem)
