@@ -137,9 +137,9 @@ def run_python(names: dict[str, Any], where: str, code: str) -> Shown:
 def _picture(value: Any) -> bytes | None:
     """Return the PNG of a value that has one: a figure of matplotlib, or a result that draws itself."""
     if hasattr(value, "savefig"):
-        file = io.BytesIO()
-        value.savefig(file, format="png", dpi=130)
-        return file.getvalue()
+        from figures.notebook import rendered
+
+        return rendered(value)
     return value._repr_png_() if hasattr(value, "_repr_png_") else None
 
 
