@@ -9,25 +9,40 @@ from PIL import Image
 WIDTH = 480  # pixels of a thumbnail, twice what is shown
 
 
-def pages(folder: Path, pictures: dict[str, list[bytes]]) -> dict[str, str | bytes]:
-    """Return the gallery's page and its thumbnails, of the pictures of the pages of a folder."""
+def pages(folder: Path, drawn: dict[str, tuple[list[bytes], dict[str, bytes]]]) -> dict[str, str | bytes]:
+    """Return the gallery's page and its thumbnails.
+
+    Args:
+        folder: the folder of the pages.
+        drawn: for each page the pictures that its blocks show, and the images that they wrote, by name.
+    """
     files: dict[str, str | bytes] = {}
-    rows = []
-    for name in sorted((name for name, own in pictures.items() if own), key=_order):
+    rows, count = [], 0
+    for name in sorted(drawn, key=_order):
         text = (folder / name).read_text(encoding="utf-8")
         stem = PurePosixPath(name).stem
+        shown = [
+            (picture, f"{title(text)}, picture {k}", f"#{anchor(stem, k)}")
+            for k, picture in enumerate(drawn[name][0], 1)
+        ]
+        shown += [(picture, caption(text, image), "") for image, picture in drawn[name][1].items()]
+        if not shown:
+            continue
         rows.append(f'## {title(text)}\n\n<div class="gallery" markdown="1">\n')
-        for k, picture in enumerate(pictures[name], 1):
-            small = f"gallery/{stem}-{k}.webp"
-            files[small] = thumbnail(picture)
-            rows.append(f"[![{title(text)}, picture {k}]({stem}-{k}.webp)](../{name}#{anchor(stem, k)})")
+        for k, (picture, said, place) in enumerate(shown, 1):
+            files[f"gallery/{stem}-{k}.webp"] = thumbnail(picture)
+            rows.append(f'[![{said}]({stem}-{k}.webp){{ loading=lazy }}](../{name}{place} "{said}")')
         rows.append("\n</div>\n")
-    count = sum(map(len, pictures.values()))
-    files["gallery/index.md"] = (
-        f"---\nhide: [toc]\n---\n\n# Gallery\n\n{count} pictures. Each leads to the lines of code that draw it.\n\n"
-        + "\n".join(rows)
-    )
+        count += len(shown)
+    head = f"# Gallery\n\n{count} pictures. Each leads to the lines of code that draw it.\n\n"
+    files["gallery/index.md"] = "---\nhide: [toc]\n---\n\n" + head + "\n".join(rows)
     return files
+
+
+def caption(text: str, image: str) -> str:
+    """Return what a page says of an image."""
+    found = re.search(rf"!\[([^\]]*)\]\({re.escape(image)}\)", text)
+    return found[1] if found else image
 
 
 def title(text: str) -> str:

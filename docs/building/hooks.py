@@ -3,14 +3,18 @@
 import html
 import multiprocessing
 import os
+import posixpath
 import re
 import sys
+import tempfile
+import textwrap
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import api_pages
 import gallery_page
 import ledger_pages
+import notebooks
 import page_blocks
 from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
@@ -18,6 +22,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[2]
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
+FINDINGS = re.compile(r"^<!-- findings (\w+) -->$", re.M)
 
 _shown: dict[str, list[page_blocks.Shown]] = {}
 
@@ -26,7 +31,7 @@ def on_files(files, config):
     """Run the blocks of all pages in parallel, and add the pictures and the pages that are written from data."""
     try:
         ran = run_pages({file.src_uri: file.content_string for file in files.documentation_pages()})
-        generated = {**api_pages.pages(ROOT), **ledger_pages.pages(ROOT)}
+        generated = {**api_pages.pages(ROOT), **ledger_pages.pages(ROOT), **notebooks.pages(ROOT / "docs" / "pages")}
     except (page_blocks.BlockError, ValueError) as error:
         raise PluginError(str(error)) from None
     for name, (shown, written) in ran.items():
@@ -34,7 +39,7 @@ def on_files(files, config):
         pictures = {f"{Path(name).stem}-{k}.png": picture for k, picture in enumerate(_pictures(shown), 1)}
         for image, content in (written | pictures).items():
             files.append(File.generated(config, (Path(name).parent / image).as_posix(), content=content))
-    drawn = {name: _pictures(shown) for name, (shown, _) in ran.items()}
+    drawn = {name: (_pictures(shown), written) for name, (shown, written) in ran.items()}
     generated |= gallery_page.pages(ROOT / "docs" / "pages", drawn)
     for name, content in generated.items():
         files.append(File.generated(config, name, content=content))
@@ -48,13 +53,31 @@ def run_pages(texts: dict[str, str]) -> dict[str, tuple[list[page_blocks.Shown],
     order = sorted(todo, key=lambda name: -len(page_blocks.blocks(todo[name])))  # the longest first
     sys.path.insert(0, str(Path(__file__).parent))  # the processes that run pages find `page_blocks` there
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(len(todo) or 1, os.cpu_count() or 1), mp_context=context) as pool:
+    with (
+        tempfile.TemporaryDirectory() as compiled,
+        ProcessPoolExecutor(
+            min(len(todo) or 1, os.cpu_count() or 1), mp_context=context, initializer=_share, initargs=(compiled,)
+        ) as pool,
+    ):
         futures = {name: pool.submit(page_blocks.run_page, name, todo[name], skipped) for name in order}
         return {name: futures[name].result() for name in todo}
 
 
+def _share(compiled: str) -> None:
+    """Keep compiled programs where all processes of a build find them."""
+    names = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
+    os.environ.update(zip(names, (compiled, "0"), strict=True))
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+
 def on_page_markdown(markdown, page, **_):
-    """Put what each block shows below it."""
+    """Put what each block shows below it, and the findings on a paper where a comment asks for them."""
+    if page.file.src_uri in notebooks.TUTORIALS:
+        link = posixpath.relpath(
+            f"notebooks/{Path(page.file.src_uri).stem}.ipynb", posixpath.dirname(page.file.src_uri)
+        )
+        markdown = re.sub(r"^(# .+)$", rf"\1\n\n[This page as a notebook]({link})", markdown, count=1, flags=re.M)
+    markdown = FINDINGS.sub(lambda match: ledger_pages.findings_on(match[1], ROOT), markdown)
     if page.file.src_uri not in _shown:
         return markdown
     return with_outputs(markdown, _shown[page.file.src_uri], Path(page.file.src_uri).stem)
@@ -67,7 +90,7 @@ def with_outputs(markdown: str, shown: list[page_blocks.Shown], stem: str) -> st
     def block(match: re.Match[str]) -> str:
         nonlocal number
         one = next(left)
-        parts = [f"```{match['language']}\n{match['code'].rstrip()}\n```"]
+        parts = [f"```{match['language']}\n{textwrap.dedent(match['code']).rstrip()}\n```"]
         if one.text:
             parts.append(f"``` {{ .text .output }}\n{one.text}\n```")
         for _ in one.pictures:

@@ -20,6 +20,14 @@ WORDS = {
     "ILL_POSED": "ill-posed",
     "OUT_OF_SCOPE": "not examined",
 }
+WORDED = {
+    "holds": "hold as printed",
+    "holds, corrected": "hold in a corrected form",
+    "fails": "fail",
+    "ill-posed": "are ill-posed",
+    "open": "are open",
+    "out of scope": "were not examined",
+}
 ORDER = ("holds", "holds, corrected", "fails", "ill-posed", "open", "out of scope")
 
 
@@ -33,6 +41,23 @@ def pages(root: Path) -> dict[str, str | bytes]:
     files |= {f"ledger/{one['id']}.md": statement_page(one, found, digests, scripts) for one in found["statements"]}
     files["ledger/statements.md"] = _table(found, digests)
     return files
+
+
+def findings_on(key: str, root: Path) -> str:
+    """Return the numbers of findings on a paper, and a table of the statements that do not hold as printed."""
+    own = [one for one in read_findings(root / "docs" / FILE)["statements"] if one["id"].startswith(f"{key}/")]
+    counts = [(kind, sum(one["finding"] == kind for one in own)) for kind in ORDER]
+    numbers = ", ".join(f"{count} {WORDED[kind]}" for kind, count in counts if count)
+    rows = [
+        f"Of {len(own)} statements {numbers}. Those that do not hold as printed:\n",
+        "| statement | | finding |",
+        "|---|---|---|",
+    ]
+    for one in own:
+        if one["finding"] != "holds":
+            name = one["id"].split("/")[1]
+            rows.append(f"| [{name}](../ledger/{one['id']}.md) | {cell(one['text'])} | {one['finding']} |")
+    return "\n".join(rows)
 
 
 def script_name(claim: str) -> str:

@@ -101,7 +101,7 @@ def run_page(name: str, text: str, skipped: Sequence[str] = ("unrun",)) -> tuple
 
 def images(text: str) -> set[str]:
     """Return the names of the images that lie beside a page, or that its blocks write."""
-    return {*re.findall(r"!\[[^\]]*\]\(([\w.-]+)\)", text)}
+    return {path for path in re.findall(r"!\[[^\]]*\]\(([\w./-]+)\)", text) if not path.startswith((".", "/"))}
 
 
 def _shown(names: dict[str, Any], where: str, block: Block, skipped: Sequence[str]) -> Shown:
