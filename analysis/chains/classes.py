@@ -54,12 +54,33 @@ class Classes:
 
 
 def communicating_classes(generator: Any) -> Classes:
-    """Find the communicating classes of a generator, shape (k, k), from its sparsity pattern."""
+    """Find the communicating classes of a generator, shape (k, k), from its sparsity pattern.
+
+    Raises:
+        ValueError: unless the matrix is a generator: off-diagonal entries not negative, columns that sum to zero.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import communicating_classes
+        >>> classes = communicating_classes(np.array([[-1.0, 0.0], [1.0, 0.0]]))  # state 0 leaves for state 1
+        >>> classes.labels.tolist(), classes.num_closed, classes.transient.tolist()
+        ([1, 0], 1, [0])
+    """
     return classes_of_pattern(check_generator(generator))
 
 
 def transition_classes(weights: Any) -> Classes:
-    """Find the communicating classes of a row-stochastic matrix, shape (k, k), from its sparsity pattern."""
+    """Find the communicating classes of a row-stochastic matrix, shape (k, k), from its sparsity pattern.
+
+    Raises:
+        ValueError: unless the matrix is row-stochastic.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import transition_classes
+        >>> transition_classes(np.array([[0.5, 0.5], [0.0, 1.0]])).labels.tolist()
+        [1, 0]
+    """
     return classes_of_pattern(check_transition(weights).T)
 
 
@@ -69,8 +90,14 @@ def periods(weights: Any) -> tuple[int, ...]:
     The powers of the matrix converge on a closed class if and only if its period is 1. The sparsity pattern decides, so
     that an entry that is nonzero only by rounding counts, too.
 
-    >>> periods(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    (2,)
+    Raises:
+        ValueError: unless the matrix is row-stochastic.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import periods
+        >>> periods(np.array([[0.0, 1.0], [1.0, 0.0]]))
+        (2,)
     """
     A = check_transition(weights)
     classes = classes_of_pattern(A.T)

@@ -20,8 +20,15 @@ def relative_entropy(p: Float[np.ndarray, "*batch k"], stationary: Distribution)
     It is infinite if p is positive where $\pi$ is zero, and NaN if p has a negative entry. Adding $\pi_i - p_i$, which
     sums to zero, makes every term nonnegative and keeps the relative accuracy of small values near $\pi$.
 
-    >>> float(relative_entropy(np.array([1.0, 0.0]), np.array([0.5, 0.5])).round(6))
-    0.693147
+    Args:
+        p: distributions, (..., k).
+        stationary: the distribution pi, (k,).
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import relative_entropy
+        >>> round(float(relative_entropy(np.array([1.0, 0.0]), np.array([0.5, 0.5]))), 4)
+        0.6931
     """
     p, pi = np.asarray(p, float), np.broadcast_to(np.asarray(stationary, float), np.shape(p))
     y = np.divide(p - pi, pi, out=np.ones(p.shape), where=pi > 0)
@@ -40,10 +47,22 @@ def dissipation(generator: Any, p: Distribution, stationary: Distribution) -> fl
     No term is negative. It is infinite if probability flows into a state with $p_i = 0$. $\pi$ must be a stationary
     distribution with full support.
 
+    Args:
+        generator: Q, (k, k).
+        p: distribution at which the dissipation is computed, (k,).
+        stationary: the stationary distribution pi of Q, (k,).
+
     Raises:
         ValueError: if `stationary` has a zero entry, or is not stationary for Q.
 
     Source: MULTIRATE, Section 6.1.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import dissipation
+        >>> Q = np.array([[-1.0, 1.0], [1.0, -1.0]])
+        >>> round(dissipation(Q, np.array([0.75, 0.25]), np.array([0.5, 0.5])), 4)  # log(3) / 2
+        0.5493
     """
     Q, p, pi = check_generator(generator), np.asarray(p, float), np.asarray(stationary, float)
     if not np.all(pi > 0):
@@ -79,7 +98,16 @@ def attention_entropy(weights: Any) -> Float[np.ndarray, " n"]:
     It measures how spread out the weights of a row are, not the distance from the stationary distribution; for that see
     `relative_entropy`.
 
+    Raises:
+        ValueError: unless the matrix is row-stochastic.
+
     Source: MULTIRATE, Section 8.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import attention_entropy
+        >>> attention_entropy(np.array([[0.5, 0.5], [0.25, 0.75]])).round(4).tolist()
+        [0.6931, 0.5623]
     """
     A = check_transition(weights)
     dense = (A if isinstance(A, np.ndarray) else A.toarray()).astype(float)
@@ -87,5 +115,17 @@ def attention_entropy(weights: Any) -> Float[np.ndarray, " n"]:
 
 
 def entropy_rate(weights: Any, stationary: Distribution) -> float:
-    r"""Compute $\sum_i \pi_i H_i$, the mean row entropy under the stationary distribution, in nats per step."""
+    r"""Compute $\sum_i \pi_i H_i$, the mean row entropy under the stationary distribution, in nats per step.
+
+    Args:
+        weights: row-stochastic matrix, (n, n).
+        stationary: its stationary distribution pi, (n,), which is not checked.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import entropy_rate
+        >>> weights = np.array([[0.5, 0.5], [1.0, 0.0]])
+        >>> round(entropy_rate(weights, np.array([2 / 3, 1 / 3])), 4)  # log(2) in two of three steps
+        0.4621
+    """
     return float(np.asarray(stationary, float) @ attention_entropy(weights))

@@ -44,8 +44,19 @@ class Lumping:
 def lumping(generator: Any, labels: Any) -> Lumping:
     """Compute the lumped generator and the defects of a partition given by `labels`, shape (k,): blocks 0, 1, ...
 
+    Args:
+        generator: Q, (k, k).
+        labels: the block of each state, (k,).
+
     Raises:
         ValueError: for labels of another shape, or that leave a block empty.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import lumping
+        >>> found = lumping(np.ones((3, 3)) - 3 * np.eye(3), [0, 0, 1])
+        >>> found.generator.tolist(), float(found.ordinary_defect)
+        ([[-1.0, 2.0], [1.0, -2.0]], 0.0)
     """
     Q = check_generator(generator)
     blocks = _checked(labels, num_states(Q))
@@ -59,7 +70,22 @@ def lumping(generator: Any, labels: Any) -> Lumping:
 
 
 def attention_lumping(weights: Any, labels: Any) -> Lumping:
-    """Compute `lumping` for the generator A^T - I of a row-stochastic attention matrix A, shape (n, n)."""
+    """Compute `lumping` for the generator A^T - I of a row-stochastic attention matrix A, shape (n, n).
+
+    Args:
+        weights: A, (n, n).
+        labels: the block of each token, (n,).
+
+    Raises:
+        ValueError: unless A is row-stochastic, and as `lumping` does.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import attention_lumping
+        >>> weights = np.full((3, 3), 0.25) + 0.25 * np.eye(3)
+        >>> attention_lumping(weights, [0, 0, 1]).generator.tolist()
+        [[-0.25, 0.5], [0.25, -0.5]]
+    """
     return lumping(attention_generator(weights), labels)
 
 

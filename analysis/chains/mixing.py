@@ -43,8 +43,19 @@ class MixingTime:
 def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
     """Compute the mixing time of a generator, shape (k, k), up to 300 states; bound it by spectral gaps above.
 
+    Args:
+        generator: Q, (k, k), with one closed class.
+        distance: total variation distance to which the slowest initial state must come, between 0 and 1/2.
+
     Raises:
         ValueError: for several closed classes (the limit depends on the initial state), or a distance outside (0, 1/2).
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import mixing_time
+        >>> time = mixing_time(np.array([[-1.0, 1.0], [1.0, -1.0]]))  # the distance is exp(-2 t) / 2
+        >>> round(time.lower, 4), round(time.upper, 4)
+        (0.3466, 0.3466)
     """
     if not 0 < distance < 0.5:
         raise ArgumentError("distance", "lie in (0, 1/2)", f"is {distance}")
@@ -56,7 +67,19 @@ def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
 
 
 def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
-    """Bound the mixing time by spectral gaps, for a generator, shape (k, k), with one closed class."""
+    """Bound the mixing time by spectral gaps, for a generator, shape (k, k), with one closed class.
+
+    Args:
+        generator: Q, (k, k), with one closed class.
+        distance: total variation distance, between 0 and 1/2.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import mixing_bounds
+        >>> time = mixing_bounds(np.array([[-1.0, 1.0], [1.0, -1.0]]))
+        >>> round(time.lower, 4), round(time.upper, 4)  # log(2) / 2 and 3 log(2) / 4
+        (0.3466, 0.5199)
+    """
     Q = check_generator(generator)
     least = float(np.min(stationary_distribution(Q).probabilities))
     gap = spectral_gap(Q).value
@@ -69,7 +92,18 @@ def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Compute the total variation distance: half of the sum of |p - q| over the last axis."""
+    """Compute the total variation distance: half of the sum of |p - q| over the last axis.
+
+    Args:
+        p: distributions, (..., k).
+        q: distributions, (..., k).
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import total_variation
+        >>> float(total_variation(np.array([1.0, 0.0]), np.array([0.5, 0.5])))
+        0.5
+    """
     return np.asarray(np.sum(abs(np.asarray(p, float) - np.asarray(q, float)), axis=-1) / 2)
 
 

@@ -68,10 +68,6 @@ def relaxation(generator: Any, p0: ArrayLike, ts: ArrayLike, *, method: str = "a
     products. Others use that space, or uniformisation where this is cheaper or the space does not converge. The
     diagonal of the generator is computed from its rates.
 
-    >>> Q = np.array([[-1.0, 1.0], [1.0, -1.0]])
-    >>> relaxation(Q, [1.0, 0.0], [1.0]).final.round(6)
-    array([0.567668, 0.432332])
-
     Args:
         generator: shape (k, k), dense or sparse (Fractions are rounded).
         p0: initial distribution, shape (k,).
@@ -81,6 +77,13 @@ def relaxation(generator: Any, p0: ArrayLike, ts: ArrayLike, *, method: str = "a
     Raises:
         ValueError: for an invalid generator, distribution, time or method, or a method that does not apply.
         IntegrationError: if `shift-invert` is requested and does not converge.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import relaxation
+        >>> Q = np.array([[-1.0, 1.0], [1.0, -1.0]])
+        >>> relaxation(Q, [1.0, 0.0], [1.0]).final.round(4).tolist()  # (1 + exp(-2)) / 2
+        [0.5677, 0.4323]
     """
     Q = check_generator(generator)
     p = check_distribution(p0, num_states(Q)).astype(float)

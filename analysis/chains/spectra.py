@@ -80,8 +80,14 @@ def spectral_gap(generator: Any) -> SpectralGap:
     Up to 1000 states it is computed from all eigenvalues (symmetrised if reversible), above by shift-invert Lanczos or
     Arnoldi iteration.
 
-    >>> spectral_gap(np.array([[-1.0, 2.0], [1.0, -2.0]])).value
-    3.0
+    Raises:
+        ValueError: unless the matrix is a generator.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import spectral_gap
+        >>> round(spectral_gap(np.array([[-1.0, 2.0], [1.0, -2.0]])).value, 4)
+        3.0
     """
     Q = check_generator(generator)
     closed = classes_of_pattern(Q).num_closed
@@ -98,6 +104,16 @@ def reversibilised_gap(generator: Any) -> float:
 
     $\chi^2(p, \pi)$ decays at least as fast as $e^{-2g^*t}$. The generator, shape (k, k), must have one closed class;
     the gap is zero if there are transient states.
+
+    Raises:
+        ValueError: for several closed classes.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import reversibilised_gap
+        >>> cycle = np.array([[-1.0, 0.0, 1.0], [1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
+        >>> round(reversibilised_gap(cycle), 4)  # 1 - cos(120 degrees)
+        1.5
     """
     Q = check_generator(generator)
     stationary = stationary_distributions(Q).only.probabilities.astype(float)
@@ -111,6 +127,13 @@ def euler_bounds(generator: Any) -> EulerBounds:
 
     Raises:
         ValueError: for a larger chain that is not reversible: the second bound would need all its eigenvalues.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import euler_bounds
+        >>> bounds = euler_bounds(np.array([[-1.0, 2.0], [1.0, -2.0]]))  # exit rates 1 and 2, eigenvalue -3
+        >>> round(bounds.nonnegative, 4), round(bounds.convergent, 4), bounds.period
+        (0.5, 0.6667, 1)
     """
     Q = check_generator(generator)
     bound = float(step_bound(Q))

@@ -105,6 +105,14 @@ def stationary_distributions(generator: Any, *, method: str = "auto") -> Station
     Raises:
         ValueError: if the generator is none, for an unknown method, or for `tree` if the chain is not reversible.
         IntegrationError: if inverse iteration does not converge.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import stationary_distributions
+        >>> Q = np.array([[0.0, 1.0, 0.0], [0.0, -2.0, 0.0], [0.0, 1.0, 0.0]])  # state 1 leaves for 0 and 2
+        >>> found = stationary_distributions(Q)
+        >>> len(found.distributions), found.limit([0.0, 1.0, 0.0]).tolist()
+        (2, [0.5, 0.0, 0.5])
     """
     if method not in METHODS:
         raise ArgumentError("method", f"be one of {', '.join(METHODS)}", f"is `{method}`")
@@ -124,8 +132,19 @@ def stationary_distributions(generator: Any, *, method: str = "auto") -> Station
 def stationary_distribution(generator: Any, *, method: str = "auto") -> StationaryDistribution:
     """Compute the unique stationary distribution of a generator, shape (k, k), by one of `METHODS`.
 
+    Args:
+        generator: Q, (k, k): dense, sparse, or an object array of Fractions.
+        method: as in `stationary_distributions`.
+
     Raises:
         ValueError: if it has several closed classes, naming them; `stationary_distributions` returns one for each.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.chains import stationary_distribution
+        >>> Q = np.array([[-1.0, 2.0], [1.0, -2.0]])
+        >>> stationary_distribution(Q).probabilities.round(4).tolist()
+        [0.6667, 0.3333]
     """
     return stationary_distributions(generator, method=method).only
 

@@ -44,7 +44,16 @@ def candidate_set(body: Polytope, attention: Any = None) -> Candidates:
     half-space $\langle Ax, \cdot - x \rangle \le 0$. The origin belongs to S whenever it lies in K. The result is exact
     for exact points, and holds up to the tolerance of the polytope for floats.
 
+    Args:
+        body: the polytope K.
+        attention: A, symmetric and positive definite, (d, d); the identity by default.
+
     Source: HARDMAX, (4.1), with A in place of the identity.
+
+    Example:
+        >>> from analysis.hardmax import candidate_set, polytope
+        >>> candidate_set(polytope([[-1], [3]])).points.tolist() == [[-1], [3], [0]]
+        True
     """
     A = _metric(attention, body.points)
     found: list[tuple[np.ndarray, Face]] = []
@@ -60,7 +69,19 @@ def support_gap(body: Polytope, x: np.ndarray, attention: Any = None) -> Any:
 
     Here $h_K$ is the support function of K.
 
+    Args:
+        body: the polytope K.
+        x: a point, (d,).
+        attention: A, (d, d); the identity by default.
+
     Source: HARDMAX, (4.9), with A in place of the identity.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.hardmax import polytope, support_gap
+        >>> segment = polytope([[1], [3]])
+        >>> int(support_gap(segment, np.array([1]))), int(support_gap(segment, np.array([3])))
+        (2, 0)
     """
     A = _metric(attention, body.points)
     return max((body.vertex_points - x) @ (A @ x))

@@ -80,6 +80,13 @@ def certify(map: HardmaxMap | ExactHardmaxMap, x: Any, *, max_layers: int = 1000
         ValueError: unless alpha is positive and A is symmetric and positive definite, which the formula requires.
 
     Source: HARDMAX, Theorem 1.1 and Sections 4.2, 5.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.hardmax import certify
+        >>> found = certify(ds.hardmax.HardmaxMap(1), [[1.0], [2.0]])  # token 0 follows token 1, a leader
+        >>> found.certified, found.limits.tolist() == [[2], [2]], found.leader_layers.tolist()
+        (True, True, [-1, 0])
     """
     if max_layers < 1:
         raise ArgumentError("max_layers", "be at least 1", f"is {max_layers}")

@@ -70,6 +70,13 @@ def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int
 
     Raises:
         ValueError: for fewer than four layers, or distances that are not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.hardmax import convergence_rate
+        >>> found = convergence_rate(0.5 ** np.arange(8.0))
+        >>> round(found.ratio, 4), bool(abs(found.degree) < 1e-6)
+        (0.5, True)
     """
     if len(distance) < MIN_LAYERS or not np.all(distance > 0):
         raise ArgumentError("distance", f"hold {MIN_LAYERS} positive values or more", f"holds {np.sum(distance > 0)}")

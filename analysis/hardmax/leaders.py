@@ -26,6 +26,13 @@ def leader_layers(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray
         ValueError: if there is no state.
 
     Source: HARDMAX, Definition 1.1.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> from analysis.hardmax import leader_layers
+        >>> leader_layers(ds.hardmax.HardmaxMap(1), [np.array([[1.0], [2.0], [-1.0]])]).tolist()
+        [-1, 0, 0]
     """
     return _first_layers(map, states, lambda sets, x: sets.leaders)
 
@@ -35,13 +42,40 @@ def leader_layers_by_value(map: HardmaxMap | ExactHardmaxMap, states: Iterable[n
 
     This is `leader_layers` with equal tokens identified.
 
+    Args:
+        map: the hardmax map, in floats or fractions.
+        states: one array of shape (n, d) for each layer, from layer 0 on without a gap.
+
+    Raises:
+        ValueError: if there is no state.
+
     Source: HARDMAX, Definition 1.1, for tokens that need not be distinct.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> from analysis.hardmax import leader_layers_by_value
+        >>> leader_layers_by_value(ds.hardmax.HardmaxMap(1), [np.array([[1.0], [2.0], [2.0]])]).tolist()
+        [-1, 0, 0]
     """
     return _first_layers(map, states, leaders_by_value)
 
 
 def leaders_by_value(sets: FollowerSets, x: np.ndarray) -> Bool[np.ndarray, " n"]:
-    """Test which tokens of `x`, shape (n, d), follow only tokens equal to themselves; equality is exact."""
+    """Test which tokens of `x`, shape (n, d), follow only tokens equal to themselves; equality is exact.
+
+    Args:
+        sets: follower sets of the tokens, from `follower_sets` of a hardmax map.
+        x: the tokens, (n, d).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> from analysis.hardmax import leaders_by_value
+        >>> x = np.array([[1.0], [2.0], [2.0]])
+        >>> leaders_by_value(ds.hardmax.HardmaxMap(1).follower_sets(x), x).tolist()
+        [False, True, True]
+    """
     value = value_numbers(x)
     followed, begin = value[sets.members], sets.starts[:-1]
     lowest, highest = np.minimum.reduceat(followed, begin), np.maximum.reduceat(followed, begin)

@@ -66,6 +66,12 @@ def polytope(points: Any) -> Polytope:
 
     Raises:
         ValueError: for no points, for floats that are not finite or span more than 7 dimensions.
+
+    Example:
+        >>> from analysis.hardmax import polytope
+        >>> square = polytope([[0, 0], [2, 0], [0, 2], [2, 2], [1, 1]])
+        >>> square.vertices, len(square.facets), square.dimension
+        ((0, 1, 2, 3), 4, 2)
     """
     x = checked_points("points", points)
     return _exact_polytope(x) if is_exact(x) else _float_polytope(x)
@@ -88,7 +94,21 @@ def checked_points(name: str, points: Any) -> np.ndarray:
 
 
 def contains(body: Polytope, x: Any) -> bool:
-    """Test whether a point, shape (d,), lies in a closed polytope, for floats up to its tolerance."""
+    """Test whether a point, shape (d,), lies in a closed polytope, for floats up to its tolerance.
+
+    Args:
+        body: the polytope.
+        x: the point, (d,).
+
+    Raises:
+        ValueError: for a point of another dimension.
+
+    Example:
+        >>> from analysis.hardmax import contains, polytope
+        >>> triangle = polytope([[0, 0], [2, 0], [0, 2]])
+        >>> contains(triangle, [1, 1]), contains(triangle, [2, 1])
+        (True, False)
+    """
     point = _checked_point(body.points, x)
     return body.affine_hull_contains(point) and all(slack >= -body.tolerance for slack in body.slacks(point))
 
@@ -97,6 +117,11 @@ def faces(body: Polytope) -> tuple[tuple[Face, ...], ...]:
     """Compute the face lattice by dimension, from the vertices to the polytope itself; a face lists its vertices.
 
     Faces are intersections of facets; their number may grow exponentially with the dimension.
+
+    Example:
+        >>> from analysis.hardmax import faces, polytope
+        >>> faces(polytope([[0, 0], [1, 0], [0, 1]]))
+        (((0,), (1,), (2,)), ((0, 1), (0, 2), (1, 2)), ((0, 1, 2),))
     """
     whole = frozenset(body.vertices)
     found, new = {whole}, {whole}
@@ -116,6 +141,11 @@ def volume(body: Polytope) -> Any:
     """Compute the volume in R^d, a fraction for exact points; it is zero for a polytope of lower dimension.
 
     A triangulation joins a vertex of every face to the facets without it, which is cheap up to a few hundred faces.
+
+    Example:
+        >>> from analysis.hardmax import polytope, volume
+        >>> volume(polytope([[0, 0], [1, 0], [0, 1]]))
+        Fraction(1, 2)
     """
     if body.dimension < body.points.shape[1]:
         return 0 * body.tolerance
@@ -129,6 +159,14 @@ def vertices(points: Any) -> Face:
     """Find the vertices of the convex hull of `points`, shape (n, d), by index, the first of equal points.
 
     They are found from the facets in up to 3 dimensions (7 for floats), and by linear programs in more.
+
+    Raises:
+        ValueError: for no points, or floats that are not finite.
+
+    Example:
+        >>> from analysis.hardmax import vertices
+        >>> vertices([[0, 0], [2, 0], [0, 2], [1, 1]])  # the last point lies on an edge
+        (0, 1, 2)
     """
     x = checked_points("points", points)
     if x.shape[1] <= 3 or not is_exact(x) and len(_affine_coordinates(x)[1]) <= MAX_HULL:
@@ -167,7 +205,20 @@ def outside(points: Any, hull_of: Any) -> Bool[np.ndarray, " n"]:
 def nested(inner: Any, outer: Any) -> bool:
     """Test whether the convex hull of `inner`, shape (n, d), lies in that of `outer`, shape (m, d).
 
+    Args:
+        inner: points, (n, d).
+        outer: points, (m, d).
+
+    Raises:
+        ValueError: for points that are not finite, or of different dimensions.
+
     Source: HARDMAX, Lemma 3.3.
+
+    Example:
+        >>> from analysis.hardmax import nested
+        >>> triangle, edge = [[0, 0], [2, 0], [0, 2]], [[1, 0], [0, 1]]
+        >>> nested(edge, triangle), nested(triangle, edge)
+        (True, False)
     """
     return not np.any(outside(inner, outer))
 
@@ -177,6 +228,12 @@ def distinct_limits(limits: Any) -> tuple[np.ndarray, Int[np.ndarray, " n"]]:
 
     Raises:
         ValueError: for floats, for which equality is not meaningful: see `analysis.tokens.clusters.clusters`.
+
+    Example:
+        >>> from analysis.hardmax import distinct_limits
+        >>> values, which = distinct_limits([[1], [2], [1]])
+        >>> values.tolist() == [[1], [2]], which.tolist()
+        (True, [0, 1, 0])
     """
     x = checked_points("limits", limits)
     if not is_exact(x):

@@ -107,8 +107,23 @@ def check(
     only if the referee reproduces it. A trial in exact arithmetic ignores its integrator; repeating it shows that it is
     reproducible.
 
+    Args:
+        claim: the claim.
+        seed: seed of the random keys.
+        num_trials: number of trials; by default that of the claim.
+        integrator: integrator that is passed to the trials.
+        referee: integrator with which a contradiction is repeated.
+
     Raises:
         ValueError: for fewer than one trial.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.ledger import Trial, check, claim, holds
+        >>> source = ds.Paper("mine", "On sums", "A. Author").at("Lemma 1")
+        >>> trial = lambda key: Trial((), (holds("1 + 1 = 3", 1 + 1 == 3),))
+        >>> check(claim("mine/lem-1", source, statement="1 + 1 is 3.", trial=trial), num_trials=2).verdict.value
+        'refuted'
     """
     started = time.perf_counter()
     if claim.ruling is not None or claim.trial is None:

@@ -110,9 +110,26 @@ def claim(
     and `control` are partials or lambdas. A trial takes a key and an integrator, or a key only. The variant is
     "corrected" for an id that ends in `/corrected`, unless it is given.
 
+    Args:
+        id: the key of the paper and the statement, `key/statement` or `key/statement/word`.
+        source: the place in the paper.
+        statement: the text of the statement, with `trial`.
+        trial: a function of a key, or of a key and an integrator, that returns a `Trial`; without it a decorator is
+            returned.
+        control: trial of a false variant of the statement, which must be refuted.
+        options: further fields of `Claim`, such as `num_trials`, `note` and `evidence`.
+
     Raises:
         ValueError: for an id that does not begin with the paper's key, a trial without statement, or a trial that takes
             other arguments.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.ledger import Trial, claim, holds
+        >>> source = ds.Paper("mine", "On sums", "A. Author").at("Lemma 1")
+        >>> trial = lambda key: Trial((), (holds("1 + 1 = 2", 1 + 1 == 2),))
+        >>> claim("mine/lem-1/corrected", source, statement="1 + 1 is 2.", trial=trial).variant
+        'corrected'
     """
     _check_id(id, source)
     if id.endswith("/corrected"):

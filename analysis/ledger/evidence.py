@@ -61,8 +61,20 @@ def at_most(what: str, value: Any, bound: Any, *, tolerance: float, within: Rang
 
     `within` is the range of the quantity, from its definition alone: a diameter of points on a sphere is in (0, 2).
 
+    Args:
+        what: name of the quantity.
+        value: its measured value.
+        bound: largest value that it may have.
+        tolerance: numerical error of their difference, in its unit.
+        within: smallest and largest value that the quantity can have.
+
     Raises:
         ValueError: for a bound that no value in the range exceeds clearly, so that the measurement could not fail.
+
+    Example:
+        >>> from analysis.ledger import at_most
+        >>> at_most("diameter", 1.5, 1.75, tolerance=0.125, within=(0.0, 2.0)).slack
+        0.25
     """
     _can_fail(what, float(bound) + _error(tolerance) < within[1], f"at most {bound}", within)
     return Measurement(what, _slack(bound, value), _error(tolerance))
@@ -71,8 +83,20 @@ def at_most(what: str, value: Any, bound: Any, *, tolerance: float, within: Rang
 def at_least(what: str, value: Any, bound: Any, *, tolerance: float, within: Range = ANY) -> Measurement:
     """Measure `value >= bound`; the tolerance is the numerical error of their difference, `within` as in `at_most`.
 
+    Args:
+        what: name of the quantity.
+        value: its measured value.
+        bound: smallest value that it may have.
+        tolerance: numerical error of their difference, in its unit.
+        within: smallest and largest value that the quantity can have.
+
     Raises:
         ValueError: for a bound that no value in the range falls clearly short of.
+
+    Example:
+        >>> from analysis.ledger import at_least
+        >>> at_least("diameter", 1.5, 1.75, tolerance=0.125).fails_clearly
+        True
     """
     _can_fail(what, float(bound) - _error(tolerance) > within[0], f"at least {bound}", within)
     return Measurement(what, _slack(value, bound), _error(tolerance))
@@ -81,8 +105,20 @@ def at_least(what: str, value: Any, bound: Any, *, tolerance: float, within: Ran
 def equal(what: str, value: Any, expected: Any, *, tolerance: float, within: Range = ANY) -> Measurement:
     """Measure `value = expected` as `|value - expected| <= tolerance`, an inequality without numerical error.
 
+    Args:
+        what: name of the quantity.
+        value: its measured value.
+        expected: value that it should have.
+        tolerance: largest difference that counts as equal.
+        within: smallest and largest value that the quantity can have.
+
     Raises:
         ValueError: for a tolerance that no value in the range `within` exceeds.
+
+    Example:
+        >>> from analysis.ledger import equal
+        >>> equal("energy", 1.0, 1.25, tolerance=0.5).slack
+        0.25
     """
     farthest = max(float(expected) - within[0], within[1] - float(expected))
     _can_fail(what, farthest > _error(tolerance), f"equal to {expected} up to {tolerance}", within)
@@ -90,7 +126,17 @@ def equal(what: str, value: Any, expected: Any, *, tolerance: float, within: Ran
 
 
 def holds(what: str, fact: bool) -> Measurement:
-    """Measure a Boolean fact without numerical error: counts, index sets, exact algebra."""
+    """Measure a Boolean fact without numerical error: counts, index sets, exact algebra.
+
+    Args:
+        what: the fact, in words.
+        fact: whether it is true.
+
+    Example:
+        >>> from analysis.ledger import holds
+        >>> holds("there are two clusters", True).holds_clearly
+        True
+    """
     return Measurement(what, 1.0 if bool(fact) else -1.0, 0.0)
 
 
@@ -159,7 +205,18 @@ class Trial:
 
 
 def agrees(what: str, found: Any, expected: ArrayLike) -> Measurement:
-    """Measure that `found` equals `expected`, an array of its shape or a number, up to rounding in every entry."""
+    """Measure that `found` equals `expected`, an array of its shape or a number, up to rounding in every entry.
+
+    Args:
+        what: name of the quantity.
+        found: its computed value, a number or an array.
+        expected: an array of the same shape, or a number for all entries.
+
+    Example:
+        >>> from analysis.ledger import agrees
+        >>> agrees("mean", [1.0, 2.0], [1.0, 2.0]).holds_clearly, agrees("mean", [1.0, 2.0], 1.0).fails_clearly
+        (True, True)
+    """
     given, wanted = np.asarray(found, float), np.asarray(expected, float)
     if wanted.ndim and given.shape != wanted.shape:
         return holds(f"the shape of {what} is {wanted.shape}, and not {given.shape}", False)

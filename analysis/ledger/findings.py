@@ -45,6 +45,14 @@ def find(checks: Iterable[Check]) -> Finding:
     Several claims of the variant `printed` are parts of one statement: it holds if all of them hold, and is refuted if
     one is refuted. A refuted statement holds in a corrected form only if no correction of it is refuted. A statement
     that is ill-posed as printed holds at most in a corrected form, that of one of its readings.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.ledger import Check, Verdict, claim, find
+        >>> source = ds.Paper("mine", "On sums", "A. Author").at("Lemma 1")
+        >>> lemma = claim("mine/lem-1", source, statement="1 + 1 is 3.", trial=lambda key: None)
+        >>> find([Check(lemma, Verdict.REFUTED)]).value
+        'fails'
     """
     checks = tuple(checks)
     printed = [c.verdict for c in checks if c.claim.variant == "printed"]

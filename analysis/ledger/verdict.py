@@ -23,6 +23,17 @@ def judge(trials: Sequence[Trial], *, exact: bool = False) -> Verdict:
 
     The verdict is REFUTED if a trial contradicts, else INCONCLUSIVE if one is undecided, else VACUOUS if none applies.
     Otherwise it is SUPPORTED, or EXACT for exact arithmetic.
+
+    Args:
+        trials: the trials, of which one decides if it contradicts.
+        exact: whether all arithmetic was rational or symbolic.
+
+    Example:
+        >>> from analysis.ledger import Trial, holds, judge
+        >>> met, missed = holds("n is even", True), holds("n is even", False)
+        >>> wrong = holds("n is prime", False)
+        >>> judge([Trial((met,), (wrong,))]).value, judge([Trial((missed,), (wrong,))]).value
+        ('refuted', 'vacuous')
     """
     if any(trial.contradicts for trial in trials):
         return Verdict.REFUTED

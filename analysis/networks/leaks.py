@@ -21,7 +21,23 @@ def leak_matrix(model: MultirateNetwork, ids: ArrayLike) -> Float[Array, "n n"]:
     since a masked symbol has weight exactly zero. A zero derivative does not exclude a dependence on the symbol;
     `affected_positions` tests it by replacing the symbol.
 
+    Args:
+        model: the network.
+        ids: symbols of one sequence, integers (n,).
+
+    Raises:
+        ValueError: for symbols outside the vocabulary.
+
     Source: MULTIRATE, Proposition 21.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.networks import leak_matrix, worst_leak
+        >>> config = ds.networks.MultirateConfig(vocabulary=3, width=4, query_heads=1, key_heads=1, hidden=4, rounds=0)
+        >>> model = ds.networks.draw_multirate(ds.random_key(0, "model"), config)
+        >>> matrix = leak_matrix(model, [0, 1])
+        >>> matrix.shape, float(worst_leak(matrix)), bool(matrix[1, 0] > 0)
+        ((2, 2), 0.0, True)
     """
     return _leaks(model, model.embed(ids))
 
@@ -39,7 +55,14 @@ def _leaks(model: MultirateNetwork, x: Float[Array, "n d"]) -> Float[Array, "n n
 
 
 def worst_leak(matrix: Float[Array, "n n"]) -> Float[Array, ""]:
-    """Find the largest entry above the diagonal of a leak matrix, shape (n, n); it is zero for a causal network."""
+    """Find the largest entry above the diagonal of a leak matrix, shape (n, n); it is zero for a causal network.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.networks import worst_leak
+        >>> float(worst_leak(jnp.array([[5.0, 2.0], [7.0, 6.0]])))
+        2.0
+    """
     return jnp.max(jnp.triu(matrix, 1))
 
 
@@ -48,8 +71,22 @@ def affected_positions(model: MultirateNetwork, ids: ArrayLike, position: int, s
 
     Both sequences go through the same compiled program, so that equal inputs give equal bits.
 
+    Args:
+        model: the network.
+        ids: symbols of one sequence, integers (n,).
+        position: index of the symbol to replace, from 0.
+        symbol: its replacement.
+
     Raises:
         ValueError: if the position is not in the sequence, or the symbol is not in the vocabulary or already there.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.networks import affected_positions
+        >>> config = ds.networks.MultirateConfig(vocabulary=3, width=4, query_heads=1, key_heads=1, hidden=4, rounds=0)
+        >>> model = ds.networks.draw_multirate(ds.random_key(0, "model"), config)
+        >>> affected_positions(model, [0, 1, 2], position=1, symbol=2).tolist()
+        [False, True, True]
     """
     given = np.asarray(ids)
     jax.eval_shape(lambda: model.embed(given))  # raises for a symbol outside the vocabulary

@@ -11,7 +11,13 @@ import pytest
 from tests.core.faces import LAZY
 from tests.core.test_faces import ROOT
 
-COMPLETE = ("analysis.tokens",)
+COMPLETE = (
+    "analysis.chains",
+    "analysis.hardmax",
+    "analysis.ledger",
+    "analysis.networks",
+    "analysis.tokens",
+)
 """Faces whose functions all have an example, and the meaning of their arguments if there are several."""
 SLOW = ("analysis.dynamics", "analysis.growing", "analysis.prototypes", "dynsim.networks", "analysis.networks")
 """Faces whose examples compile much; `make test-all` runs them."""
