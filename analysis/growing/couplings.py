@@ -55,10 +55,26 @@ class LearningRates(NamedTuple):
 def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
     """Compute the curvatures of the loss of all heads, which the flow descends, at a state.
 
+    Args:
+        flow: the growing flow, with at least one head.
+        x: its state.
+
     Raises:
         ValueError: for an encoder without parameters.
 
     Source: GROWING, eq. (56), (57).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import curvatures
+        >>> rules = ds.growing.GrowthRules(first="random", capacity=1, prototypes=1)
+        >>> cross, turned = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [[0.0, 1.0], [-1.0, 0.0]]
+        >>> flow = ds.growing.GrowingFlow(cross, turned, rules=rules, encoder=ds.prototypes.LinearEncoder(2, 2))
+        >>> x = flow.start(ds.random_key(0, "state"))
+        >>> found = curvatures(flow, x)  # the loss is 2 |theta|**2 + 4 |p|**2
+        >>> round(found.cross, 4), [round(value, 4) for value in found.encoder + found.prototypes]
+        (0.0, [4.0, 4.0, 8.0, 8.0])
     """
     size = ravel_pytree(x.encoder)[0].size
     if size == 0:
@@ -80,6 +96,13 @@ def couplings(
         temperature: $C_2 / \eta_P$, likewise.
 
     Source: GROWING, eq. (55)-(57).
+
+    Example:
+        >>> from analysis.growing import Curvatures, couplings
+        >>> from analysis.growing.couplings import LearningRates
+        >>> rates = LearningRates(gate=2.0, prototypes=1.0, temperatures=0.5, encoder=0.125)
+        >>> couplings(Curvatures(2.0, (1.0, 4.0), (2.0, 8.0)), rates, gate=1.0, temperature=1.0)
+        (0.5, 0.5, 0.0625, 0.125)
     """
     least = min(rates.encoder * found.encoder[0], rates.prototypes * found.prototypes[0] / 2)
     first = gate * rates.prototypes * (rates.prototypes / rates.gate)

@@ -49,7 +49,18 @@ class EventCycle(NamedTuple):
 
 
 def growth_history(path: HybridTrajectory) -> GrowthHistory:
-    """List times, numbers of heads and residuals of the phases of a run of a `GrowingFlow`."""
+    """List times, numbers of heads and residuals of the phases of a run of a `GrowingFlow`.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.growing import growth_history
+        >>> rules = ds.growing.GrowthRules(gate="ideal", capacity=1, prototypes=1)
+        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
+        >>> path = ds.growing.simulate_growing(flow, flow.start(ds.random_key(0, "state")), [0.0, 0.1])
+        >>> history = growth_history(path)  # the first head captures a direction of the only plane
+        >>> history.heads.tolist(), history.residuals.round(4).tolist()
+        ([0, 1], [1.0, 0.0])
+    """
     flows = [flow_of(phase) for phase in path.phases]
     return GrowthHistory(
         np.array([float(phase.ts[0]) for phase in path.phases]),
@@ -63,6 +74,19 @@ def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: f
 
     A word counts if it has as many growth as pruning events, at least one of each, if it occurs at least
     `least_repeats` times in a row at the end, and if the residual before it is the same each time up to `tolerance`.
+
+    Args:
+        path: the run, from `simulate_growing` or `descend`.
+        least_repeats: smallest number of repeats in a row at the end of the run.
+        tolerance: largest difference of the residual between repeats.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.growing import growth_cycle
+        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]])
+        >>> path = ds.growing.simulate_growing(flow, flow.start(ds.random_key(0, "state")), [0.0, 0.1])
+        >>> growth_cycle(path).repeats  # heads are never pruned
+        0
     """
     names = [jump.name for jump in path.jumps]
     for length in range(2, len(names) // least_repeats + 1):

@@ -82,7 +82,24 @@ class FunctionalDerivative(NamedTuple):
 def temperature_potential(flow: GrowingFlow, x: Growing, potential: str) -> Heads:
     r"""Compute $\Phi(T^{(h)})$ of each head: `printed`, `repaired`, or `none`, which is zero.
 
+    Args:
+        flow: the growing flow, with a positive temperature rate.
+        x: its state.
+        potential: `printed`, `repaired` or `none`.
+
+    Raises:
+        ValueError: for another potential.
+
     Source: GROWING, eq. (43).
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.growing import temperature_potential
+        >>> rules = ds.growing.GrowthRules(capacity=1, initial_temperature=2.0, least_temperature=1.0)
+        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules, temperature_rate=1.0)
+        >>> x = flow.start(ds.random_key(0, "state"))
+        >>> temperature_potential(flow, x, "repaired").round(4).tolist()  # (2**3 - 1**3) / 3
+        [2.3333]
     """
     kind = choice("potential", potential, get_args(Potential))
     rules, cubes = flow.rules, x.cubes
@@ -102,7 +119,24 @@ def free_energy_terms(
     `loss` has the barrier, ridge and reduction of the functional; by default it is that of the flow, which then
     descends the sum of the terms other than the potentials in the mode `full`.
 
+    Args:
+        flow: the growing flow.
+        x: its state.
+        potential: potential of the temperatures, as in `temperature_potential`.
+        loss: the loss of the functional; by default that of the flow.
+
     Source: GROWING, eq. (42).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import free_energy_terms
+        >>> rules = ds.growing.GrowthRules(first="random", capacity=1, prototypes=1)
+        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
+        >>> x = flow.start(ds.random_key(0, "state"))._replace(prototypes=jnp.zeros((1, 1, 2)))
+        >>> terms = free_energy_terms(flow, x)  # at the initial temperature the potential is zero
+        >>> terms.losses.tolist(), terms.potentials.tolist()
+        ([2.0], [0.0])
     """
     used = flow.loss if loss is None else loss
     bare = PrototypeLoss("full", reduction=used.reduction)
@@ -117,7 +151,23 @@ def piecewise_free_energy(
 ) -> Scalar:
     """Compute the functional W_j at a state of a dwell interval.
 
+    Args:
+        flow: the growing flow.
+        x: its state.
+        potential: potential of the temperatures, as in `temperature_potential`.
+        loss: the loss of the functional; by default that of the flow.
+
     Source: GROWING, eq. (42).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import piecewise_free_energy
+        >>> rules = ds.growing.GrowthRules(first="random", capacity=1, prototypes=1)
+        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
+        >>> x = flow.start(ds.random_key(0, "state"))._replace(prototypes=jnp.zeros((1, 1, 2)))
+        >>> float(piecewise_free_energy(flow, x))  # squared distances 1 and 1
+        2.0
     """
     return free_energy_terms(flow, x, potential=potential, loss=loss).total
 
@@ -128,7 +178,23 @@ def rate_of_change(
 ) -> FunctionalDerivative:
     """Compute the derivative of the functional along the flow, term by term.
 
+    Args:
+        flow: the growing flow.
+        x: its state.
+        potential: potential of the temperatures, as in `temperature_potential`.
+        loss: the loss of the functional; by default that of the flow.
+
     Source: GROWING, Lemma 20 (proof).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import rate_of_change
+        >>> rules = ds.growing.GrowthRules(first="random", capacity=1, prototypes=1)
+        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
+        >>> x = flow.start(ds.random_key(0, "state"))._replace(prototypes=jnp.array([[[0.0, 1.0]]]))
+        >>> round(float(rate_of_change(flow, x).total), 4)  # the gradient is 4 p
+        -16.0
     """
     v = flow.velocity(0.0, x)
     static = lambda y: piecewise_free_energy(flow, y, potential="none", loss=loss)
@@ -175,7 +241,22 @@ def energy_along(
 ) -> EnergyPath:
     """Evaluate the functional along a run of the growing system, each phase with its own heads.
 
+    Args:
+        path: the run, from `simulate_growing` or `descend`.
+        potential: potential of the temperatures, as in `temperature_potential`.
+        loss: the loss of the functional; by default that of the flow.
+
     Source: GROWING, Theorem 8.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.growing import energy_along
+        >>> rules = ds.growing.GrowthRules(capacity=1, prototypes=1)
+        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
+        >>> path = ds.growing.simulate_growing(flow, flow.start(ds.random_key(0, "state")), [0.0, 0.1])
+        >>> found = energy_along(path)
+        >>> found.names, bool(found.jumps[0] > 0)
+        ((('grow',),), True)
     """
     values = [_values(phase, potential, loss) for phase in path.phases]
     starts = np.array([float(phase.ts[0]) for phase in path.phases[1:]])

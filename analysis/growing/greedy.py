@@ -17,12 +17,35 @@ Frames = Float[np.ndarray, "h d"]
 
 
 def residual_energy(interaction: ArrayLike, frames: ArrayLike) -> float:
-    r"""Compute $\|A_{res}\|_F^2$ after removing the directions of `frames`, orthonormal rows."""
+    r"""Compute $\|A_{res}\|_F^2$ after removing the directions of `frames`, orthonormal rows.
+
+    Args:
+        interaction: the attention product, (d, d), of which only the antisymmetric part matters.
+        frames: the removed directions, orthonormal rows (h, d).
+
+    Example:
+        >>> from analysis.growing import residual_energy
+        >>> interaction = [[0.0, 2.0, 0.0], [-2.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        >>> residual_energy(interaction, [[0.0, 0.0, 1.0]]), residual_energy(interaction, [[1.0, 0.0, 0.0]])
+        (8.0, 0.0)
+    """
     return squared_norm(residual_matrix(interaction, frames))
 
 
 def least_residual_energy(interaction: ArrayLike, count: int) -> float:
-    r"""Compute the smallest residual energy after removing `count` directions, $2 \sum_{j > k} s_j^2$."""
+    r"""Compute the smallest residual energy after removing `count` directions, $2 \sum_{j > k} s_j^2$.
+
+    Args:
+        interaction: the attention product, (d, d), of which only the antisymmetric part matters.
+        count: number of directions k, at least 0.
+
+    Example:
+        >>> import scipy.linalg
+        >>> from analysis.growing import least_residual_energy
+        >>> interaction = scipy.linalg.block_diag([[0.0, 2.0], [-2.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]])
+        >>> [round(least_residual_energy(interaction, count), 4) for count in (0, 1, 2)]
+        [10.0, 2.0, 0.0]
+    """
     values = paired_spectrum(antisymmetric_part(interaction)).values
     return 2 * float(np.sum(values[integer("count", count, least=0) :] ** 2))
 
@@ -33,10 +56,22 @@ def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.nd
     Each direction is a unit vector of the top plane of the residual matrix, as long as its top singular value exceeds
     the threshold.
 
+    Args:
+        interaction: the attention product, (d, d), of which only the antisymmetric part matters.
+        threshold: singular value at or below which no head is added, in the unit of the interaction.
+
     Raises:
         ValueError: for a threshold that is not positive.
 
     Source: GROWING, eq. (3), (62).
+
+    Example:
+        >>> import scipy.linalg
+        >>> from analysis.growing import greedy_growth
+        >>> interaction = scipy.linalg.block_diag([[0.0, 2.0], [-2.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]])
+        >>> values, directions = greedy_growth(interaction, 0.5)
+        >>> values.round(4).tolist(), directions.shape
+        ([2.0, 1.0], (2, 4))
     """
     least = number("threshold", threshold)
     m = antisymmetric_part(interaction)
@@ -54,11 +89,30 @@ def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.nd
 def coverage(interaction: ArrayLike, values: ArrayLike) -> float:
     r"""Compute the printed coverage $\sum_h \lambda^{(h)} / \|M_a\|_F^2$, which depends on the unit of M_a.
 
+    Args:
+        interaction: the attention product, (d, d), of which only the antisymmetric part matters.
+        values: the values of the heads, from `greedy_growth`.
+
     Source: GROWING, eq. (64).
+
+    Example:
+        >>> from analysis.growing import coverage
+        >>> coverage([[0.0, 1.0], [-1.0, 0.0]], [1.0])
+        0.5
     """
     return float(np.sum(np.asarray(values)) / squared_norm(antisymmetric_part(interaction)))
 
 
 def energy_coverage(interaction: ArrayLike, values: ArrayLike) -> float:
-    r"""Compute the share of the energy in the planes of the heads, $2 \sum_h (\lambda^{(h)})^2 / \|M_a\|_F^2$."""
+    r"""Compute the share of the energy in the planes of the heads, $2 \sum_h (\lambda^{(h)})^2 / \|M_a\|_F^2$.
+
+    Args:
+        interaction: the attention product, (d, d), of which only the antisymmetric part matters.
+        values: the values of the heads, from `greedy_growth`.
+
+    Example:
+        >>> from analysis.growing import energy_coverage
+        >>> energy_coverage([[0.0, 1.0], [-1.0, 0.0]], [1.0])
+        1.0
+    """
     return float(2 * np.sum(np.asarray(values) ** 2) / squared_norm(antisymmetric_part(interaction)))

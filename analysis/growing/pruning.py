@@ -48,7 +48,23 @@ class HeadMeasures(NamedTuple):
 
 @eqx.filter_jit
 def heads_at(flow: GrowingFlow, x: State) -> HeadMeasures:
-    """Measure the heads of a flow at a state."""
+    """Measure the heads of a flow at a state.
+
+    Args:
+        flow: the growing flow.
+        x: its state.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import heads_at
+        >>> rules = ds.growing.GrowthRules(first="random", capacity=1, prototypes=2)
+        >>> flow = ds.growing.GrowingFlow([[0.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
+        >>> x = flow.start(ds.random_key(0, "state"))._replace(prototypes=jnp.array([[[1.0, 0.0], [-1.0, 0.0]]]))
+        >>> found = heads_at(flow, x)
+        >>> found.separations.tolist(), found.diversities.tolist(), found.forces.tolist()
+        ([4.0], [0.5], [2.0])
+    """
     z, p, T = flow.head_inputs(x), x.prototypes, flow.temperatures(x)
     only = lambda values: jnp.where(flow.active, values, 0.0)
     covariances = jax.vmap(lambda z, p, T: assignment_covariance(assignments(z, p, T)))(z, p, T)
@@ -89,8 +105,23 @@ class Pruning(NamedTuple):
 def pruned(flow: GrowingFlow, x: State, head: int) -> Pruning:
     """Measure all heads before and after the removal of the head in a slot.
 
+    Args:
+        flow: the growing flow, with at least two heads.
+        x: its state.
+        head: slot of the head to remove.
+
     Raises:
         ValueError: if there is no such head, or no other one.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import pruned
+        >>> rules = ds.growing.GrowthRules(first="random", capacity=2, prototypes=1)
+        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
+        >>> flow = flow.with_heads(active=jnp.array([True, True]))
+        >>> pruned(flow, flow.start(ds.random_key(0, "state")), 0).survivors.tolist()
+        [1]
     """
     head = integer("head", head, least=0)
     if int(jnp.sum(flow.active)) < 2:

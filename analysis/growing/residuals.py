@@ -48,6 +48,12 @@ def paired_spectrum(matrix: ArrayLike) -> PairedSpectrum:
 
     Raises:
         ValueError: for anything else than a square matrix that is antisymmetric up to rounding.
+
+    Example:
+        >>> from analysis.growing import paired_spectrum
+        >>> found = paired_spectrum([[0.0, 2.0, 0.0], [-2.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+        >>> found.values.round(4).tolist(), found.planes.shape
+        ([2.0], (1, 2, 3))
     """
     a = _antisymmetric(matrix)
     d = len(a)
@@ -63,8 +69,17 @@ def paired_spectrum(matrix: ArrayLike) -> PairedSpectrum:
 def captured_basis(rows: ArrayLike, *, tolerance: float = 1e-10) -> Rows:
     """Compute orthonormal rows that span given rows (h, d); there are fewer if the rows are dependent.
 
+    Args:
+        rows: the rows, (h, d).
+        tolerance: singular value, relative to the largest, at or below which rows count as dependent.
+
     Raises:
         ValueError: for anything else than an array of rows.
+
+    Example:
+        >>> from analysis.growing import captured_basis
+        >>> captured_basis([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 3.0, 0.0]]).shape
+        (2, 3)
     """
     found = np.asarray(reals("rows", rows), float)
     if found.ndim != 2:
@@ -90,10 +105,23 @@ def directional_loss(
     Numerator and denominator are in one of the readings of eq. (3), the denominator with nothing captured. In the
     readings `features` and `data` it lies in [0, 1].
 
+    Args:
+        interaction: the attention product, (d, d), of which only the antisymmetric part matters.
+        frames: the captured directions, orthonormal rows (h, d); none by default.
+        tokens: the tokens, (n, d), for the readings `data` and `tokens`.
+        reading: `features`, `data` or `tokens`, see `residual_matrix`.
+
     Source: GROWING, eq. (26).
 
     Raises:
         ValueError: for what `residual_matrix` refuses, or if there is no directed attention.
+
+    Example:
+        >>> import scipy.linalg
+        >>> from analysis.growing import directional_loss
+        >>> interaction = scipy.linalg.block_diag([[0.0, 2.0], [-2.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]])
+        >>> round(directional_loss(interaction, [[1.0, 0.0, 0.0, 0.0]]), 4)  # sqrt(2 / 10)
+        0.4472
     """
     whole = np.linalg.norm(residual_matrix(interaction, tokens=tokens, reading=reading))
     if whole == 0:
@@ -106,10 +134,20 @@ def expected_best_alignment(dimension: int, rows: int, scale: Any = 1.0) -> floa
 
     It is $\frac{\sigma^2}{d} \int_0^\infty 1 - \mathrm{erf}(\sqrt{x / 2})^{rows} dx$, by quadrature; dimensionless.
 
+    Args:
+        dimension: d, the number of entries of a row.
+        rows: the number of rows.
+        scale: sigma, the standard deviation of the length of a row.
+
     Source: GROWING, Lemma 9.
 
     Raises:
         ValueError: for a dimension or a number of rows below one, or a scale that is not positive.
+
+    Example:
+        >>> from analysis.growing import expected_best_alignment
+        >>> round(expected_best_alignment(2, 1), 4)  # for one row sigma**2 / d
+        0.5
     """
     d, m = integer("dimension", dimension, least=1), integer("rows", rows, least=1)
     sigma = number("scale", scale)

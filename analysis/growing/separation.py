@@ -24,7 +24,18 @@ Away = Float[Array, "n k m"]
 def residual_forces(p: Prototypes, z: Embeddings, temperature: Scalar) -> Prototypes:
     r"""Compute $r_k = \sum_n q_{nk} (p_k - \mu_n)$; $2 r$ is the gradient of V by the prototypes at fixed assignments.
 
+    Args:
+        p: prototypes, (k, m).
+        z: embeddings, (n, m).
+        temperature: temperature T, in the unit of a squared length.
+
     Source: GROWING, Lemma 4 (proof).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import residual_forces
+        >>> residual_forces(jnp.array([[1.0], [-1.0]]), jnp.array([[0.0]]), jnp.array(1.0)).tolist()
+        [[0.5], [-0.5]]
     """
     q = assignments(z, p, temperature)
     return jnp.einsum("nk,nkm->km", q, _away(q, p))
@@ -33,7 +44,18 @@ def residual_forces(p: Prototypes, z: Embeddings, temperature: Scalar) -> Protot
 def separation_force(p: Prototypes, z: Embeddings, temperature: Scalar) -> Scalar:
     r"""Compute the separation force $F_{sep} = 4 \sum_k |\sum_n q_{nk} (p_k - \mu_n)|^2$, a squared gradient norm.
 
+    Args:
+        p: prototypes, (k, m).
+        z: embeddings, (n, m).
+        temperature: temperature T, in the unit of a squared length.
+
     Source: GROWING, eq. (4).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import separation_force
+        >>> float(separation_force(jnp.array([[1.0], [-1.0]]), jnp.array([[0.0]]), jnp.array(1.0)))
+        2.0
     """
     return 4 * jnp.sum(residual_forces(p, z, temperature) ** 2)
 
@@ -41,7 +63,19 @@ def separation_force(p: Prototypes, z: Embeddings, temperature: Scalar) -> Scala
 def expanded(z: Embeddings, u: Direction, step: Scalar, projections: Projections | None = None) -> Embeddings:
     r"""Move the embeddings to $z_n + \epsilon \alpha_n u$.
 
+    Args:
+        z: embeddings, (n, m).
+        u: direction, (m,).
+        step: epsilon.
+        projections: alpha, (n,); by default the inner products of z_n and u.
+
     Source: GROWING, Theorem 1.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import expanded
+        >>> expanded(jnp.array([[1.0, 2.0], [-1.0, 0.0]]), jnp.array([1.0, 0.0]), jnp.array(0.5)).tolist()
+        [[1.5, 2.0], [-1.5, 0.0]]
     """
     return z + step * _projections(z, u, projections)[:, None] * u[None]
 
@@ -56,7 +90,22 @@ def expansion(
 ) -> Scalar:
     r"""Compute $\phi(\epsilon) = F_{sep}(P, Z(\epsilon))$, the separation force of moved embeddings.
 
+    Args:
+        p: prototypes, (k, m).
+        z: embeddings, (n, m).
+        u: direction, (m,).
+        temperature: temperature T, in the unit of a squared length.
+        step: epsilon.
+        projections: alpha, (n,); by default the inner products of z_n and u.
+
     Source: GROWING, Theorem 1.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import expansion
+        >>> p, z, u = jnp.array([[1.0], [-1.0]]), jnp.array([[0.0]]), jnp.array([1.0])
+        >>> float(expansion(p, z, u, jnp.array(1.0), jnp.array(0.5)))  # z is orthogonal to u and stays
+        2.0
     """
     return separation_force(p, expanded(z, u, step, projections), temperature)
 
@@ -145,7 +194,21 @@ def residual_covariances(
 ) -> Float[Array, " k"]:
     r"""Compute $C_k = \sum_n \alpha_n (p_k^* - \bar p_n^*)$ with $p_k^* = \langle p_k, u \rangle$.
 
+    Args:
+        p: prototypes, (k, m).
+        z: embeddings, (n, m).
+        u: direction, (m,).
+        temperature: temperature T, in the unit of a squared length.
+        projections: alpha, (n,); by default the inner products of z_n and u.
+
     Source: GROWING, eq. (7).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import residual_covariances
+        >>> p, z, u = jnp.array([[1.0], [-1.0]]), jnp.array([[0.0]]), jnp.array([1.0])
+        >>> residual_covariances(p, z, u, jnp.array(1.0), projections=jnp.array([2.0])).tolist()
+        [2.0, -2.0]
     """
     q = assignments(z, p, temperature)
     alpha = _projections(z, u, projections)
@@ -198,7 +261,22 @@ def expansion_bound(
 ) -> ExpansionBound:
     r"""Compute the parts of eq. (15), with $C_0 = |\alpha|_\infty^2 \max_n v_n N \max_{nk} |p_k - \mu_n|^2$.
 
+    Args:
+        p: prototypes, (k, m).
+        z: embeddings, (n, m).
+        u: direction, (m,).
+        temperature: temperature T, in the unit of a squared length.
+        projections: alpha, (n,); by default the inner products of z_n and u.
+
     Source: GROWING, Proposition 1.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import expansion_bound
+        >>> p, z, u = jnp.array([[1.0], [-1.0]]), jnp.array([[0.0]]), jnp.array([1.0])
+        >>> found = expansion_bound(p, z, u, jnp.array(1.0), projections=jnp.array([2.0]))
+        >>> float(found.variance), float(found.correction)
+        (1.0, 4.0)
     """
     q = assignments(z, p, temperature)
     delta = (p @ u)[None] - (q @ (p @ u))[:, None]

@@ -92,7 +92,22 @@ def step_conditions(
     1. (E5) has two rows, one for each ratio, at the last of the steps, where that to the decreasing step size of the
     gate is largest. Since (E4) has $\eta^+_s \to 0$, it fails for constant $\eta_P$ if there are enough steps.
 
+    Args:
+        rates: the step sizes of temperatures, prototypes and gate.
+        measured: the quantities that bound them.
+        least_steps: smallest number of steps between two events.
+        num_steps: number of steps of the run.
+        separated: largest ratio of two rates that counts as separated.
+
     Source: GROWING, Theorem 7.
+
+    Example:
+        >>> from analysis.growing import step_conditions
+        >>> from analysis.growing.step_sizes import GateSteps, Measured, StepSizes
+        >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
+        >>> found = step_conditions(StepSizes(0.005, 0.0625, GateSteps(1.0, 1.0)), measured, least_steps=1000)
+        >>> [(c.name, c.value, c.bound) for c in found if c.name in ("E2", "E3")], all(c.met for c in found)
+        ([('E2', 0.0625, 0.5), ('E3', 0.0625, 0.5)], True)
     """
     m, gate = measured, rates.gate
     below = lambda name, value, bound: Condition(name, value, bound, value < bound)
@@ -113,20 +128,49 @@ def step_conditions(
 def cooling_steps(rates: StepSizes, measured: Measured) -> int:
     r"""Compute the printed number of steps to the lowest temperature, $s^* = \lceil t^* \rceil + 1$.
 
+    Args:
+        rates: the step sizes.
+        measured: the quantities that bound them.
+
     Source: GROWING, Lemma 17 (iii).
+
+    Example:
+        >>> from analysis.growing import cooling_steps
+        >>> from analysis.growing.step_sizes import GateSteps, Measured, StepSizes
+        >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
+        >>> cooling_steps(StepSizes(0.01, 0.1, GateSteps(1.0, 1.0)), measured)  # (2**3 - 1**3) / (3 * 0.01 * 0.5) = 466.7
+        468
     """
     m = measured
     return printed_step_bound(m.initial_temperature, m.least_temperature, rates.temperatures, m.least_activity)
 
 
 def common_bound(rates: StepSizes, measured: Measured) -> float:
-    """Compute the factor c below which (E1), (E2) and (E3) hold for the step sizes c times `rates`."""
+    """Compute the factor c below which (E1), (E2) and (E3) hold for the step sizes c times `rates`.
+
+    Args:
+        rates: the step sizes, of which only the ratios matter.
+        measured: the quantities that bound them.
+
+    Example:
+        >>> from analysis.growing import common_bound
+        >>> from analysis.growing.step_sizes import GateSteps, Measured, StepSizes
+        >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
+        >>> common_bound(StepSizes(0.01, 0.125, GateSteps(1.0, 1.0)), measured)  # from E2: 2 / 4 / 0.125
+        4.0
+    """
     three = step_conditions(rates, measured, least_steps=0)[:3]
     return min(condition.bound / condition.value for condition in three)
 
 
 def unmet(conditions: tuple[Condition, ...]) -> str:
-    """Describe in one sentence which conditions are not met, with both of their sides."""
+    """Describe in one sentence which conditions are not met, with both of their sides.
+
+    Example:
+        >>> from analysis.growing import Condition, unmet
+        >>> unmet((Condition("E2", 1.0, 0.5, False), Condition("E3", 0.25, 0.5, True)))
+        'Not met: E2 (1 against 0.5).'
+    """
     failed = [f"{c.name} ({c.value:.3g} against {c.bound:.3g})" for c in conditions if not c.met]
     return f"Not met: {', '.join(failed)}." if failed else "All conditions are met."
 

@@ -32,7 +32,19 @@ AGREEMENT = 1e-13
 def activity(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
     r"""Compute the activity $\sigma = \frac1N \sum_n \mathrm{Var}_{q_n}(|z_n - p_k|^2)$ of one head, in JAX.
 
+    Args:
+        z: embeddings, (n, m).
+        p: prototypes of the head, (k, m).
+        temperature: temperature T, in the unit of a squared length.
+
     Source: GROWING, eq. (21).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.growing import activity
+        >>> T = 1 / jnp.log(3.0)  # assignments 3/4 and 1/4, squared distances 0 and 1
+        >>> round(float(activity(jnp.array([[0.0]]), jnp.array([[0.0], [1.0]]), T)), 4)  # 3 / 16
+        0.1875
     """
     return distance_variance(z, p, temperature) / z.shape[0]
 
@@ -57,6 +69,12 @@ def hitting_time(z: ArrayLike, p: ArrayLike, *, start: float, least: float, rate
 
     Raises:
         ValueError: for arrays of other shapes, or numbers that are not positive or not in this order.
+
+    Example:
+        >>> from analysis.growing import hitting_time
+        >>> time = hitting_time([[0.0]], [[0.0], [1.0]], start=20.0, least=10.0, rate=1.0)
+        >>> round(time / (4 * (20**3 - 10**3) / 3), 2)  # the activity is nearly 1/4
+        1.0
     """
     high, low, eta = _range(start, least, rate)
     points = [jnp.asarray(reals(name, value), float) for name, value in (("z", z), ("p", p))]
@@ -116,8 +134,19 @@ def step_bound(start: Number, least: Number, rate: Number, activity: Number) -> 
     $\eta_T \sigma_s \le T_{min}^3 / 3$: a step takes $3 \eta_T \sigma_s (1 - \eta_T \sigma_s / T^3)$ off T^3 or more,
     and $\eta_T \sigma_s / T_s^3 \le \log(T_s / T_{s+1})$.
 
+    Args:
+        start: T_init, in the unit of a squared length.
+        least: T_min, below `start`.
+        rate: eta_T, the step size.
+        activity: smallest activity sigma of the steps, positive.
+
     Raises:
         ValueError: for what `printed_hitting_time` refuses.
+
+    Example:
+        >>> from analysis.growing import step_bound
+        >>> step_bound(2.0, 1.0, 0.01, 0.5)  # 466.7 + log(2)
+        468
     """
     ideal = printed_hitting_time(start, least, rate, activity)
     return math.floor(float(ideal) + math.log(float(start) / float(least))) + 1

@@ -46,7 +46,21 @@ class Bank(NamedTuple):
 
 
 def bank_measures(z: Embeddings, p: Prototypes, temperature: Scalar, threshold: float = 0.01) -> Bank:
-    """Measure prototypes and embeddings at a temperature, in JAX."""
+    """Measure prototypes and embeddings at a temperature, in JAX.
+
+    Args:
+        z: embeddings, (n, m).
+        p: prototypes, (k, m).
+        temperature: temperature T > 0, in the unit of a squared length.
+        threshold: mean assignment above which a prototype counts as used.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import bank_measures
+        >>> bank = bank_measures(jnp.array([[1.0], [1.0]]), jnp.array([[0.0], [2.0]]), jnp.array(1.0))
+        >>> round(float(bank.entropy), 4), float(bank.separation), float(bank.variance), float(bank.utilisation)
+        (0.6931, 4.0, 1.0, 1.0)
+    """
     q = assignments(z, p, temperature)
     return Bank(
         entropy(q),
@@ -65,7 +79,20 @@ def covariance(z: Embeddings) -> Float[Array, "m m"]:
 
 
 def bank_along(path: Trajectory, threshold: float = 0.01) -> Bank:
-    """Measure the bank at each time of a trajectory of a `PrototypeFlow` or `CoupledFlow`, at its temperature."""
+    """Measure the bank at each time of a trajectory of a `PrototypeFlow` or `CoupledFlow`, at its temperature.
+
+    Args:
+        path: the trajectory, from `simulate`.
+        threshold: mean assignment above which a prototype counts as used.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.prototypes import bank_along
+        >>> flow = ds.prototypes.PrototypeFlow([[1.0], [1.0]], 1.0)
+        >>> bank = bank_along(ds.simulate(flow, [[0.0], [2.0]], [0.0, 0.1]))
+        >>> bank.separation.shape, float(bank.separation[0])
+        ((2,), 4.0)
+    """
     return _measured(path.system, jnp.asarray(path.ts, float), path.ys, threshold)
 
 

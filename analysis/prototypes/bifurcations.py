@@ -75,6 +75,14 @@ def branches_in_temperature(
 
     Raises:
         ValueError: unless the bounds are positive and increase.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.prototypes import branches_in_temperature
+        >>> loss, key = ds.prototypes.PrototypeLoss("frozen"), ds.random_key(0, "starts")
+        >>> found = branches_in_temperature([[-1.0], [1.0]], 2, loss, (1.0, 3.0), key, num_starts=0)
+        >>> round(float(found[0].bifurcations[0].parameter), 4)  # twice the variance of the embeddings
+        2.0
     """
     points, (low, high) = as_points("z", z), _temperatures(bounds)
     flow = PrototypeFlow(points, low, loss=loss)
@@ -101,8 +109,23 @@ def branch_in_temperature(
 ) -> Branch:
     """Continue the equilibria near a start in the temperature, from the flow's own value in both directions.
 
+    Args:
+        flow: the flow, with a constant temperature.
+        start: guess of an equilibrium, prototypes (k, m).
+        bounds: lower and upper bound of the temperature.
+        max_step: largest step along the branch, in the norm of prototypes and temperature together.
+
     Raises:
         ValueError: for a temperature that is annealed, or as `continue_equilibria` does.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.prototypes import branch_in_temperature
+        >>> loss = ds.prototypes.PrototypeLoss("frozen")
+        >>> flow = ds.prototypes.PrototypeFlow([[-1.0], [1.0]], 2.5, loss=loss)
+        >>> branch = branch_in_temperature(flow, [[0.0], [0.0]], (1.0, 3.0), max_step=0.2)
+        >>> round(float(branch.bifurcations[0].parameter), 4)  # twice the variance of the embeddings
+        2.0
     """
     if not isinstance(flow.temperature, ConstantTemperature):
         raise ArgumentError("flow", "have a constant temperature", f"has {type(flow.temperature).__name__}")
@@ -129,8 +152,19 @@ def pitchfork(z: ArrayLike, loss: PrototypeLoss) -> Pitchfork:
     displacements w. Without a ridge it is $32 \sum_n \langle e, z_n - \bar z \rangle^4 / T^3$ (frozen) or
     $128 \sum_n \langle e, z_n - \bar z \rangle^4 / T^3$ (full), for the sum over embeddings: never negative.
 
+    Args:
+        z: embeddings, (n, m).
+        loss: the loss, without barrier.
+
     Raises:
         ValueError: for a loss with a barrier, embeddings that all coincide, or a largest variance that is not simple.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.prototypes import pitchfork
+        >>> found = pitchfork([[-1.0], [1.0]], ds.prototypes.PrototypeLoss("frozen"))
+        >>> round(found.temperature, 4), round(found.coefficient, 4), found.kind  # 32 (1 + 1) / 2**3
+        (2.0, 8.0, 'supercritical')
     """
     points = as_points("z", z)
     centre, T = collapse(points, 2, loss), critical_temperature(points, loss)

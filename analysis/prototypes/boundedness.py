@@ -92,6 +92,16 @@ def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegr
     Raises:
         ValueError: for a state in single precision, which the tolerances of the integrator are below.
         IntegrationError: if the integration fails.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import growth
+        >>> loss = ds.prototypes.PrototypeLoss("frozen")
+        >>> flow = ds.prototypes.PrototypeFlow([[-1.0], [1.0]], 1.0, loss=loss)
+        >>> found = growth(flow, jnp.array([[0.5], [-2.0]]), decades=4)
+        >>> found.verdict, found.reason, found.bound
+        ('bounded', 'hull', 2.0)
     """
     if any(leaf.dtype == jnp.float32 for leaf in map(jnp.asarray, jax.tree.leaves(x))):
         raise ArgumentError("x", "be in double precision", "is in single precision")
@@ -111,6 +121,20 @@ def escape_constant(loss: PrototypeLoss, k: int, rate: float = 1.0) -> float:
     r"""Compute the limit $8 \lambda \eta_P (K - 1)$ of $r^4 / t$ for one prototype that escapes from k - 1 others.
 
     The others stay with frozen embeddings, and each repels it with the velocity $2 \lambda \eta_P r^{-3}$.
+
+    Args:
+        loss: the loss, with its barrier lambda.
+        k: number of prototypes.
+        rate: learning rate of the prototypes, eta_P.
+
+    Raises:
+        ValueError: for fewer than one prototype, or a rate that is not positive.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.prototypes import escape_constant
+        >>> escape_constant(ds.prototypes.PrototypeLoss(barrier=0.5), 3)
+        8.0
     """
     return 8 * float(loss.barrier) * number("rate", rate) * (integer("k", k, least=1) - 1)
 

@@ -22,6 +22,20 @@ def bounding_radius(flow: Flow, x: State, t: Time = 0.0) -> tuple[float, str]:
     `ridge`: the potential decreases, and is at least $\frac\rho2 |P|^2$, less $N T \log K$ in the mode `frozen`.
     `hull`: with frozen embeddings, in the mode `frozen` and without barrier, every prototype moves towards a mean of
     the embeddings with positive weights, so that no distance from the centre of a ball around them grows beyond it.
+
+    Args:
+        flow: a flow of prototypes, with or without its encoder.
+        x: its state.
+        t: time, in the unit of the flow.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import bounding_radius
+        >>> loss = ds.prototypes.PrototypeLoss("frozen")
+        >>> flow = ds.prototypes.PrototypeFlow([[-1.0], [1.0]], 1.0, loss=loss)
+        >>> bounding_radius(flow, jnp.array([[0.5], [-2.0]]))
+        (2.0, 'hull')
     """
     p, z, loss = flow.prototypes(x), flow.embed(x), flow.loss
     found = (np.inf, "none")
@@ -44,6 +58,19 @@ def escaping_prototypes(flow: Flow, x: State, t: Time = 0.0) -> Bool[np.ndarray,
     stay true. In the mode `frozen`, with a barrier and two prototypes, it escapes if the repulsion exceeds the
     attraction, which is at most $e^{-(D - B)/T}$ times a distance for each embedding, with $D = \min_n d_{nk}$: then D
     increases, and the condition stays true.
+
+    Args:
+        flow: a flow of prototypes, with or without its encoder.
+        x: its state.
+        t: time, in the unit of the flow.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import escaping_prototypes
+        >>> flow = ds.prototypes.PrototypeFlow([[-1.0], [1.0]], 1.0)
+        >>> escaping_prototypes(flow, jnp.array([[0.0], [10.0]])).tolist()
+        [False, True]
     """
     z, p, loss = flow.embed(x), flow.prototypes(x), flow.loss
     repelled = float(loss.barrier) > 0

@@ -47,8 +47,18 @@ def collapse(z: ArrayLike, k: int, loss: PrototypeLoss | None = None) -> Float[n
 
     It is an equilibrium of the flow with frozen encoder at every temperature, in both modes.
 
+    Args:
+        z: embeddings, (n, m).
+        k: number of prototypes.
+        loss: the loss; by default without ridge.
+
     Raises:
         ValueError: for a loss with a barrier, which is infinite there.
+
+    Example:
+        >>> from analysis.prototypes import collapse
+        >>> collapse([[-1.0], [3.0]], 2).tolist()
+        [[1.0], [1.0]]
     """
     points, loss = _embeddings(z), PrototypeLoss() if loss is None else loss
     count, stiffness = integer("k", k, least=1), _stiffness(points, k, loss)
@@ -63,8 +73,21 @@ def collapse_spectrum(z: ArrayLike, k: int, temperature: float, loss: PrototypeL
     (frozen) or 4 (full), common displacements have $\frac{2N}{K}$ and splitting ones
     $\frac{2N}{K} (1 - \frac{a}{T} c_i)$, for the sum over embeddings; for the mean N is 1. A ridge is added.
 
+    Args:
+        z: embeddings, (n, m).
+        k: number of prototypes.
+        temperature: temperature T, in the unit of a squared length.
+        loss: the loss, without barrier.
+
     Raises:
         ValueError: for a loss with a barrier, or a temperature that is not positive.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.prototypes import collapse_spectrum
+        >>> found = collapse_spectrum([[-1.0], [1.0]], 2, 4.0, ds.prototypes.PrototypeLoss("frozen"))
+        >>> round(found.common, 4), found.splitting.round(4).tolist()
+        (2.0, [1.0])
     """
     points, T = _embeddings(z), number("temperature", temperature)
     stiffness, ridge = _stiffness(points, k, loss), float(loss.ridge)
@@ -79,8 +102,19 @@ def critical_temperature(z: ArrayLike, loss: PrototypeLoss, k: int = 2) -> float
     It is $2 \lambda_{max}(C)$ in the mode `frozen` and $4 \lambda_{max}(C)$ in the mode `full`. Only a ridge $\rho$,
     which divides it by $1 + \rho K / (2 N)$, makes it depend on the number `k` of prototypes, which is at least 2.
 
+    Args:
+        z: embeddings, (n, m).
+        loss: the loss, without barrier.
+        k: number of prototypes.
+
     Raises:
         ValueError: for a loss with a barrier, or fewer than two prototypes, which cannot split.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.prototypes import critical_temperature
+        >>> round(critical_temperature([[-1.0], [1.0]], ds.prototypes.PrototypeLoss("full")), 4)
+        4.0
     """
     points = _embeddings(z)
     integer("k", k, least=2)

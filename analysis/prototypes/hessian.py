@@ -59,7 +59,21 @@ def hessian_blocks(flow: CoupledFlow, x: State, t: Time = 0.0) -> HessianBlocks:
     The potential, and with it the Hessian, is that of the mode of the loss: in the mode `frozen` it is the second
     derivative of the free energy, and not the Hessian of $L_q$. NumPy: not for `jit`.
 
+    Args:
+        flow: the coupled flow of encoder and prototypes.
+        x: its state.
+        t: time, in the unit of the flow.
+
     Source: PROTOTYPES, eq. (13).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import hessian_blocks
+        >>> flow = ds.prototypes.CoupledFlow([[1.0]], ds.prototypes.LinearEncoder(1, 1), 1.0)  # loss (theta - p)**2
+        >>> blocks = hessian_blocks(flow, ds.prototypes.Coupled(jnp.array([[3.0]]), jnp.array([[1.0]])))
+        >>> blocks.encoder.tolist(), blocks.mixed.tolist(), blocks.prototypes.tolist()
+        ([[2.0]], [[-2.0]], [[2.0]])
     """
     count = ravel_pytree(x.encoder)[0].size
     H = np.asarray(_gradient_jacobian(flow, x, jnp.asarray(t, float)))
@@ -69,7 +83,20 @@ def hessian_blocks(flow: CoupledFlow, x: State, t: Time = 0.0) -> HessianBlocks:
 def rate_jacobian(flow: CoupledFlow, x: State, t: Time = 0.0) -> Matrix:
     r"""Compute $J^* = \mathrm{diag}(\eta) H$, minus the linearisation of the flow, per unit of its time.
 
+    Args:
+        flow: the coupled flow of encoder and prototypes.
+        x: its state.
+        t: time, in the unit of the flow.
+
     Source: PROTOTYPES, eq. (13).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import rate_jacobian
+        >>> flow = ds.prototypes.CoupledFlow([[1.0]], ds.prototypes.LinearEncoder(1, 1), 1.0, prototype_rate=3.0)
+        >>> rate_jacobian(flow, ds.prototypes.Coupled(jnp.array([[3.0]]), jnp.array([[1.0]]))).tolist()
+        [[2.0, -2.0], [-6.0, 6.0]]
     """
     blocks = hessian_blocks(flow, x, t)
     return _rates(flow, blocks)[:, None] * blocks.matrix
@@ -78,7 +105,21 @@ def rate_jacobian(flow: CoupledFlow, x: State, t: Time = 0.0) -> Matrix:
 def rate_spectrum(flow: CoupledFlow, x: State, t: Time = 0.0) -> Float[np.ndarray, " a"]:
     r"""Compute the eigenvalues of $J^*$, ascending; $J^*$ is similar to the symmetric $D^{1/2} H D^{1/2}$.
 
+    Args:
+        flow: the coupled flow of encoder and prototypes.
+        x: its state.
+        t: time, in the unit of the flow.
+
     Source: PROTOTYPES, Proposition 3.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import rate_spectrum
+        >>> flow = ds.prototypes.CoupledFlow([[1.0], [-1.0]], ds.prototypes.LinearEncoder(1, 1), 1.0, prototype_rate=3.0)
+        >>> x = ds.prototypes.Coupled(jnp.array([[3.0]]), jnp.array([[1.0]]))
+        >>> rate_spectrum(flow, x).round(4).tolist()  # the loss is 2 theta**2 + 2 p**2
+        [4.0, 12.0]
     """
     blocks = hessian_blocks(flow, x, t)
     root = np.sqrt(_rates(flow, blocks))
@@ -88,7 +129,21 @@ def rate_spectrum(flow: CoupledFlow, x: State, t: Time = 0.0) -> Float[np.ndarra
 def rate_condition(flow: CoupledFlow, x: State, t: Time = 0.0) -> RateCondition:
     """Compute both sides of the rate condition (14) at a state.
 
+    Args:
+        flow: the coupled flow of encoder and prototypes.
+        x: its state.
+        t: time, in the unit of the flow.
+
     Source: PROTOTYPES, eq. (14).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import rate_condition
+        >>> flow = ds.prototypes.CoupledFlow([[1.0], [-1.0]], ds.prototypes.LinearEncoder(1, 1), 1.0, prototype_rate=2.0)
+        >>> found = rate_condition(flow, ds.prototypes.Coupled(jnp.array([[3.0]]), jnp.array([[1.0]])))
+        >>> found.ratio, round(found.bound, 4)
+        (0.5, 1.0)
     """
     return RateCondition(float(flow.ratio), condition_bound(hessian_blocks(flow, x, t)))
 
@@ -97,6 +152,13 @@ def condition_bound(blocks: HessianBlocks) -> float:
     r"""Bound: $\lambda_{min}(H_{PP}) / (\|H_{\theta P}\|^2 / \lambda_{min}(H_{\theta\theta}) + \lambda_{max}(H_{PP}))$.
 
     Source: PROTOTYPES, eq. (14).
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.prototypes import HessianBlocks, condition_bound
+        >>> blocks = HessianBlocks(np.array([[2.0]]), np.array([[1.0]]), np.array([[3.0]]))
+        >>> round(condition_bound(blocks), 4)  # 3 / (1 / 2 + 3)
+        0.8571
     """
     fast = np.linalg.eigvalsh(blocks.prototypes)
     slow = float(np.linalg.eigvalsh(blocks.encoder)[0])

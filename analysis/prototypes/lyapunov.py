@@ -79,6 +79,14 @@ def lyapunov_candidates(path: Trajectory) -> dict[str, Candidate]:
 
     Raises:
         ValueError: for fewer than three times.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.prototypes import lyapunov_candidates
+        >>> flow = ds.prototypes.PrototypeFlow([[-1.0], [1.0]], 1.0)
+        >>> found = lyapunov_candidates(ds.simulate(flow, [[1.0]], [0.0, 0.1, 0.2]))
+        >>> round(float(found["L"].values[0]), 4), round(float(found["L"].rates[0]), 4)  # L = 2 p**2 + 2, and p' = -4 p
+        (4.0, -16.0)
     """
     ts = np.asarray(path.ts, float)
     if len(ts) < 3:

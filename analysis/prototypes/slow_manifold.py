@@ -48,10 +48,24 @@ def relaxed_prototypes(flow: CoupledFlow, encoder: State, start: ArrayLike) -> R
 
     Which of several equilibria is found depends on the start.
 
+    Args:
+        flow: the coupled flow of encoder and prototypes.
+        encoder: parameters of the encoder, as in a state.
+        start: guess of the prototypes, (k, m).
+
     Source: PROTOTYPES, Theorem 1 (ii).
 
     Raises:
         ValueError: if none is found, or if the temperature is annealed.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import relaxed_prototypes
+        >>> flow = ds.prototypes.CoupledFlow([[1.0], [3.0]], ds.prototypes.LinearEncoder(1, 1), 1.0)
+        >>> found = relaxed_prototypes(flow, jnp.array([[2.0]]), [[0.0]])  # one prototype: the mean of 2 and 6
+        >>> found.prototypes.round(4).tolist(), round(found.rate, 4)
+        ([[4.0]], 4.0)
     """
     P = _at_rest(flow, encoder, start)
     H = hessian_blocks(flow, Coupled(encoder, P)).prototypes
@@ -64,7 +78,20 @@ def effective_loss(flow: CoupledFlow, encoder: State, start: ArrayLike) -> float
     In the mode `frozen` it is the free energy, since the reduced flow descends no other function: $L_q$ has another
     gradient on the slow manifold. The arguments and errors are those of `relaxed_prototypes`.
 
+    Args:
+        flow: the coupled flow of encoder and prototypes.
+        encoder: parameters of the encoder, as in a state.
+        start: guess of the prototypes, (k, m).
+
     Source: PROTOTYPES, Theorem 1 (iii).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import effective_loss
+        >>> flow = ds.prototypes.CoupledFlow([[1.0], [3.0]], ds.prototypes.LinearEncoder(1, 1), 1.0)
+        >>> round(effective_loss(flow, jnp.array([[2.0]]), [[0.0]]), 4)  # (2 - 4)**2 + (6 - 4)**2
+        8.0
     """
     return float(flow.potential(0.0, Coupled(encoder, _at_rest(flow, encoder, start))))
 
@@ -75,7 +102,20 @@ def effective_loss_hessian(flow: CoupledFlow, encoder: State, start: ArrayLike) 
     It is that of `effective_loss` by the flat parameters, in the mode of the flow. The arguments and errors are those
     of `relaxed_prototypes`.
 
+    Args:
+        flow: the coupled flow of encoder and prototypes.
+        encoder: parameters of the encoder, as in a state.
+        start: guess of the prototypes, (k, m).
+
     Source: PROTOTYPES, Theorem 1 (iii).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import effective_loss_hessian
+        >>> flow = ds.prototypes.CoupledFlow([[1.0], [3.0]], ds.prototypes.LinearEncoder(1, 1), 1.0)
+        >>> effective_loss_hessian(flow, jnp.array([[2.0]]), [[0.0]]).round(4).tolist()  # of 2 theta**2
+        [[4.0]]
     """
     H = hessian_blocks(flow, Coupled(encoder, _at_rest(flow, encoder, start)))
     return H.encoder - H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)
@@ -107,6 +147,15 @@ def tikhonov_errors(
         ValueError: if the prototypes do not converge at the initial $\theta$, lose stability before `horizon`, or the
             boundary layer is longer than half of it; or if the temperature is annealed.
         IntegrationError: if the integration of the full flow fails.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import tikhonov_errors
+        >>> flow = ds.prototypes.CoupledFlow([[1.0], [3.0]], ds.prototypes.LinearEncoder(1, 1), 1.0)
+        >>> found = tikhonov_errors(flow, ds.prototypes.Coupled(jnp.array([[1.0]]), jnp.array([[2.0]])), (0.02, 0.01))
+        >>> found.slow_errors.shape, bool(found.slow_errors[1] < found.slow_errors[0])
+        ((2,), True)
     """
     start = FastSlow(x0.prototypes, ravel_pytree(x0.encoder)[0])
     return reduction_error(flow.fast_slow(x0.encoder), start, horizon, ratios, integrator=integrator)
@@ -139,6 +188,16 @@ def manifold_distances(
     Raises:
         ValueError: if the temperature is annealed.
         IntegrationError: if the integration fails.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import manifold_distances
+        >>> flow = ds.prototypes.CoupledFlow([[1.0], [3.0]], ds.prototypes.LinearEncoder(1, 1), 1.0)
+        >>> x0 = ds.prototypes.Coupled(jnp.array([[1.0]]), jnp.array([[2.0]]))
+        >>> found = manifold_distances(flow, x0, (0.02, 0.01))
+        >>> round(float(found[0] / found[1]))  # proportional to the ratio
+        2
     """
     system, found = flow.fast_slow(x0.encoder), []
     for ratio in ratios:

@@ -50,6 +50,20 @@ def symmetry_modes(flow: CoupledFlow, x: State, t: Time = 0.0) -> SymmetryModes:
     Embeddings and prototypes may be translated together, $v = (a, ..., a)$, and rotated, $v = (A z_n, A p_k)$ with A
     antisymmetric, without a change of any distance; but the embeddings move only as the encoder's parameters move them.
     A ridge is not invariant under translations. NumPy: not for `jit`.
+
+    Args:
+        flow: the coupled flow of encoder and prototypes.
+        x: its state.
+        t: time, in the unit of the flow.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.prototypes import symmetry_modes
+        >>> flow = ds.prototypes.CoupledFlow([[0.0], [0.0]], ds.prototypes.FreeEmbeddings(2, 1), 1.0)
+        >>> found = symmetry_modes(flow, ds.prototypes.Coupled(jnp.array([[1.0], [3.0]]), jnp.array([[2.0]])))
+        >>> found.translations, found.rotations, found.modes.shape
+        (1, 0, (3, 1))
     """
     D, z, p = np.asarray(_embedding_jacobian(flow, x)), np.asarray(flow.embed(x)), np.asarray(flow.prototypes(x))
     points = np.concatenate([z, p])
@@ -70,8 +84,21 @@ def permuted(x: Coupled, order: Int[np.ndarray, " k"]) -> Coupled:
     Permutations are discrete and have no zero modes: an equilibrium with k distinct prototypes is one of k! with the
     same spectrum.
 
+    Args:
+        x: the state.
+        order: for each place the index of the prototype that it gets, (k,).
+
     Raises:
         ValueError: unless `order` holds each prototype once.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> from analysis.prototypes import permuted
+        >>> x = ds.prototypes.Coupled(jnp.zeros(0), jnp.array([[1.0], [2.0]]))
+        >>> permuted(x, np.array([1, 0])).prototypes.tolist()
+        [[2.0], [1.0]]
     """
     if sorted(np.asarray(order).tolist()) != list(range(len(x.prototypes))):
         raise ArgumentError("order", f"hold each of 0 to {len(x.prototypes) - 1} once", f"is {list(order)}")

@@ -16,6 +16,7 @@ COMPLETE = (
     "analysis.hardmax",
     "analysis.ledger",
     "analysis.networks",
+    "analysis.prototypes",
     "analysis.tokens",
 )
 """Faces whose functions all have an example, and the meaning of their arguments if there are several."""
