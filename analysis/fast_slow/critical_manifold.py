@@ -291,6 +291,14 @@ def manifold_branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> Man
 
     Raises:
         ValueError: for a path of fewer than two points, or if no quasi-steady state is found from `start`.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.fast_slow import manifold_branch
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: y - x**2, lambda x, y: -1.0 + 0 * y, 0.01)
+        >>> branch = manifold_branch(flow, ds.fast_slow.FastSlow(1.0, 1.0), [1.0, -1.0])  # x = sqrt(y)
+        >>> branch.end, branch.kinds[0], abs(round(float(branch.bifurcations[0].slow), 4))
+        ('fold', 'attracting', 0.0)
     """
     return connected_branches(flow, start, path, max_branches=1)[0]
 
@@ -302,6 +310,20 @@ def connected_branches(
 
     At each fold the other branch is continued in the opposite direction along the path, until it reaches an end of the
     path or `max_branches` have been found. The other arguments and the errors are the same as for `manifold_branch`.
+
+    Args:
+        flow: the system.
+        start: guess of a point of the critical manifold at the first slow variable of the path.
+        path: slow variables, shape (points, ...), interpolated linearly.
+        max_branches: largest number of branches.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.fast_slow import connected_branches
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: y - x**2, lambda x, y: -1.0 + 0 * y, 0.01)
+        >>> found = connected_branches(flow, ds.fast_slow.FastSlow(1.0, 1.0), [1.0, -1.0])
+        >>> [branch.end for branch in found], round(float(found[1].fast[-1]), 4)  # x = sqrt(y) and x = -sqrt(y)
+        (['fold', 'path'], -1.0)
     """
     path = _path(path)
     x = np.asarray(quasi_steady_state(flow, path[0], start.fast).fast)
@@ -319,12 +341,26 @@ def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.nda
     The slow variable is a vector with one of `axes` for each entry. Starting from the grid point nearest to `start`,
     lines of points are continued along the axes; if several branches lie over a point, the one found first is taken.
 
+    Args:
+        flow: the system, with a vector as slow variable.
+        start: guess of a point of the critical manifold.
+        axes: increasing values of each entry of y.
+
     Returns:
         x, shape (axis 1, ..., axis n, ...), NaN where it was not reached; and its kind as in `ManifoldBranch.kinds`,
         shape (axis 1, ..., axis n), empty where x is NaN.
 
     Raises:
         ValueError: unless there is one axis for each entry of y, or if no quasi-steady state is found from `start`.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> from analysis.fast_slow import sheet
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: y[0] - 2 * x, lambda x, y: -y, 0.01)
+        >>> x, kinds = sheet(flow, ds.fast_slow.FastSlow(1.0, np.array([2.0])), [2.0, 4.0])
+        >>> x.round(4).tolist(), kinds.tolist()
+        ([1.0, 2.0], ['attracting', 'attracting'])
     """
     grid = np.stack(np.meshgrid(*(np.asarray(axis, float) for axis in axes), indexing="ij"), axis=-1)
     shape = grid.shape[:-1]

@@ -53,6 +53,15 @@ def fold_near(
         path: slow variables, shape (points, ...).
         place: the position of the point on the path.
         towards: a position ahead; a fold is accepted up to twice that far, on the same side.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> from analysis.fast_slow import fold_near
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: y - x**2, lambda x, y: -y, 0.01)
+        >>> fold = fold_near(flow, np.array(0.1), np.array([1.0, -1.0]), 0.495, 0.6)
+        >>> fold.kind, round(fold.place, 4)  # y = 0, halfway along the path
+        ('fold', 0.5)
     """
     left = min(max(int(np.floor(min(place, towards))), 0), len(path) - 2)
     found = _fold(flow, jnp.asarray(x), jnp.asarray(path[left]), jnp.asarray(path[left + 1]), jnp.asarray(place - left))
@@ -93,12 +102,40 @@ def _fold(flow: FastSlowFlow, x: Array, a: Array, b: Array, offset: Array) -> tu
 
 
 def fast_eigenvalues(flow: FastSlowFlow, x: Values, slow: Values) -> np.ndarray:
-    """Compute the eigenvalues of D_x f in the tangent space of x, per fast time unit, largest real part first."""
+    """Compute the eigenvalues of D_x f in the tangent space of x, per fast time unit, largest real part first.
+
+    Args:
+        flow: the system.
+        x: the fast variable.
+        slow: the slow variable y.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.fast_slow import fast_eigenvalues
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: jnp.array([-3.0, -1.0]) * x, lambda x, y: -y, 0.01)
+        >>> fast_eigenvalues(flow, jnp.zeros(2), jnp.array(1.0)).real.round(4).tolist()
+        [-1.0, -3.0]
+    """
     return eigenvalues(tangent_jacobian(FastSubsystem(flow, slow), jnp.asarray(x)))
 
 
 def root_near(flow: FastSlowFlow, guess: Values, slow: Values) -> np.ndarray:
-    """Find the quasi-steady state near a guess by Newton's method; NaN if it does not converge."""
+    """Find the quasi-steady state near a guess by Newton's method; NaN if it does not converge.
+
+    Args:
+        flow: the system.
+        guess: guess of the fast variable.
+        slow: the slow variable y.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> from analysis.fast_slow import root_near
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: y - x**2, lambda x, y: -y, 0.01)
+        >>> round(float(root_near(flow, np.array(1.0), np.array(4.0))), 4)
+        2.0
+    """
     return np.asarray(_root(flow, jnp.asarray(guess), jnp.asarray(slow)))
 
 

@@ -27,8 +27,20 @@ def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) ->
     the guess. `fast_limit` finds the root to which the fast subsystem converges, and `equilibria` of a `FastSubsystem`
     searches for all.
 
+    Args:
+        flow: the system.
+        slow: the slow variable y.
+        guess: guess of the fast variable x.
+
     Raises:
         ValueError: if no root is found, or if f conserves a quantity that is not constant on the space of x.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.fast_slow import quasi_steady_state
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: y - x**2, lambda x, y: -y, 0.01)
+        >>> round(float(quasi_steady_state(flow, 4.0, 1.0).fast), 4)
+        2.0
     """
     if not np.all(np.isfinite(np.asarray(slow, float))):
         raise ArgumentError("slow", "be finite", "has an entry that is not")
@@ -46,8 +58,19 @@ def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) ->
 def fast_limit(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
     """Find the quasi-steady state to which the fast subsystem converges from `start`, with y fixed.
 
+    Args:
+        flow: the system.
+        start: the initial fast variable, and the slow one.
+
     Raises:
         ValueError: if it does not converge to a stable equilibrium of the fast subsystem.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.fast_slow import fast_limit
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: y - x, lambda x, y: -y, 0.01)
+        >>> round(float(fast_limit(flow, ds.fast_slow.FastSlow(0.0, 2.0)).fast), 4)
+        2.0
     """
     start = _point("start", flow, *start)
     limit = settle(FastSubsystem(flow, start.slow), start.fast, integrator=stiff(1e-10))

@@ -96,6 +96,14 @@ def reduction_error(
     Raises:
         ValueError: if the branch is not attracting or ends at a fold, or a layer is longer than half of the time.
         IntegrationError: if the integration of the full system fails.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.fast_slow import reduction_error
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: y - x, lambda x, y: -x, 0.01)
+        >>> found = reduction_error(flow, ds.fast_slow.FastSlow(0.0, 1.0), 1.0, (0.01, 0.005))
+        >>> round(found.gap, 4), bool(found.slow_errors[1] < found.slow_errors[0])
+        (1.0, True)
     """
     ratios = _ratios(epsilons, end)
     reduced, base = ReducedFlow(flow), fast_limit(flow, start)
@@ -121,7 +129,19 @@ def first_order_correction(flow: FastSlowFlow, state: FastSlow) -> Array:
     The slow manifold is $x = \varphi(y) + \varepsilon h_1(y) + O(\varepsilon^2)$; its invariance gives
     $h_1 = (D_x f)^{-1} D\varphi\, g$. Shape of x.
 
+    Args:
+        flow: the system.
+        state: a point of the critical manifold.
+
     Source: Fenichel, J. Differential Equations 31 (1979).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from analysis.fast_slow import first_order_correction
+        >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: y - x, lambda x, y: -x, 0.01)
+        >>> float(first_order_correction(flow, ds.fast_slow.FastSlow(jnp.array(2.0), jnp.array(2.0))))  # h_1(y) = y
+        2.0
     """
     lift = CriticalManifold(flow)
     velocity = FastSlow(jnp.zeros_like(state.fast), flow.slow(*state))

@@ -56,10 +56,9 @@ def growth_history(path: HybridTrajectory) -> GrowthHistory:
         >>> from analysis.growing import growth_history
         >>> rules = ds.growing.GrowthRules(gate="ideal", capacity=1, prototypes=1)
         >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
-        >>> path = ds.growing.simulate_growing(flow, flow.start(ds.random_key(0, "state")), [0.0, 0.1])
-        >>> history = growth_history(path)  # the first head captures a direction of the only plane
-        >>> history.heads.tolist(), history.residuals.round(4).tolist()
-        ([0, 1], [1.0, 0.0])
+        >>> history = growth_history(ds.growing.descend(flow, flow.start(ds.random_key(0, "state")), 2))
+        >>> history.heads.tolist(), history.residuals.round(4).tolist()  # one head, which captures the only plane
+        ([1], [0.0])
     """
     flows = [flow_of(phase) for phase in path.phases]
     return GrowthHistory(
@@ -83,9 +82,9 @@ def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: f
     Example:
         >>> import dynsim as ds
         >>> from analysis.growing import growth_cycle
-        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]])
-        >>> path = ds.growing.simulate_growing(flow, flow.start(ds.random_key(0, "state")), [0.0, 0.1])
-        >>> growth_cycle(path).repeats  # heads are never pruned
+        >>> rules = ds.growing.GrowthRules(gate="ideal", capacity=1, prototypes=1)
+        >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
+        >>> growth_cycle(ds.growing.descend(flow, flow.start(ds.random_key(0, "state")), 2)).repeats  # no head is pruned
         0
     """
     names = [jump.name for jump in path.jumps]

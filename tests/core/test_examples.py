@@ -13,6 +13,8 @@ from tests.core.test_faces import ROOT
 
 COMPLETE = (
     "analysis.chains",
+    "analysis.fast_slow",
+    "analysis.growing",
     "analysis.hardmax",
     "analysis.ledger",
     "analysis.networks",
