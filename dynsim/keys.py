@@ -22,6 +22,13 @@ def random_key(seed: int, name: str, index: int = 0) -> Key:
 
     Raises:
         ValueError: if `seed` or `index` is negative.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> key = ds.random_key(0, "start")
+        >>> bool(jnp.all(key == ds.random_key(0, "start"))), bool(jnp.all(key == ds.random_key(0, "start", 1)))
+        (True, False)
     """
     if not isinstance(name, str):
         raise ArgumentError("name", "be a word", f"is {shown(name)}")

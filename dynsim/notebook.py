@@ -38,6 +38,12 @@ def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **range
     Raises:
         ValueError: for a name that is neither a parameter nor a component, or if ipywidgets is not installed.
         ImportError: if a folder or a file of yours has the name of a package of dynsim.
+
+    Example:
+        >>> import dynsim as ds
+        >>> widget = ds.explore(ds.FunctionMap(lambda k, x: x / 2), [1.0], 3)
+        >>> [type(part).__name__ for part in widget.children]
+        ['Image', 'Label', 'FloatSlider']
     """
     try:
         importlib.import_module("ipywidgets")

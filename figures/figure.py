@@ -118,8 +118,23 @@ class Figure:
 def figure(name: str, source: Source) -> Callable[[Callable[[Key], Numbers]], Figure]:
     """Make a `Figure` from the decorated function, which computes its data and whose docstring is the caption.
 
+    Args:
+        name: name of the figure, `key/word`, with the key of the paper.
+        source: the place in the paper.
+
     Raises:
         ValueError: if the name does not begin with the key of the paper, or the function has no docstring.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> from figures import figure
+        >>> @figure("mine/squares", ds.Paper("mine", "Squares", "A. Author").at("Figure 1"))
+        ... def squares(key):
+        ...     '''The squares of 0, 1 and 2.'''
+        ...     return {"y": np.arange(3.0) ** 2}
+        >>> squares.name, squares.caption
+        ('mine/squares', 'The squares of 0, 1 and 2.')
     """
     key = source.paper.key
     if not name.startswith(f"{key}/") or name.endswith("/"):
@@ -154,6 +169,14 @@ def save(
 
     Raises:
         ValueError: for an unknown format or a folder that is not writable, before anything is computed.
+
+    Example:
+        >>> import tempfile
+        >>> from figures import find_figures, save
+        >>> (geometry,) = find_figures("hardmax/figure-1")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [file.relative_to(folder).as_posix() for file in save(geometry, folder, formats=("svg",))]
+        ['hardmax/figure-1.svg']
     """
     check_formats(formats)
     if "gif" in formats and figure.animate is None:

@@ -31,6 +31,24 @@ def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> Non
     """Write a drawing in the format of the file's suffix, with a title but no date, for reproducible bytes.
 
     The file is written atomically.
+
+    Args:
+        drawn: the drawing.
+        file: the file; its suffix is one of `FORMATS`.
+        title: title that is stored in the file.
+
+    Raises:
+        ValueError: if the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from figures import canvas, write_figure
+        >>> drawn, (axes,) = canvas()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_figure(drawn, Path(folder) / "empty.svg", "An empty figure")
+        ...     (Path(folder) / "empty.svg").read_bytes()[:5]
+        b'<?xml'
     """
     try:
         with settings(), whole_file(file, file.suffix) as part:

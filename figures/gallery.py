@@ -82,8 +82,20 @@ def _markdown(title: str, figures: Sequence[Figure], formats: Sequence[str], sho
 def find_figures(pattern: str, figures: Sequence[Figure] = FIGURES) -> tuple[Figure, ...]:
     """Find the figures that match a paper's key, a name or a shell pattern, with or without the key as prefix.
 
+    Args:
+        pattern: key of a paper, name of a figure, or shell pattern.
+        figures: the figures to search; by default all.
+
     Raises:
         ValueError: if none matches; the message suggests the nearest name.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from figures import Figure, find_figures
+        >>> source = ds.Paper("mine", "Squares", "A. Author").at("Figure 1")
+        >>> figures = [Figure(f"mine/{name}", source, "Powers.", lambda key: {}) for name in ("cubes", "squares")]
+        >>> [figure.name for figure in find_figures("sq*", figures)]
+        ['mine/squares']
     """
     forms = (pattern, *(f"{key}/{pattern}" for key in dict.fromkeys(f.source.paper.key for f in figures)))
     found = tuple(f for f in figures if any(_matches(f, form) for form in forms))

@@ -32,6 +32,14 @@ def write_movie(
 
     Raises:
         ValueError: for fewer than two frames.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from figures import canvas, write_movie
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_movie(Path(folder) / "empty.gif", lambda phase: canvas(1.0)[0], frames=2).name
+        'empty.gif'
     """
     if frames < 2:
         raise ArgumentError("frames", "be at least 2", f"is {frames}")

@@ -110,7 +110,18 @@ _RC = {
 
 @contextlib.contextmanager
 def settings() -> Iterator[None]:
-    """Draw and write figures with this module's settings within this context; the user's settings are restored."""
+    """Draw and write figures with this module's settings within this context; the user's settings are restored.
+
+    Example:
+        >>> import matplotlib
+        >>> from figures import settings
+        >>> before = matplotlib.rcParams["axes.linewidth"]
+        >>> with settings():
+        ...     matplotlib.rcParams["axes.linewidth"]
+        0.6
+        >>> matplotlib.rcParams["axes.linewidth"] == before
+        True
+    """
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         with matplotlib.rc_context(_RC):  # pyright: ignore[reportArgumentType]
@@ -122,6 +133,11 @@ def colour(role: str) -> str:
 
     Raises:
         ValueError: for an unknown role.
+
+    Example:
+        >>> from figures import colour
+        >>> colour("leader")  # vermilion
+        '#D55E00'
     """
     if role not in COLOURS:
         raise ArgumentError("role", f"be one of {', '.join(COLOURS)}", f"is `{role}`{nearest(role, COLOURS)}")
@@ -129,12 +145,28 @@ def colour(role: str) -> str:
 
 
 def basin_colour(limit: int) -> str:
-    """Colour of the basin of attraction of limit number `limit`; grey for -1, an unknown limit."""
+    """Colour of the basin of attraction of limit number `limit`; grey for -1, an unknown limit.
+
+    Example:
+        >>> from figures import basin_colour
+        >>> basin_colour(0), basin_colour(-1)  # orange and grey
+        ('#E69F00', '#D9D9D9')
+    """
     return NO_BASIN if limit < 0 else BASINS[limit % len(BASINS)]
 
 
 def paler(colour: str, share: float) -> tuple[float, float, float]:
-    """Mix a colour with a share of white, as RGB; unlike transparency, overlapping pieces show no seams."""
+    """Mix a colour with a share of white, as RGB; unlike transparency, overlapping pieces show no seams.
+
+    Args:
+        colour: any colour of Matplotlib.
+        share: share of white, from 0 to 1.
+
+    Example:
+        >>> from figures import paler
+        >>> paler("black", 0.5)
+        (0.5, 0.5, 0.5)
+    """
     red, green, blue = matplotlib.colors.to_rgb(colour)
     return (1 - share) * red + share, (1 - share) * green + share, (1 - share) * blue + share
 
@@ -152,6 +184,12 @@ def canvas(
 
     Raises:
         ValueError: unless width and aspect are positive.
+
+    Example:
+        >>> from figures import canvas
+        >>> drawn, axes = canvas(4.0, aspect=0.5, columns=2)
+        >>> drawn.get_size_inches().tolist(), len(axes)
+        ([4.0, 2.0], 2)
     """
     if not (width > 0 and aspect > 0):
         raise ArgumentError("width", "be positive, like `aspect`", f"they are {width} and {aspect}")

@@ -84,7 +84,7 @@ def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: f
         >>> from analysis.growing import growth_cycle
         >>> rules = ds.growing.GrowthRules(gate="ideal", capacity=1, prototypes=1)
         >>> flow = ds.growing.GrowingFlow([[1.0, 0.0], [-1.0, 0.0]], [[0.0, 1.0], [-1.0, 0.0]], rules=rules)
-        >>> growth_cycle(ds.growing.descend(flow, flow.start(ds.random_key(0, "state")), 2)).repeats  # no head is pruned
+        >>> growth_cycle(ds.growing.descend(flow, flow.start(ds.random_key(0, "state")), 2)).repeats  # none is pruned
         0
     """
     names = [jump.name for jump in path.jumps]

@@ -138,7 +138,7 @@ def cooling_steps(rates: StepSizes, measured: Measured) -> int:
         >>> from analysis.growing import cooling_steps
         >>> from analysis.growing.step_sizes import GateSteps, Measured, StepSizes
         >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
-        >>> cooling_steps(StepSizes(0.01, 0.1, GateSteps(1.0, 1.0)), measured)  # (2**3 - 1**3) / (3 * 0.01 * 0.5) = 466.7
+        >>> cooling_steps(StepSizes(0.01, 0.1, GateSteps(1.0, 1.0)), measured)  # 7 / (3 * 0.01 * 0.5) = 466.7
         468
     """
     m = measured

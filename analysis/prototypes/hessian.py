@@ -116,7 +116,8 @@ def rate_spectrum(flow: CoupledFlow, x: State, t: Time = 0.0) -> Float[np.ndarra
         >>> import dynsim as ds
         >>> import jax.numpy as jnp
         >>> from analysis.prototypes import rate_spectrum
-        >>> flow = ds.prototypes.CoupledFlow([[1.0], [-1.0]], ds.prototypes.LinearEncoder(1, 1), 1.0, prototype_rate=3.0)
+        >>> encoder = ds.prototypes.LinearEncoder(1, 1)
+        >>> flow = ds.prototypes.CoupledFlow([[1.0], [-1.0]], encoder, 1.0, prototype_rate=3.0)
         >>> x = ds.prototypes.Coupled(jnp.array([[3.0]]), jnp.array([[1.0]]))
         >>> rate_spectrum(flow, x).round(4).tolist()  # the loss is 2 theta**2 + 2 p**2
         [4.0, 12.0]
@@ -140,7 +141,8 @@ def rate_condition(flow: CoupledFlow, x: State, t: Time = 0.0) -> RateCondition:
         >>> import dynsim as ds
         >>> import jax.numpy as jnp
         >>> from analysis.prototypes import rate_condition
-        >>> flow = ds.prototypes.CoupledFlow([[1.0], [-1.0]], ds.prototypes.LinearEncoder(1, 1), 1.0, prototype_rate=2.0)
+        >>> encoder = ds.prototypes.LinearEncoder(1, 1)
+        >>> flow = ds.prototypes.CoupledFlow([[1.0], [-1.0]], encoder, 1.0, prototype_rate=2.0)
         >>> found = rate_condition(flow, ds.prototypes.Coupled(jnp.array([[3.0]]), jnp.array([[1.0]])))
         >>> found.ratio, round(found.bound, 4)
         (0.5, 1.0)

@@ -20,6 +20,12 @@ def stiff(rtol: float = 1e-9) -> Scipy:
 
     Args:
         rtol: relative tolerance; the absolute tolerance is a hundredth of it.
+
+    Example:
+        >>> import dynsim as ds
+        >>> flow = ds.FunctionFlow(lambda t, x: 1000 * (1 - x))
+        >>> round(float(ds.simulate(flow, [0.0], [0.0, 1.0], integrator=ds.stiff(1e-6)).final[0]), 4)
+        1.0
     """
     rtol = number("rtol", rtol)
     return Scipy(method="Radau", rtol=rtol, atol=rtol / 100)

@@ -25,8 +25,21 @@ def use_data(folder: Path | None) -> None:
 def data_file(name: str, folder: str | Path | None = None) -> Path:
     """Path of the data file `name` in `folder`, by default in the folder named by `DYNSIM_DATA`.
 
+    Args:
+        name: name of the file.
+        folder: the folder that holds it.
+
     Raises:
         UnavailableError: if no folder is given, or it does not contain the file.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import dynsim as ds
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = (Path(folder) / "two.txt").write_text("2")
+        ...     ds.data_file("two.txt", folder).read_text()
+        '2'
     """
     place = os.environ.get(VARIABLE, "") if folder is None else str(folder)
     if not place:

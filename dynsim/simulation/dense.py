@@ -134,6 +134,14 @@ def dense_output(
     Raises:
         ValueError: for anything but a run of a flow, or for an integrator without dense output.
         IntegrationError: if the end is not reached, with the cause and what to try.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> clock = ds.FunctionFlow(lambda t, x: jnp.ones_like(x))
+        >>> path = ds.dense_output(ds.simulate(clock, [0.0], [0.0, 2.0]))
+        >>> round(float(path(0.5)[0]), 4)
+        0.5
     """
     if integrator is not None:
         check_integrator(integrator)

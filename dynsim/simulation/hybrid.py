@@ -150,6 +150,15 @@ def simulate_hybrid(
     Raises:
         ValueError: as for `simulate_until`, and for a reset that does not return a flow and a state.
         IntegrationError: if a phase is not integrated to its end, with the cause and what to try.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> clock = ds.FunctionFlow(lambda t, x: jnp.ones_like(x))
+        >>> alarm = ds.Transition("alarm", ds.Event(lambda t, x: x[0] - 1.0), lambda flow, t, x: (flow, 0 * x))
+        >>> run = ds.simulate_hybrid(clock, [0.0], [0.0, 2.5], [alarm])
+        >>> [round(jump.time, 4) for jump in run.jumps], round(float(run.phases[-1].final[0]), 4)
+        ([1.0, 2.0], 0.5)
     """
     check_flow(flow)
     check_integrator(integrator)

@@ -58,6 +58,15 @@ def save(path: str | Path, run: "Run", *, key: Key | None = None, seed: int | No
     Raises:
         ValueError: for anything else, if the folder is not writable, or if the system contains a function that cannot
             be imported again (a lambda).
+
+    Example:
+        >>> import tempfile
+        >>> import dynsim as ds
+        >>> run = ds.iterate(ds.hardmax.HardmaxMap(1), [[1.0], [2.0]], 2)  # token 0 goes halfway to token 1 twice
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ds.save(f"{folder}/run.npz", run)
+        ...     ds.load(f"{folder}/run.npz").final.tolist()
+        [[1.75], [2.0]]
     """
     from dynsim.simulation.ensemble import Ensemble
 
@@ -114,6 +123,16 @@ def load(path: str | Path, *, trust: Collection[str] = ()) -> "Run":
 
     Raises:
         ValueError: if the file is truncated, of another format or version, incomplete, or refers to untrusted code.
+
+    Example:
+        >>> import tempfile
+        >>> import dynsim as ds
+        >>> run = ds.iterate(ds.hardmax.HardmaxMap(1), [[1.0], [2.0]], 2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ds.save(f"{folder}/run.npz", run)
+        ...     loaded = ds.load(f"{folder}/run.npz")
+        >>> loaded.system.alpha, loaded.ys.shape
+        (1.0, (3, 2, 1))
     """
     arrays = read_arrays(path)
     recipe = _parsed(path, arrays)["run"]
@@ -191,8 +210,22 @@ def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory | Hybr
     On the machine, with the versions and the environment that produced the file, the result is the same bit for bit.
     Tokens that were distributed over several devices are an exception: they are computed on one, with other rounding.
 
+    Args:
+        path: a file written by `save`.
+        trust: import paths of your own functions and classes, as for `load`.
+
     Raises:
         ValueError: as for `load`, for an ensemble, for a path cut at an event, and if a function has changed since.
+
+    Example:
+        >>> import tempfile
+        >>> import dynsim as ds
+        >>> run = ds.iterate(ds.hardmax.HardmaxMap(1), [[1.0], [2.0]], 2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ds.save(f"{folder}/run.npz", run)
+        ...     again = ds.rerun(f"{folder}/run.npz")
+        >>> again.final.tolist() == run.final.tolist()
+        True
     """
     stored, run = header(path), load(path, trust=trust)
     if not isinstance(run, Trajectory | HybridTrajectory):
@@ -242,6 +275,12 @@ def to_xarray(run: Any) -> "xarray.Dataset":  # the type is checked here, with o
 
     Raises:
         ValueError: if xarray is not installed.
+
+    Example:
+        >>> import dynsim as ds
+        >>> table = ds.to_xarray(ds.iterate(ds.hardmax.HardmaxMap(1), [[1.0], [2.0]], 2))
+        >>> table["state"].dims, table["state"].shape
+        (('layer', 'token', 'coordinate'), (3, 2, 1))
     """
     try:
         import xarray

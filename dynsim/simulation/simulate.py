@@ -124,9 +124,24 @@ def simulate_until(
     describes what can be missed. A start on an event does not count, so that the end of one path can be the start of
     the next.
 
+    Args:
+        flow: the system.
+        y0: the initial state, a point of the space.
+        ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
+        events: the events, each with its direction.
+        integrator: `Diffrax()` or `Scipy()`.
+
     Raises:
         ValueError: as for `simulate`, and for an event that is not a real number, or not finite at the start.
         IntegrationError: if neither an event nor the final time is reached, with the cause and what to try.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> clock = ds.FunctionFlow(lambda t, x: jnp.ones_like(x))
+        >>> stop = ds.simulate_until(clock, [0.0], [0.0, 2.0], [ds.Event(lambda t, x: x[0] - 0.5)])
+        >>> stop.event, round(float(stop.path.ts[-1]), 4)
+        (0, 0.5)
     """
     check_events(events)
     if not events:
@@ -146,6 +161,12 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
 
     A map in JAX is scanned and works under `jit`, `vmap` and `grad`. A map on the host (`on_host`) is applied in a
     Python loop, in its own arithmetic.
+
+    Args:
+        map: the system.
+        x0: the initial state, a point of the space.
+        num_steps: number of steps.
+        every: number of steps between two states that are returned.
 
     Raises:
         ValueError: for an initial state that is not finite or that the map does not accept, or a complex step.

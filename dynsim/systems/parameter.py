@@ -16,9 +16,10 @@ class Parameter:
 
     It is resolved and checked once, here; `at(value)` is the system at another value.
 
-    >>> from dynsim.catalogue import Lorenz
-    >>> Parameter(Lorenz(rho=0.5), "rho", 0.0, 30.0)
-    Parameter rho of Lorenz: 0.5, from 0 to 30
+    Example:
+        >>> import dynsim as ds
+        >>> ds.Parameter(ds.catalogue.Lorenz(rho=0.5), "rho", 0.0, 30.0)
+        Parameter rho of Lorenz: 0.5, from 0 to 30
     """
 
     system: Any

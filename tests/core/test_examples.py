@@ -20,6 +20,9 @@ COMPLETE = (
     "analysis.networks",
     "analysis.prototypes",
     "analysis.tokens",
+    "dynsim",
+    "dynsim.networks",
+    "figures",
 )
 """Faces whose functions all have an example, and the meaning of their arguments if there are several."""
 SLOW = ("analysis.dynamics", "analysis.growing", "analysis.prototypes", "dynsim.networks", "analysis.networks")

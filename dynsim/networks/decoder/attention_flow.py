@@ -37,7 +37,25 @@ def attention_flow(
     It ignores what `attention_schedules` ignores. Its tokens have norm 1, whereas the normalised tokens in the network
     have norm about $\sqrt d$ (times the gains). `scale` is the factor of the velocity in (7), by default $1/\sqrt d$.
 
+    Args:
+        transformer: the network.
+        duration: time that each layer lasts, in the time unit of the flow.
+        periodic: whether the layers are repeated after the last one.
+        scale: factor of the velocity.
+
     Source: CONSENSUS, eq. (7).
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> from dynsim.networks.decoder.transformer import Attention, Block, RMSNorm, SwiGLU
+        >>> eye, ones, norm = jnp.eye(2), jnp.ones((2, 2)), RMSNorm(jnp.ones(2))
+        >>> block = Block(norm, Attention(eye[None], eye[None], eye[None], eye[None]), norm, SwiGLU(ones, ones, ones))
+        >>> network = ds.networks.Transformer(ones, None, (block,), norm, ones, context=4)
+        >>> flow = ds.networks.attention_flow(network, scale=1.0)  # P = I / sqrt(2) and U = I
+        >>> velocity = flow.vector_field(0.0, eye)  # the first token attends to itself only
+        >>> bool(jnp.all(velocity[0] == 0)), round(float(velocity[1, 0]), 4)  # 1 / (1 + exp(1 / sqrt(2)))
+        (True, 0.3302)
     """
     P, U = attention_schedules(transformer, duration=duration, periodic=periodic)
     return TokenFlow(P, U, mask=Causal(), scale=scale)

@@ -84,6 +84,22 @@ def load_transformer(path: str | Path, *, heads: int | None = None, dtype: DType
     Raises:
         ValueError: if the file is missing, damaged or of another layout, or a tensor is missing, misshapen or not
             finite.
+
+    Example:
+        >>> import tempfile
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> sizes = {"ln_1": (2,), "attn.c_attn": (2, 6), "attn.c_proj": (2, 2), "ln_2": (2,)}
+        >>> sizes = {f"h.0.{name}": size for name, size in sizes.items()} | {"ln_f": (2,)}
+        >>> sizes |= {"h.0.mlp.c_fc": (2, 8), "h.0.mlp.c_proj": (8, 2)}
+        >>> tensors = {f"{name}.weight": np.ones(size) for name, size in sizes.items()}
+        >>> tensors |= {f"{name}.bias": np.zeros(size[-1]) for name, size in sizes.items()}
+        >>> tensors |= {"wte.weight": np.ones((3, 2)), "wpe.weight": np.ones((4, 2))}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.savez(f"{folder}/tiny.npz", **tensors)
+        ...     network = ds.networks.load_transformer(f"{folder}/tiny.npz", heads=1)
+        >>> len(network.blocks), network.context, network.token_embedding.shape
+        (1, 4, (3, 2))
     """
     tensors = read_tensors(path, dtype=dtype)
     bare = {name.removeprefix("transformer."): array for name, array in tensors.arrays.items()}

@@ -89,7 +89,23 @@ class Tokenizer:
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:
-    """Load a tokenizer from an `.npz` file with `vocab`, `vocab_len` and `vocab_score`, such as stories260K's."""
+    """Load a tokenizer from an `.npz` file with `vocab`, `vocab_len` and `vocab_score`, such as stories260K's.
+
+    Raises:
+        ValueError: if the file is missing or damaged, or a tensor is missing or of another type.
+
+    Example:
+        >>> import tempfile
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> pieces = [b"<unk>", b"<s>", b"</s>", *(b"<0x%02X>" % byte for byte in range(256)), b"a"]
+        >>> tensors = {"vocab": pieces, "vocab_len": [len(piece) for piece in pieces], "vocab_score": np.zeros(260)}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.savez(f"{folder}/tiny.npz", **tensors)
+        ...     tokenizer = ds.networks.load_tokenizer(f"{folder}/tiny.npz")
+        >>> len(tokenizer.pieces), tokenizer.decode([259, 259])
+        (260, 'aa')
+    """
     tensors = read_tensors(path)
     vocabulary = tensors.raw("vocab", None)
     if vocabulary.dtype.kind != "S":

@@ -99,6 +99,12 @@ def layer_equivalent_cost(config: MultirateConfig) -> float:
     projection and upsampling, cost at least 1/P of a fast layer. `layer_equivalents` counts all matrix products.
 
     Source: MULTIRATE, Proposition 19, (20), and Section 11.2.
+
+    Example:
+        >>> import dynsim as ds
+        >>> config = ds.networks.MultirateConfig(layers_before=1, rounds=1, layers_after=2, slow_layers=1, block=4)
+        >>> ds.networks.layer_equivalent_cost(config)  # 1 + 2 + 1 / 16
+        3.0625
     """
     fast = config.passes * config.layers_after
     return config.layers_before + config.rounds * (fast + config.slow_layers / config.block**2)

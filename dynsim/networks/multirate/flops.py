@@ -18,6 +18,16 @@ def matmul_flops(function: Callable[..., Any], *arguments: Any) -> int:
 
     The body of a loop counts once per iteration, or once if the number of iterations is unknown. Attention scores
     hidden by a mask count too, because they are computed.
+
+    Args:
+        function: a function in JAX.
+        arguments: its arguments; only the shapes of arrays matter.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import jax.numpy as jnp
+        >>> ds.networks.matmul_flops(lambda a, b: a @ b, jnp.ones((2, 3)), jnp.ones((3, 4)))  # 2 * 2 * 3 * 4
+        48
     """
     moving, still = eqx.partition(arguments, eqx.is_array)
     traced = jax.make_jaxpr(lambda moving: function(*eqx.combine(moving, still)))(moving)
@@ -29,8 +39,18 @@ def layer_equivalents(model: MultirateNetwork, n: int) -> float:
 
     `layer_equivalent_cost` is the paper's formula for it.
 
+    Args:
+        model: the network.
+        n: number of symbols.
+
     Raises:
         ValueError: if `n` is less than 1.
+
+    Example:
+        >>> import dynsim as ds
+        >>> config = ds.networks.MultirateConfig(vocabulary=3, width=8, hidden=4, layers_before=2, rounds=0)
+        >>> ds.networks.layer_equivalents(ds.networks.draw_multirate(ds.random_key(0, "model"), config), 5)
+        2.0
     """
     if n < 1:
         raise ArgumentError("n", "be at least 1", f"is {n}")

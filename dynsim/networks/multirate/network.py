@@ -158,7 +158,19 @@ class MultirateNetwork(eqx.Module):
 
 
 def with_gates(model: MultirateNetwork, gate: float) -> MultirateNetwork:
-    """The network with all gates set to `gate`."""
+    """The network with all gates set to `gate`.
+
+    Args:
+        model: the network.
+        gate: the value of all gates.
+
+    Example:
+        >>> import dynsim as ds
+        >>> config = ds.networks.MultirateConfig(vocabulary=3, width=8, hidden=4, block=2)
+        >>> model = ds.networks.draw_multirate(ds.random_key(0, "model"), config)
+        >>> [float(part.gate) for part in ds.networks.with_gates(model, 0.5).rounds]
+        [0.5]
+    """
     if not model.rounds:
         return model
     new = [jnp.full_like(r.gate, gate) for r in model.rounds]
@@ -189,6 +201,18 @@ def draw_multirate(
     Matrices have independent normal entries of variance 1 / (number of inputs). For matrices whose outputs are added to
     the tokens, the variance is divided by the number of additions. Embeddings have standard deviation 0.02, so that
     predictions are nearly uniform. Biases are zero and gains one. The paper does not specify its initialisation.
+
+    Args:
+        key: the random key.
+        config: the sizes of the network.
+        dtype: the dtype of all parameters.
+
+    Example:
+        >>> import dynsim as ds
+        >>> config = ds.networks.MultirateConfig(vocabulary=3, width=8, hidden=4, block=2)
+        >>> model = ds.networks.draw_multirate(ds.random_key(0, "model"), config)
+        >>> model.token_embedding.shape, [float(part.gate) for part in model.rounds]
+        ((3, 8), [0.0])
     """
     c, (embedding, fast, slow, head) = config, jax.random.split(key, 4)
     mask = Causal() if c.slow_mask == "causal" else Full()

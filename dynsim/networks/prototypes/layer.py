@@ -202,6 +202,12 @@ def draw_readout(
 
     Raises:
         ValueError: unless the numbers are positive and `heads` divides m, or if the mode is unknown.
+
+    Example:
+        >>> import dynsim as ds
+        >>> layer = ds.networks.draw_readout(ds.random_key(0, "layer"), 4, 3, heads=2)
+        >>> layer.prototypes.shape, layer.output.shape  # two heads with three prototypes of dimension 4 / 2
+        ((2, 3, 2), (4, 4))
     """
     m, k, heads = integer("m", m, least=1), integer("k", k, least=1), integer("heads", heads, least=1)
     if m % heads:
