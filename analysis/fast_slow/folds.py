@@ -112,9 +112,10 @@ def fast_eigenvalues(flow: FastSlowFlow, x: Values, slow: Values) -> np.ndarray:
     Example:
         >>> import dynsim as ds
         >>> import jax.numpy as jnp
+        >>> import numpy as np
         >>> from analysis.fast_slow import fast_eigenvalues
         >>> flow = ds.fast_slow.FastSlowFlow(lambda x, y: jnp.array([-3.0, -1.0]) * x, lambda x, y: -y, 0.01)
-        >>> fast_eigenvalues(flow, jnp.zeros(2), jnp.array(1.0)).real.round(4).tolist()
+        >>> fast_eigenvalues(flow, np.zeros(2), np.array(1.0)).real.round(4).tolist()
         [-1.0, -3.0]
     """
     return eigenvalues(tangent_jacobian(FastSubsystem(flow, slow), jnp.asarray(x)))

@@ -25,7 +25,7 @@ COMPLETE = (
     "figures",
 )
 """Faces whose functions all have an example, and the meaning of their arguments if there are several."""
-SLOW = ("analysis.dynamics", "analysis.growing", "analysis.prototypes", "dynsim.networks", "analysis.networks")
+SLOW = ("analysis.dynamics", "analysis.fast_slow", "analysis.growing", "analysis.prototypes", "dynsim")
 """Faces whose examples compile much; `make test-all` runs them."""
 
 
