@@ -121,6 +121,9 @@ def entropy_rate(weights: Any, stationary: Distribution) -> float:
         weights: row-stochastic matrix, (n, n).
         stationary: its stationary distribution pi, (n,), which is not checked.
 
+    Raises:
+        ValueError: unless the matrix is row-stochastic.
+
     Example:
         >>> import numpy as np
         >>> from analysis.chains import entropy_rate

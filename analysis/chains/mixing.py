@@ -73,6 +73,9 @@ def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
         generator: Q, (k, k), with one closed class.
         distance: total variation distance, between 0 and 1/2.
 
+    Raises:
+        ValueError: unless the matrix is a generator, or for several closed classes.
+
     Example:
         >>> import numpy as np
         >>> from analysis.chains import mixing_bounds

@@ -124,6 +124,8 @@ def fast_eigenvalues(flow: FastSlowFlow, x: Values, slow: Values) -> np.ndarray:
 def root_near(flow: FastSlowFlow, guess: Values, slow: Values) -> np.ndarray:
     """Find the quasi-steady state near a guess by Newton's method; NaN if it does not converge.
 
+    Which of several roots is found depends on the guess.
+
     Args:
         flow: the system.
         guess: guess of the fast variable.

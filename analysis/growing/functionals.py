@@ -88,7 +88,7 @@ def temperature_potential(flow: GrowingFlow, x: Growing, potential: str) -> Head
         potential: `printed`, `repaired` or `none`.
 
     Raises:
-        ValueError: for another potential.
+        ValueError: for an unknown potential.
 
     Source: GROWING, eq. (43).
 
@@ -125,6 +125,9 @@ def free_energy_terms(
         potential: potential of the temperatures, as in `temperature_potential`.
         loss: the loss of the functional; by default that of the flow.
 
+    Raises:
+        ValueError: for an unknown potential.
+
     Source: GROWING, eq. (42).
 
     Example:
@@ -157,6 +160,9 @@ def piecewise_free_energy(
         potential: potential of the temperatures, as in `temperature_potential`.
         loss: the loss of the functional; by default that of the flow.
 
+    Raises:
+        ValueError: for an unknown potential.
+
     Source: GROWING, eq. (42).
 
     Example:
@@ -183,6 +189,9 @@ def rate_of_change(
         x: its state.
         potential: potential of the temperatures, as in `temperature_potential`.
         loss: the loss of the functional; by default that of the flow.
+
+    Raises:
+        ValueError: for an unknown potential.
 
     Source: GROWING, Lemma 20 (proof).
 
@@ -245,6 +254,9 @@ def energy_along(
         path: the run, from `simulate_growing`.
         potential: potential of the temperatures, as in `temperature_potential`.
         loss: the loss of the functional; by default that of the flow.
+
+    Raises:
+        ValueError: for an unknown potential.
 
     Source: GROWING, Theorem 8.
 

@@ -23,6 +23,9 @@ def residual_energy(interaction: ArrayLike, frames: ArrayLike) -> float:
         interaction: the attention product, (d, d), of which only the antisymmetric part matters.
         frames: the removed directions, orthonormal rows (h, d).
 
+    Raises:
+        ValueError: for an interaction that is not square, or frames that are not orthonormal.
+
     Example:
         >>> from analysis.growing import residual_energy
         >>> interaction = [[0.0, 2.0, 0.0], [-2.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
@@ -38,6 +41,9 @@ def least_residual_energy(interaction: ArrayLike, count: int) -> float:
     Args:
         interaction: the attention product, (d, d), of which only the antisymmetric part matters.
         count: number of directions k, at least 0.
+
+    Raises:
+        ValueError: for an interaction that is not square, or a negative number.
 
     Example:
         >>> import scipy.linalg
@@ -89,9 +95,14 @@ def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.nd
 def coverage(interaction: ArrayLike, values: ArrayLike) -> float:
     r"""Compute the printed coverage $\sum_h \lambda^{(h)} / \|M_a\|_F^2$, which depends on the unit of M_a.
 
+    The interaction must have an antisymmetric part; otherwise the coverage is not finite.
+
     Args:
         interaction: the attention product, (d, d), of which only the antisymmetric part matters.
         values: the values of the heads, from `greedy_growth`.
+
+    Raises:
+        ValueError: for an interaction that is not square.
 
     Source: GROWING, eq. (64).
 
@@ -106,9 +117,14 @@ def coverage(interaction: ArrayLike, values: ArrayLike) -> float:
 def energy_coverage(interaction: ArrayLike, values: ArrayLike) -> float:
     r"""Compute the share of the energy in the planes of the heads, $2 \sum_h (\lambda^{(h)})^2 / \|M_a\|_F^2$.
 
+    The interaction must have an antisymmetric part; otherwise the share is not finite.
+
     Args:
         interaction: the attention product, (d, d), of which only the antisymmetric part matters.
         values: the values of the heads, from `greedy_growth`.
+
+    Raises:
+        ValueError: for an interaction that is not square.
 
     Example:
         >>> from analysis.growing import energy_coverage

@@ -48,6 +48,9 @@ def candidate_set(body: Polytope, attention: Any = None) -> Candidates:
         body: the polytope K.
         attention: A, symmetric and positive definite, (d, d); the identity by default.
 
+    Raises:
+        ValueError: for an A of another shape.
+
     Source: HARDMAX, (4.1), with A in place of the identity.
 
     Example:
@@ -73,6 +76,9 @@ def support_gap(body: Polytope, x: np.ndarray, attention: Any = None) -> Any:
         body: the polytope K.
         x: a point, (d,).
         attention: A, (d, d); the identity by default.
+
+    Raises:
+        ValueError: for an A of another shape.
 
     Source: HARDMAX, (4.9), with A in place of the identity.
 

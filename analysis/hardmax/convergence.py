@@ -64,6 +64,8 @@ def ratios(distance: Float[np.ndarray, "layers n"]) -> Float[np.ndarray, "steps 
 def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int = 0) -> ConvergenceRate:
     r"""Fit the convergence rate of one token: $\log C + p \log k + k \log r$ by least squares.
 
+    Leave out distances at the level of rounding errors: they do not decay any more, and spoil the fit.
+
     Args:
         distance: positive distance at each layer.
         first_layer: layer of the first distance; start late to leave out a transient.
