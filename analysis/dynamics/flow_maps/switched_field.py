@@ -80,6 +80,10 @@ class SwitchedField(eqx.Module):
             found.append(f"{names.get(name, 'a comparison changes' if name in SIDES else f'`{name}` jumps')} of {of}")
         return "; ".join(dict.fromkeys(found))
 
+    def blocked(self) -> str:
+        """Say that a trajectory cannot be followed, without a stop at the end."""
+        return f"The trajectory slides on two surfaces at once, of those where {self.named()}"
+
 
 def switched_field(system: Any, state: Any) -> SwitchedField | None:
     """The pieces of a flow's field; None if it has no surfaces on which it may jump, or no short program."""

@@ -161,7 +161,8 @@ def periodic_orbit(
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
-            raise ArgumentError("guess", "lead to a periodic orbit", "leads to values that are not finite")
+            why = "" if pair.switched is None else ", or slides on two surfaces at once, on which the field jumps"
+            raise ArgumentError("guess", "lead to a periodic orbit", f"leads to values that are not finite{why}")
         matrix, right = _newton_system(nodes, bases, gaps, np.asarray(maps), np.asarray(speeds), forced)
         change = np.linalg.lstsq(matrix, right, rcond=FLAT)[0]
         spread = np.ptp(
@@ -358,9 +359,9 @@ def _segments(
 
 def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, ...]:
     """Compute the end of a segment, its derivative by the beginning, and the velocities at both."""
-    end, V, _, failed = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
-    velocity = lambda t, y: pair.field(t, (y, jnp.zeros((x.shape[0], 1))))[0]
-    return jnp.where(failed, jnp.nan, end), V, velocity(begin + duration, end), velocity(begin, x)
+    end, V, _, failed, _ = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
+    last, first = jax.vmap(pair.velocity)(jnp.stack([begin + duration, begin]), jnp.stack([end, x]))
+    return jnp.where(failed, jnp.nan, end), V, last, first
 
 
 def _moved(pair: Linearised, x: np.ndarray) -> np.ndarray:
