@@ -9,12 +9,12 @@ import pytest
 from scipy.optimize import brentq
 
 from analysis.dynamics.flow_maps.component_sizes import trajectory_units
-from analysis.dynamics.flow_maps.switched_field import switched_field
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import _contradiction, _spectrum, lyapunov_spectrum
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax
+from dynsim.integrators.switched_field import switched_field
 from dynsim.systems.base import FunctionFlow
 
 DAMPING = 0.1

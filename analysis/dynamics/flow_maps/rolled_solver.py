@@ -13,13 +13,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from analysis.dynamics.flow_maps.dop853 import EXTENDED, FIFTH, STAGES, THIRD, A, C, D
-from analysis.dynamics.flow_maps.numpy_solver import EXPONENT, LEAST, MOST, SAFETY
 from dynsim.errors import IntegrationError, Outcome
+from dynsim.integrators.dop853 import (
+    EXPONENT,
+    EXTENDED,
+    FIFTH,
+    LEAST,
+    MAX_STEPS,
+    MOST,
+    REJECTIONS,
+    SAFETY,
+    STAGES,
+    THIRD,
+    A,
+    C,
+    D,
+)
 from dynsim.systems.base import AbstractFlow
 
-REJECTIONS = 100  # in a row
-MAX_STEPS = 100_000
 NEWTON = 4  # steps to an extreme of the dense output
 ROOM = 2048  # steps that one call keeps
 

@@ -10,11 +10,11 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.flow_maps.rolled_solver import advanced
-from analysis.dynamics.flow_maps.switched_field import SwitchedField, switched_field
-from analysis.dynamics.flow_maps.switched_solver import switched_over, switched_velocity
 from dynsim._core.types import State
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
+from dynsim.integrators.switched_field import SwitchedField, switched_field
+from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import longest_step
 from dynsim.programs import compiles_little
 from dynsim.systems.base import AbstractFlow, AbstractMap

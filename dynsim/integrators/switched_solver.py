@@ -16,10 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.dynamics.flow_maps.dop853 import FIFTH, STAGES, THIRD, A, C
-from analysis.dynamics.flow_maps.numpy_solver import EXPONENT, LEAST, MOST, SAFETY
-from analysis.dynamics.flow_maps.rolled_solver import MAX_STEPS, REJECTIONS
-from analysis.dynamics.flow_maps.switched_field import SwitchedField
+from dynsim.integrators.dop853 import EXPONENT, FIFTH, LEAST, MAX_STEPS, MOST, REJECTIONS, SAFETY, STAGES, THIRD, A, C
+from dynsim.integrators.switched_field import SwitchedField
 
 # Places in a step, relative to its length, at which the sides of the surfaces are looked at.
 PLACES = np.arange(1, 9) / 8
