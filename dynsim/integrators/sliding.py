@@ -1,0 +1,65 @@
+"""Solve where a trajectory slides on a surface on which the field jumps, where other solvers take ever smaller steps."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
+
+from dynsim._core.types import State, Times
+from dynsim.errors import Outcome
+from dynsim.integrators.base import Stats, masked
+from dynsim.integrators.switched_field import SwitchedField, switched_field
+from dynsim.integrators.switched_solver import switched_over
+from dynsim.integrators.time_structure import longest_step
+from dynsim.systems.base import AbstractFlow
+
+STUCK = (Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW)
+
+
+def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> tuple[State, Stats, str] | None:
+    """Solve again, by Filippov's convention, what a solver could not, if the trajectory slides on a surface.
+
+    Give the states at times, statistics, and why the trajectory cannot be followed, or an empty text. It is None for
+    other trajectories. The absolute tolerance is a hundredth of the relative one.
+    """
+    traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts, stats, eqx.filter(flow, eqx.is_array))))
+    if traced or int(stats.outcome) not in STUCK:
+        return None
+    field = switched_field(flow, y0)
+    if field is None:
+        return None
+    flat, restored = ravel_pytree(y0)
+    times = jnp.asarray(ts, float)
+    found, slides = _over(field, jnp.asarray(flat, float), times, jnp.asarray(rtol, float), longest_step(flow, y0))
+    rows, steps, failed, blocked = map(np.asarray, found)
+    if not bool(slides):
+        return None
+    reached = int(np.argmax(failed | blocked)) if np.any(failed | blocked) else len(rows)
+    ends = Outcome.FINISHED if reached == len(rows) else Outcome.MAX_STEPS
+    ys = jax.vmap(restored)(jnp.asarray(np.concatenate([np.asarray(flat)[None], rows]), flat.dtype))
+    stats = Stats(
+        ends is Outcome.FINISHED, int(ends), int(np.sum(steps)), 0, 0.0, float(times[min(reached, len(rows))])
+    )
+    return masked(ys, times, stats), stats, f"{field.blocked()}." if np.any(blocked) else ""
+
+
+@eqx.filter_jit
+def _over(
+    field: SwitchedField, x: Array, ts: Array, rtol: Array, longest: float
+) -> tuple[tuple[Array, Array, Array, Array], Array]:
+    """The states at times after the first one, with steps and failures of each interval, and whether it slides."""
+
+    def once(carry: tuple[Array, Array], ends: tuple[Array, Array]) -> tuple[tuple[Array, Array], tuple]:
+        x, slides = carry
+        begin, end = ends
+        found = switched_over(field, begin, end, (end - begin) / 4, x, jnp.zeros((x.shape[0], 0)), rtol, longest)
+        x = jnp.where(found.failed | found.blocked, jnp.nan, found.x)
+        return (x, slides | found.slid), (x, found.steps, found.failed, found.blocked)
+
+    (_, slides), found = jax.lax.scan(once, (x, jnp.asarray(False)), (ts[:-1], ts[1:]))
+    return found, slides
