@@ -48,6 +48,15 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     return masked(ys, times, stats), stats, f"{field.blocked()}." if np.any(blocked) else ""
 
 
+def jumping(flow: AbstractFlow, y0: State, stats: Stats | None = None) -> str:
+    """Say where the field may jump, as a cause of ever smaller steps, or give an empty text."""
+    if stats is not None and int(stats.outcome) not in STUCK:
+        return ""
+    field = switched_field(flow, y0)
+    said = "The field may jump where {}: a trajectory that slides there has no events here; `simulate` follows it."
+    return "" if field is None else said.format(field.named())
+
+
 @eqx.filter_jit
 def _over(
     field: SwitchedField, x: Array, ts: Array, rtol: Array, longest: float

@@ -9,6 +9,7 @@ Source: M. di Bernardo, C. Budd, A. Champneys and P. Kowalczyk, Piecewise-smooth
 Filippov, Differential Equations with Discontinuous Righthand Sides (1988).
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -79,17 +80,34 @@ class _Running(NamedTuple):
 
 
 def switched_over(
-    field: SwitchedField, begin: Array, end: Array, first: Array, x: Array, V: Array, rtol: Array, longest: Any
+    field: SwitchedField,
+    begin: Array,
+    end: Array,
+    first: Array,
+    x: Array,
+    V: Array,
+    rtol: Array,
+    longest: Any,
+    *,
+    sizes: Any = 1.0,
+    stops: Callable[[Array], Any] = lambda x: False,
 ) -> Switched:
-    """Integrate a state and tangent vectors over an interval, by Filippov's convention on the surfaces."""
+    """Integrate a state and tangent vectors over an interval, by Filippov's convention on the surfaces.
+
+    The absolute tolerance is a hundredth of `rtol`, for the state in units of `sizes`. A state for which `stops` is true
+    stays where it is.
+    """
     n = x.shape[0]
-    going = lambda s: (s.t < end) & (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS) & ~s.blocked
+    able = lambda s: (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS) & ~s.blocked
+    going = lambda s: (s.t < end) & able(s) & ~jnp.asarray(stops(s.y[:n]))
+    small = rtol / 100 * jnp.concatenate([jnp.broadcast_to(sizes, x.shape), jnp.ones(V.size)])
     none, no = jnp.asarray(0), jnp.asarray(False)
     y, sides = jnp.concatenate([x, jnp.ravel(V)]), jnp.stack(2 * [field.at(begin, x, None)[2]])
     begun = _Running(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, no, no)
-    last = jax.lax.while_loop(going, lambda s: _advanced(field, s, end, longest, rtol, n), begun)
+    last = jax.lax.while_loop(going, lambda s: _advanced(field, s, end, longest, (small, rtol), n), begun)
     ends = last.y[:n], last.y[n:].reshape(V.shape)
-    return Switched(*ends, last.accepted, (last.t < end) & ~last.blocked, last.blocked, last.slid)
+    failed = (last.t < end) & ~last.blocked & ~jnp.asarray(stops(last.y[:n]))
+    return Switched(*ends, last.accepted, failed, last.blocked, last.slid)
 
 
 def switched_velocity(field: SwitchedField, t: Array, x: Array) -> Array:
@@ -125,14 +143,14 @@ def _derivative(field: SwitchedField, t: Array, y: Array, n: int, sides: Array) 
     return jnp.concatenate([velocity, jnp.ravel(jax.vmap(along, in_axes=1, out_axes=1)(y[n:].reshape(n, -1)))])
 
 
-def _advanced(field: SwitchedField, s: _Running, end: Array, longest: Any, rtol: Array, n: int) -> _Running:
+def _advanced(field: SwitchedField, s: _Running, end: Array, longest: Any, tolerances: Any, n: int) -> _Running:
     """Try a step forward, or one to the end of the motion; where it ends, go on beyond."""
     starts, forward = s.turn < 0, s.turn == 0
     last = forward & (s.t + jnp.minimum(s.h, longest) >= end)
     h = jnp.where(last, end - s.t, jnp.where(forward, jnp.minimum(s.h, longest), _between(s)))
     K = _stages(field, s, h, n)
     y = s.y + h * (jnp.asarray(A[STAGES, : STAGES + 1]) @ K)
-    error = _error(K, h, rtol / 100 + rtol * jnp.maximum(jnp.abs(s.y), jnp.abs(y)))
+    error = _error(K, h, tolerances[0] + tolerances[1] * jnp.maximum(jnp.abs(s.y), jnp.abs(y)))
     accepted = ~forward | ((error < 1) & jnp.all(jnp.isfinite(K[STAGES])))
     path = lambda place: _cubic(s.y[:n], y[:n], h * K[0, :n], h * K[STAGES, :n], place)
     at = lambda place: jnp.min(_motion(field, s.t + place * h, path(place), s.sides)[1])

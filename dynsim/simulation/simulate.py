@@ -18,7 +18,7 @@ from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
-from dynsim.integrators.sliding import slid
+from dynsim.integrators.sliding import jumping, slid
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_state,
@@ -100,8 +100,10 @@ def simulate(
     y0, times = _checked(flow, y0, ts, solver)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, why = _solved(solver, flow, y0, times)
+        if throw and why:
+            raise IntegrationError(why, outcome=Outcome(int(stats.outcome)))
         if throw:
-            raise_if_failed(stats, times, lambda: why or _below_tolerance(flow, solver, ys))
+            raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, solver, ys))
         if error_estimate:
             stats = with_error(stats, ys, _solved(confirming(solver, flow, y0, times), flow, y0, times)[0])
     return Trajectory(times, ys, flow, stats, solver)
@@ -114,7 +116,7 @@ def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: A
     """
     ys, stats = integrator.integrate(flow, y0, ts)
     again = slid(flow, y0, ts, integrator.rtol, stats) if hasattr(integrator, "rtol") else None
-    return (ys, stats, "") if again is None else again
+    return (ys, stats, "") if again is None else (ys, stats, again[2]) if again[2] else again
 
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
@@ -148,7 +150,8 @@ def simulate_until(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, integrator, ys))
+    tiny = functools.partial(_below_tolerance, flow, integrator, ys)
+    raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or tiny())
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))

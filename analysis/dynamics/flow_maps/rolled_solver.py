@@ -29,6 +29,7 @@ from dynsim.integrators.dop853 import (
     C,
     D,
 )
+from dynsim.integrators.sliding import jumping
 from dynsim.systems.base import AbstractFlow
 
 NEWTON = 4  # steps to an extreme of the dense output
@@ -184,6 +185,7 @@ def followed_path(
         if int(state.rejected) > REJECTIONS or done > MAX_STEPS:
             stuck = int(state.rejected) > REJECTIONS
             said = f"The solver cannot go on at t = {float(state.t):.6g}: take another start, or a stiff integrator."
+            said = " ".join(filter(None, (said, jumping(flow, y))))
             raise IntegrationError(said, outcome=Outcome.STEP_UNDERFLOW if stuck else Outcome.MAX_STEPS)
     return Path(*(np.concatenate(some) for some in zip(*parts, strict=True)))
 
