@@ -1,4 +1,4 @@
-"""Solve where a trajectory slides on a surface on which the field jumps, where other solvers take ever smaller steps."""
+"""Solve where a trajectory slides on a surface on which the field jumps, and other solvers take ever smaller steps."""
 
 from typing import Any
 

@@ -94,8 +94,8 @@ def switched_over(
 ) -> Switched:
     """Integrate a state and tangent vectors over an interval, by Filippov's convention on the surfaces.
 
-    The absolute tolerance is a hundredth of `rtol`, for the state in units of `sizes`. A state for which `stops` is true
-    stays where it is.
+    The absolute tolerance is a hundredth of `rtol`, for the state in units of `sizes`. A state for which `stops` is
+    true stays where it is.
     """
     n = x.shape[0]
     able = lambda s: (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS) & ~s.blocked
@@ -114,6 +114,15 @@ def switched_velocity(field: SwitchedField, t: Array, x: Array) -> Array:
     """Compute the velocity at a state, by Filippov's convention on a surface."""
     sides = jnp.stack(2 * [field.at(t, x, None)[2]])
     return _onwards(field, t, x, x.shape[0], sides, jnp.asarray(True)).velocity
+
+
+def sliding(field: SwitchedField, t: Array, x: Array, sides: Array) -> tuple[Array, Array, Array]:
+    """Compute the velocity along the surface between two pieces, when it holds, and the distance from the surface.
+
+    It holds where two numbers are positive; `sides` are the modes of the pieces, (2, surfaces).
+    """
+    velocity, distances = _motion(field, t, x, sides)
+    return velocity, distances[-2:], field.at(t, x, sides[0])[1][jnp.argmax(sides[0] != sides[1])]
 
 
 def _slides(sides: Array) -> Array:

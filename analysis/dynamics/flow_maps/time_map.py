@@ -283,7 +283,7 @@ def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: An
 
 
 def _switched(time_map: TimeMap, field: SwitchedField, xs: Array, begin: Array, longest: Any) -> Array:
-    """Do the same for a field that jumps on surfaces of states; NaN where the solver fails, or where two surfaces meet."""
+    """Do the same for a field that jumps on surfaces of states; NaN where the solver fails or two surfaces meet."""
     length = time_map.interval
     limit = jnp.inf if longest is None else longest
 
