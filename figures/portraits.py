@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from figures.fitted import fitted
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
-from figures.panels.portrait_curves import cycles, families, paths, separatrices, sphere_cycles
+from figures.panels.portrait_curves import cycles, families, jumps, paths, separatrices, sphere_cycles
 from figures.panels.simplices import simplex_portrait
 from figures.panels.tokens import AXES, View
 from figures.style import COLUMN, PAGE, canvas, colour, settings

@@ -10,6 +10,7 @@ from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
+from dynsim._core.host import filled, room_for
 from dynsim._core.types import State, Times
 from dynsim.errors import Outcome
 from dynsim.integrators.base import Stats, masked
@@ -48,6 +49,22 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     return masked(ys, times, stats), stats, f"{field.blocked()}." if np.any(blocked) else ""
 
 
+def sliding_paths(flow: AbstractFlow, starts: np.ndarray, ts: np.ndarray, rtol: float) -> np.ndarray | None:
+    """Solve from many vectors, with sliding, (starts, times, d), NaN after a failure; None without any surface."""
+    field = switched_field(flow, jnp.zeros(starts.shape[1:]))
+    if field is None:
+        return None
+    given = jnp.asarray(filled(np.asarray(starts, float), room_for(len(starts))))
+    limit = jnp.asarray(longest_step(flow, jnp.zeros(starts.shape[1:])))
+    rows = np.asarray(_paths(field, given, jnp.asarray(ts, float), jnp.asarray(rtol, float), limit))[: len(starts)]
+    return np.concatenate([np.asarray(starts, float)[:, None], rows], axis=1)
+
+
+@eqx.filter_jit
+def _paths(field: SwitchedField, starts: Array, ts: Array, rtol: Array, longest: Array) -> Array:
+    return jax.vmap(lambda x: _over(field, x, ts, rtol, longest)[0][0])(starts)
+
+
 def jumping(flow: AbstractFlow, y0: State, stats: Stats | None = None) -> str:
     """Say where the field may jump, as a cause of ever smaller steps, or give an empty text."""
     if stats is not None and int(stats.outcome) not in STUCK:
@@ -59,7 +76,7 @@ def jumping(flow: AbstractFlow, y0: State, stats: Stats | None = None) -> str:
 
 @eqx.filter_jit
 def _over(
-    field: SwitchedField, x: Array, ts: Array, rtol: Array, longest: float
+    field: SwitchedField, x: Array, ts: Array, rtol: Array, longest: Any
 ) -> tuple[tuple[Array, Array, Array, Array], Array]:
     """The states at times after the first one, with steps and failures of each interval, and whether it slides."""
 

@@ -85,6 +85,16 @@ def surface_points(field: SwitchedField, t: Any, begins: np.ndarray, ends: np.nd
     return SurfacePoints(which, points[which], sides[which], jumps, jumps & np.all(exits[which] > 0, axis=1))
 
 
+def on_surface(field: SwitchedField, t: Any, points: np.ndarray) -> Bool[np.ndarray, " points"]:
+    """Tell which points lie on a surface on which the field jumps, up to 1e-7 of their size."""
+    found = np.zeros(len(points), bool)
+    beside = 1e-7 * (1 + np.max(np.abs(points), axis=1, initial=0.0, keepdims=True))
+    for e in np.eye(points.shape[1]) if len(points) else ():
+        part = surface_points(field, t, points - e * beside, points + e * beside)
+        found[part.which[part.jumps]] = True
+    return found
+
+
 @eqx.filter_jit
 def _bisected(field: SwitchedField, t: Array, begins: Array, ends: Array) -> tuple[Array, ...]:
     def one(a: Array, b: Array) -> tuple[Array, ...]:
@@ -106,9 +116,16 @@ def _bisected(field: SwitchedField, t: Array, begins: Array, ends: Array) -> tup
 
 
 def pseudo_equilibria(
-    field: SwitchedField, t: Any, near: SurfacePoints, inside: Callable[[np.ndarray], bool]
+    field: SwitchedField,
+    t: Any,
+    near: SurfacePoints,
+    inside: Callable[[np.ndarray], bool],
+    ends: np.ndarray | None = None,
 ) -> tuple[PseudoEquilibrium, ...]:
-    """Find the states at rest on surfaces by Newton's method from points where trajectories slide."""
+    """Find the states at rest on surfaces by Newton's method from points where trajectories slide.
+
+    `ends` are equilibria of a piece on its surface, at which a segment of states at rest may end.
+    """
     starts = np.flatnonzero(near.slides)
     starts = starts[:: max(1, -(-len(starts) // MOST))]
     if not len(starts):
@@ -130,6 +147,7 @@ def pseudo_equilibria(
             continue
         found.append(PseudoEquilibrium(x, x, kind(values, 0.0), values))
     if open_sets:
+        open_sets += [] if ends is None else list(ends)
         order = np.lexsort(np.array(open_sets).T[::-1])
         first, last = open_sets[order[0]], open_sets[order[-1]]
         found.append(PseudoEquilibrium(first, last, "undecided", np.zeros(1, complex)))

@@ -13,7 +13,13 @@ from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Equilibrium, in_box
 from analysis.dynamics.equilibria.search import equilibria_in_box
-from analysis.dynamics.equilibria.sliding import PseudoEquilibrium, SurfacePoints, pseudo_equilibria, surface_points
+from analysis.dynamics.equilibria.sliding import (
+    PseudoEquilibrium,
+    SurfacePoints,
+    on_surface,
+    pseudo_equilibria,
+    surface_points,
+)
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import curves
 from analysis.dynamics.linearisation import tangent_jacobian
@@ -285,13 +291,13 @@ def phase_plane(
     if not np.any(np.isfinite(field)):
         raise ArgumentError("box", "hold points at which the field is finite", "holds none")
     in_plane = lambda p: fields(flow, lifted(p), t)[:, list(axes)]
-    switched = _switched(flow, xs, ys, t) if len(state) == 2 else None
+    switched = _switched(flow, xs, ys, t) if len(state) == 2 and tuple(axes) == (0, 1) else None
     poles = beside_poles(in_plane, xs, ys, field, GROWN if switched is None else KEPT)
     forced = change_in_time(flow, points)[0] > 0
     found, curves_of, complete = _equilibria(flow, lifted, low, high, axes, state, t)
     if switched is not None:
-        off = ~switched.holds(np.array([np.asarray(e.state) for e in found]).reshape(-1, 2))
-        found, complete = tuple(e for e, keep in zip(found, off, strict=True) if keep), Completeness()
+        found, switched = switched.without(found, low, high)
+        complete = Completeness()
     places = np.array([np.asarray(e.state)[list(axes)] for e in found]).reshape(-1, 2)
     whole = len(state) == 2
     cycles, small = ([], False) if forced or not whole else _cycles(flow, found, low, high, horizon)
@@ -330,16 +336,16 @@ class _Surfaces(NamedTuple):
     t: Time
     edges: list[Any]
     near: SurfacePoints
-    pseudo: tuple[PseudoEquilibrium, ...]
+    pseudo: tuple[PseudoEquilibrium, ...] = ()
 
-    def holds(self, points: np.ndarray) -> np.ndarray:
-        """Tell which points lie on a surface, up to rounding."""
-        beside = 1e-7 * (1 + np.max(np.abs(points), axis=1, keepdims=True))
-        around = [surface_points(self.field, self.t, points - e * beside, points + e * beside) for e in np.eye(2)]
-        found = np.zeros(len(points), bool)
-        for part in around if len(points) else ():
-            found[part.which[part.jumps]] = True
-        return found
+    def without(
+        self, found: Sequence[Equilibrium], low: np.ndarray, high: np.ndarray
+    ) -> "tuple[tuple[Equilibrium, ...], _Surfaces]":
+        """Leave out equilibria that lie on a surface, and find the pseudo-equilibria."""
+        places = np.array([np.asarray(e.state) for e in found]).reshape(-1, 2)
+        on = on_surface(self.field, self.t, places)
+        rests = pseudo_equilibria(self.field, self.t, self.near, lambda x: in_box(x, low, high), places[on])
+        return tuple(e for e, out in zip(found, on, strict=True) if not out), self._replace(pseudo=rests)
 
     def drawn(self, axes: list[int]) -> tuple[np.ndarray, np.ndarray, tuple[PseudoEquilibrium, ...]]:
         """The segments of the surfaces in the plane, which of them slide, and the states at rest."""
@@ -365,8 +371,7 @@ def _switched(flow: AbstractFlow, xs: np.ndarray, ys: np.ndarray, t: Time) -> _S
         return None
     axis = (near.which < len(along[0])).astype(int)
     edges = [tuple(edge) for edge in np.column_stack([np.concatenate(along)[near.which], axis]).tolist()]
-    low, high = np.array([xs[0], ys[0]]), np.array([xs[-1], ys[-1]])
-    return _Surfaces(field, t, edges, near, pseudo_equilibria(field, t, near, lambda x: in_box(x, low, high)))
+    return _Surfaces(field, t, edges, near)
 
 
 def _cycles(
