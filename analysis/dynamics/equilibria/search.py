@@ -11,7 +11,7 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria.crossings import Completeness, completed, crossings, search_box, spread
-from analysis.dynamics.equilibria.newton import Equilibrium, Finder, random_starts, start_units, weak_directions
+from analysis.dynamics.equilibria.newton import Equilibrium, Finder, in_box, random_starts, start_units, weak_directions
 from analysis.dynamics.equilibria.sliding import PseudoEquilibrium, on_surface, pseudo_equilibria, surface_points
 from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import spectrum

@@ -24,6 +24,8 @@ HALVINGS, STEPS = 60, 30
 REST, SAME, ZERO, JUMP = 1e-9, 1e-6, 1e-7, 1e-9
 # Largest number of places on surfaces from which pseudo-equilibria are sought.
 MOST = 512
+# Steps along a curve of states at rest over the size of a trajectory.
+WALK = 32
 
 
 class PseudoEquilibrium(NamedTuple):
@@ -93,6 +95,47 @@ def on_surface(field: SwitchedField, t: Any, points: np.ndarray) -> Bool[np.ndar
         part = surface_points(field, t, points - e * beside, points + e * beside)
         found[part.which[part.jumps]] = True
     return found
+
+
+def rest_by_sliding(
+    field: SwitchedField, t: Any, x: np.ndarray, sizes: np.ndarray
+) -> tuple[Float[np.ndarray, "points n"], str, np.ndarray] | None:
+    """Recognise a state at rest on a surface where trajectories slide; None if it is not.
+
+    Give the states at rest that it belongs to, which are several along a curve up to some sizes to each side, their
+    stability and the eigenvalues, one of them minus infinity for the direction across the surface.
+    """
+    beside = 1e-7 * (1 + np.max(np.abs(x)))
+    near = surface_points(field, t, *(x + sign * beside * np.eye(len(x)) for sign in (-1, 1)))
+    if not np.any(near.slides):
+        return None
+    sides = near.sides[np.flatnonzero(near.slides)[:1]]
+    look = lambda y: (np.asarray(part)[0] for part in _polished(field, jnp.asarray(t, float), y[None], sides))
+    begin, rest, held, J, normal = look(x)
+    if not (rest and held and np.all(np.abs(begin - x) <= 1e-4 * sizes)):
+        return None
+    basis = np.linalg.svd(normal[None])[2][1:].T
+    along = basis.T @ J @ basis
+    values = np.linalg.eigvals(along)
+    values = values[np.argsort(-np.abs(values))]
+    null = np.abs(values) <= ZERO * max(1.0, float(np.linalg.norm(J)))
+    word, spectrum = kind(values[~null], 0.0) if np.sum(null) < 2 else "undecided", np.append(values, -np.inf)
+    if np.sum(null) != 1:
+        return begin[None], word, spectrum
+    direction = basis @ np.linalg.svd(along)[2][-1]
+    ways = []
+    for sign in (-1, 1):
+        points, step = [begin], sign * direction * float(np.min(sizes)) / WALK
+        for _ in range(2 * WALK):
+            y, rest, held, *_ = look(points[-1] + step)
+            if rest and held and np.all(np.abs(y - x) <= sizes) and np.linalg.norm(y - points[-1]) > 0:
+                points.append(y)
+            elif np.linalg.norm(step) < SAME * float(np.min(sizes)):
+                break
+            else:
+                step = step / 2
+        ways.append(points[1:])
+    return np.array([*ways[0][::-1], begin, *ways[1]]), word, spectrum
 
 
 @eqx.filter_jit
