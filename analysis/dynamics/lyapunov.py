@@ -22,6 +22,7 @@ from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator
+from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
 from dynsim.notebook import picture
 from dynsim.simulation.checks import as_state, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -56,6 +57,8 @@ MONOTONE = 4.0
 AT_REST, FAR = 1e-3, 1e6
 # Exponent that may be zero, relative to the largest one and to 1 in rescaled units.
 ZERO = 0.01
+# Number of intervals in which jumps are looked for of a field whose pieces are not known.
+PASSED = 256
 # Number of standard errors by which the two halves of a run may differ.
 DRIFT = 3.0
 
@@ -218,6 +221,8 @@ def _run(
     if bool(early) or bool(failed):
         raise IntegrationError(_why_failed(pair, flat), outcome=Outcome.MAX_STEPS)
     logs, end = np.asarray(logs, float)[:samples], begin + samples * every
+    if not is_map and may_leave_out(system, x):
+        _check_jumps(pair, partial(over, samples=jnp.asarray(1)), flat, frame, end, every)
     floor = _parallel(logs[:, :1], flat)
     lost = np.isfinite(floor) & (logs < floor)  # vectors that are parallel up to rounding
     lost &= ~(np.isneginf(logs) & (pair.switched is not None))  # sliding
@@ -243,6 +248,17 @@ def _run(
         why = _contradiction(spectrum, float(jnp.max(jnp.abs(flat))), speed)
         spectrum = spectrum._replace(converged=not why, reason=why)
     return spectrum
+
+
+def _check_jumps(pair: Linearised, over: Any, x: Array, V: Array, t: Any, every: float) -> None:
+    """Raise `ValueError` if the trajectory crosses a jump of a field whose pieces are not known."""
+    states = [x]
+    for k in range(PASSED):
+        x, V, *_ = over(x, V, t + k * every)
+        states.append(x)
+    where = jumps_left_out(pair.system, jax.vmap(pair.restored)(jnp.stack(states)), float(t))
+    if where:
+        raise ArgumentError("system", WHOLE, f"has one that jumps where {where}")
 
 
 def _parallel(first: Any, like: Array) -> Any:

@@ -143,6 +143,7 @@ def _bisected(field: SwitchedField, t: Array, begins: Array, ends: Array) -> tup
     def one(a: Array, b: Array) -> tuple[Array, ...]:
         modes = lambda x: field.at(t, x, None)[2]
         first = modes(a)
+        size = jnp.max(jnp.abs(jax.vmap(lambda x: field.at(t, x, None)[0])(jnp.stack([a, b]))))
 
         def halved(_: Any, both: tuple[Array, Array]) -> tuple[Array, Array]:
             a, b = both
@@ -152,7 +153,7 @@ def _bisected(field: SwitchedField, t: Array, begins: Array, ends: Array) -> tup
         a, b = jax.lax.fori_loop(0, HALVINGS, halved, (a, b))
         sides = jnp.stack([first, modes(b)])
         velocities = jax.vmap(lambda m: field.at(t, b, m)[0])(sides)
-        jump = jnp.max(jnp.abs(velocities[1] - velocities[0])) / (1e-300 + jnp.max(jnp.abs(velocities)))
+        jump = jnp.max(jnp.abs(velocities[1] - velocities[0])) / (1e-300 + size)
         return b, sides, jump, sliding(field, t, b, sides)[1]
 
     return jax.vmap(one)(begins, ends)

@@ -135,7 +135,7 @@ def _least(speed: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.
     return (low + high) / 2
 
 
-def _segments(points: dict[tuple[int, int, int], np.ndarray]) -> Float[np.ndarray, "segments 2 2"]:
+def _segments(points: dict[tuple[int, int, int], np.ndarray]) -> Float[np.ndarray, "segments 2 n"]:
     """Join points on the edges of the same cell; an edge is at a row and a column, along an axis (1 is the first)."""
     found = []
     for row, column in {(r - a, c - b) for r, c, axis in points for a, b in ((0, 0), (axis == 1, axis == 0))}:
