@@ -103,10 +103,10 @@ def test_jumps_are_reported_where_a_field_has_no_pieces():
 
 @pytest.mark.slow
 def test_attractors_and_limits_may_slide():
-    found = find_attractors(FRICTION, [[-3, 3], [-3, 3]]).found
+    found = find_attractors(FRICTION, [[-3, 3], [-3, 3]]).attractors
     assert [(a.kind, a.stability) for a in found] == [("curve of equilibria", "stable")]
     np.testing.assert_allclose(np.sort(np.asarray(found[0].states)[[0, -1], 0]), [-0.5, 0.5], atol=1e-5)
-    (cycle,) = find_attractors(BELT, [[-3, 3], [-3, 3]]).found
+    (cycle,) = find_attractors(BELT, [[-3, 3], [-3, 3]]).attractors
     assert (cycle.kind, cycle.stability) == ("periodic orbit", "stable")
     np.testing.assert_allclose(cycle.period, 12.001031, atol=1e-5)
     limit = settle(FRICTION, jnp.array([3.2, 0.0]))
