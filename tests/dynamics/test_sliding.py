@@ -124,6 +124,6 @@ def test_a_portrait_has_the_stick_slip_cycle():
 
 @pytest.mark.slow
 def test_exponents_of_a_jump_that_is_not_followed_are_refused():
-    turns = FunctionFlow(lambda t, x: jnp.array([x[1], -x[2] + 0.3 * jnp.sign(x[0]), -x[0]]), space=Sphere())
+    turns = FunctionFlow(lambda t, x: jnp.array([-x[1], x[0], 0.2 * jnp.sign(x[0])]), space=Sphere())
     with pytest.raises(ValueError, match=r"a field without jumps along the trajectory.* jumps where the sign changes"):
         lyapunov_spectrum(turns, jnp.array([0.6, 0.0, 0.8]), 100.0)
