@@ -115,7 +115,8 @@ def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: A
     Give the states, statistics, and why it cannot be followed, or an empty text.
     """
     ys, stats = integrator.integrate(flow, y0, ts)
-    again = slid(flow, y0, ts, integrator.rtol, stats) if hasattr(integrator, "rtol") else None
+    rtol = getattr(integrator, "rtol", None)
+    again = None if rtol is None else slid(flow, y0, ts, rtol, stats)
     return (ys, stats, "") if again is None else (ys, stats, again[2]) if again[2] else again
 
 

@@ -109,8 +109,10 @@ def rest_by_sliding(
     near = surface_points(field, t, *(x + sign * beside * np.eye(len(x)) for sign in (-1, 1)))
     if not np.any(near.slides):
         return None
-    sides = near.sides[np.flatnonzero(near.slides)[:1]]
-    look = lambda y: (np.asarray(part)[0] for part in _polished(field, jnp.asarray(t, float), y[None], sides))
+    sides = jnp.asarray(near.sides[np.flatnonzero(near.slides)[:1]])
+    look = lambda y: (
+        np.asarray(part)[0] for part in _polished(field, jnp.asarray(t, float), jnp.asarray(y)[None], sides)
+    )
     begin, rest, held, J, normal = look(x)
     if not (rest and held and np.all(np.abs(begin - x) <= 1e-4 * sizes)):
         return None
@@ -203,7 +205,10 @@ def _polished(field: SwitchedField, t: Array, xs: Array, sides: Array) -> tuple[
     """Apply Newton's method to the sliding velocity and the distance from the surface together."""
 
     def one(x: Array, sides: Array) -> tuple[Array, ...]:
-        both = lambda z: (lambda v, _, g: jnp.append(v, g))(*sliding(field, t, z, sides))
+        def both(z: Array) -> Array:
+            velocity, _, gap = sliding(field, t, z, sides)
+            return jnp.append(velocity, gap)
+
         move = lambda x: x - jnp.linalg.pinv(jax.jacfwd(both)(x), rtol=1e-9) @ both(x)
         x = jax.lax.fori_loop(0, STEPS, lambda _, x: move(x), x)
         velocity, exits, _ = sliding(field, t, x, sides)

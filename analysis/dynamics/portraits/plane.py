@@ -305,12 +305,13 @@ def phase_plane(
     given = trajectory_starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
     known = components(flow, state)
+    jumps: Any = () if switched is None else switched.drawn(list(axes))
     return PhasePlane(
         xs, ys, field, found, places, curves_of,
         tuple(path for _, path in shown), tuple(o.stability for o, _ in shown), tuple(o.period for o, _ in shown),
         into, out, along, forced, poles, complete, touching_nullclines(in_plane, xs, ys, field), small,
         tuple(known.names[k] for k in axes), tuple(known.units[k] for k in axes), known.time_unit,
-        *(switched.drawn(list(axes)) if switched is not None else ()),
+        *jumps,
     )  # fmt: skip
 
 
