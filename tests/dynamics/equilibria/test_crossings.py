@@ -5,7 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.equilibria.crossings import Completeness, box_degree, completed, crossings
+from analysis.dynamics.equilibria.crossings import (
+    Completeness,
+    box_degree,
+    completed,
+    crossings,
+    may_touch,
+    spread,
+)
 from analysis.dynamics.equilibria.families import equilibrium_families
 from analysis.dynamics.equilibria.newton import Finder, in_box, start_units
 from analysis.dynamics.equilibria.search import AllEquilibria, equilibria_in_box, find_equilibria
@@ -141,6 +148,26 @@ def test_a_centre_of_the_linearisation_is_named(field, words):
     assert (found.description, found.kind) == (words, "stable" if words == "stable" else "undecided")
     assert ("centre" in str(found.spectrum)) == ("centre" in words)
     assert str(AllEquilibria((found,), (), 0, 1, 32, "quiet")).startswith(f"1 equilibrium: 1 {words};")
+
+
+def test_where_a_component_may_touch_zero_does_not_depend_on_its_unit_or_sign():
+    x = np.linspace(-1.0, 1.0, 21)
+    bowl = np.stack(np.broadcast_arrays((x[:, None] - 0.04) ** 2 + 1e-3, 3 + x[None, :]), axis=-1)
+    marked = may_touch(bowl, 0)
+    assert np.argwhere(marked[..., 0].any(axis=1)).ravel().tolist() == [10]
+    assert not np.any(marked[..., 1])
+    for unit in (1e-9, -1e-9, -1.0, 1e9):
+        assert np.array_equal(may_touch(unit * bowl, 0), marked)
+    assert not np.any(may_touch(bowl + 1.0, 0))
+    assert np.array_equal(may_touch(np.swapaxes(bowl, 0, 1), 1), np.swapaxes(marked, 0, 1))
+
+
+def test_midpoints_of_cells_are_inside_of_a_box_and_on_no_axis_of_symmetry():
+    low, high = np.array([-2.0, 1.0]), np.array([2.0, 1.5])
+    places = (spread(low, high, 5) - low) / (high - low)
+    cells, inside = np.divmod(5 * places, 1)
+    assert sorted(map(tuple, cells.astype(int).tolist())) == [(i, j) for i in range(5) for j in range(5)]
+    assert np.all((inside > 0.5) & (inside < 0.6))
 
 
 def test_the_degree_of_a_field_on_the_edge_of_a_box():
