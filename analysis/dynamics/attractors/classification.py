@@ -349,17 +349,23 @@ def recurrent_set(record: TrajectoryRecord) -> LimitSet | None:
     if _drifts(record.features / record.extent):
         return None
     halves = np.array_split(record.features / record.extent, 2)
-    spacing = 0.0
-    for one, other in (halves, halves[::-1]):
-        cross = np.quantile(KDTree(one).query(other)[0], [0.5, 0.9, 0.99])
-        if np.any(cross[[0, 2]] > 3 * np.quantile(_distances_at_other_times(one), [0.5, 0.99]) + CLOSE):
+    cross = distances_across(record)
+    for one, away in zip(halves, cross[::-1], strict=True):
+        own = np.quantile(_distances_at_other_times(one), [0.5, 0.99])
+        if np.any(np.quantile(away, [0.5, 0.99]) > 3 * own + CLOSE):
             return None
-        spacing = max(spacing, float(cross[1]))
+    spacing = max(float(np.quantile(away, 0.9)) for away in cross)
     states = states_of(record.time_map, record.states)
     found = LimitSet(
         "recurrent set", "undecided", states, record.features, float("nan"), np.empty(0, complex), spacing=spacing
     )
     return with_principal_angles(record.time_map, found)
+
+
+def distances_across(record: TrajectoryRecord) -> list[Float[np.ndarray, " samples"]]:
+    """Compute the distances of the samples in each half of a trajectory from the other half, relative to the extent."""
+    one, other = np.array_split(record.features / record.extent, 2)
+    return [KDTree(other).query(one)[0], KDTree(one).query(other)[0]]
 
 
 def _drifts(features: np.ndarray) -> bool:

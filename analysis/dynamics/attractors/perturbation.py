@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Bool, Float
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors.classification import TrajectoryRecord
+from analysis.dynamics.attractors.classification import TrajectoryRecord, distances_across
 from analysis.dynamics.attractors.curves import Line
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.flow_maps.flat import flat_states
@@ -44,6 +44,8 @@ TOLD = 2
 LEFT = 10
 # Smallest distance, relative to the extent, at which a trajectory can have left the set.
 OUTSIDE = 0.05
+# Share of the samples of a set that have others this near: fast parts of a trajectory have few, and far apart.
+SPARSE = 0.99
 # Number of slightly perturbed trajectories that may leave a set without the set counting as transient.
 STRAY = 2
 
@@ -276,7 +278,8 @@ def _away(record: TrajectoryRecord, seen: np.ndarray, states: np.ndarray) -> Boo
         seen: distances of the trajectories from the set, (members,).
         states: last states of the trajectories, (window, members, n).
     """
-    far = seen > max(LEFT * float(np.median(seen)), OUTSIDE)
+    sparsest = max(float(np.quantile(away, SPARSE)) for away in distances_across(record))
+    far = seen > max(LEFT * float(np.median(seen)), OUTSIDE, sparsest)
     steps = np.max(np.abs(np.diff(record.features, axis=0)) / record.extent, axis=1)
     features = np.stack([record.time_map.features_of(s) for s in states])
     return far | (np.max(np.ptp(features, axis=0) / record.extent, axis=-1) < 0.1 * np.min(steps))

@@ -294,6 +294,16 @@ def test_a_trajectory_has_left_a_set_if_it_is_far_for_the_others_or_at_rest():
     assert returns._away(record, 10 * seen, late).tolist() == [False, False, True, True, False]
 
 
+def test_a_trajectory_on_a_sparse_part_of_a_set_has_not_left_it():
+    """One sample in forty is on a fast part of the set, 0.08 from the next one."""
+    rng = np.random.default_rng(0)
+    states = 0.2 * rng.uniform(size=(512, 2))
+    states[::40] = np.stack([np.linspace(0, 1, 13)[(5 * np.arange(13)) % 13], np.ones(13)], axis=1)
+    record, late = record_of(states), rng.uniform(size=(8, 5, 2))
+    seen = np.array([0.001, 0.0012, 0.06, 0.001, 0.3])
+    assert returns._away(record, seen, late).tolist() == [False, False, False, False, True]
+
+
 def torus(t, x):
     r, s, w = x[0] ** 2 + x[1] ** 2, x[2] ** 2 + x[3] ** 2, np.sqrt(2)
     return jnp.stack([
