@@ -66,7 +66,7 @@ class LimitSet(NamedTuple):
     @property
     def is_cycle(self) -> bool:
         """Whether the points are the corners of a closed polygon along a periodic orbit of a flow."""
-        return self.period > 0 and self.spacing > 0
+        return bool(self.period > 0 and self.spacing > 0)
 
     @property
     def state(self) -> State:
