@@ -338,6 +338,20 @@ def test_a_torus_of_a_flow_attracts():
 
 
 @pytest.mark.slow
+def test_a_torus_with_a_fast_sparse_part_is_one_attractor():
+    """The system of Langford, Numerical studies of torus bifurcations (1984): trajectories rush along the axis."""
+
+    def langford(t, x):
+        radius = x[0] ** 2 + x[1] ** 2
+        along = 0.7 + x[2] - x[2] ** 3 / 3 - radius * (1 + 0.25 * x[2])
+        return jnp.stack([(x[2] - 0.6) * x[0] - 3.5 * x[1], 3.5 * x[0] + (x[2] - 0.6) * x[1], along])
+
+    found = find_attractors(FunctionFlow(langford), [[0.1, 0.0, 0.0], [0.5, 0.2, 0.5], [0.3, -0.3, 0.8]])
+    assert found.labels.tolist() == [0, 0, 0]
+    assert (len(found.attractors), found.attractors[0].kind, found.others) == (1, "recurrent set", ())
+
+
+@pytest.mark.slow
 def test_the_attractor_of_roessler_is_one():
     starts = np.random.default_rng(0).uniform([-5, -5, 0], [5, 5, 1], (4, 3))
     assert find_attractors(Roessler(), starts, search=accurate()).labels.tolist() == [0, 0, 0, 0]
