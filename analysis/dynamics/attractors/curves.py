@@ -68,7 +68,8 @@ class Line:
     def distances(self, features: np.ndarray, within: float = np.inf) -> Float[np.ndarray, " members"]:
         """Compute the distances of features from the set, relative to the extent; infinite if beyond `within`."""
         scaled = np.nan_to_num(features / self.extent, nan=1e99)
-        near, place = self.tree.query(scaled, distance_upper_bound=within + self.longest)
+        found = self.tree.query(scaled, distance_upper_bound=within + self.longest)
+        near, place = np.asarray(found[0]), np.asarray(found[1])
         if self.is_closed:
             some = np.flatnonzero(np.isfinite(near))
             for other in (-1, 1):
