@@ -72,7 +72,7 @@ class AllEquilibria(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the result in one line."""
-        kinds = [e.kind for e in self.found]
+        kinds = [e.description for e in self.found]
         said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds)) or (
             "none isolated" if self.families else "none in the box"
         )

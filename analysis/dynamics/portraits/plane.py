@@ -235,7 +235,7 @@ class PhasePlane(NamedTuple):
     def __str__(self) -> str:
         """Describe the equilibria and limit cycles in one line."""
         places = [
-            f"{e.kind} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
+            f"{e.description} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
             for e, p in zip(self.equilibria, self.points, strict=True)
         ]
         places += [str(family) for family in self.families]
