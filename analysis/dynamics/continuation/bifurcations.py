@@ -21,7 +21,7 @@ from analysis.dynamics.continuation.locating import (
     turns_back,
     vanishes_at,
 )
-from analysis.dynamics.continuation.orbit_curve import flat_sizes, moved_states, unit_of_eigenvalues
+from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes, moved_states, unit_of_eigenvalues
 from analysis.dynamics.continuation.switching import departures, ways_out
 from analysis.dynamics.linearisation import NEAR_ZERO
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
@@ -30,7 +30,7 @@ from dynsim._core.printing import one_line, printed
 from dynsim._core.types import State
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
-"""Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind."""
+"""Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind; -1 for cycles."""
 # Coefficients below this share of their natural size count as zero, so that criticality stays undecided.
 DEGENERATE = 1e-8
 # Largest relative distance of an angle from that of a strong resonance that counts as resonant.
@@ -60,8 +60,10 @@ class Bifurcation(NamedTuple):
     `direction` that of the branch there, in the ambient coordinates of the state and the parameter.
 
     `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
-    distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
-    the coefficients of `map_normal_forms`. It is NaN elsewhere, and where further eigenvalues are critical.
+    distance s; at a Hopf point the first Lyapunov coefficient; of maps also the coefficients of `normal_forms.maps`. Of
+    periodic orbits s is the root mean square of the distance over the period; at period doublings and Neimark-Sacker
+    points the coefficient is that of u' = c u^3, where u is the same mean of the critical Floquet vector, as in
+    MatCont: see `OrbitCurve.coefficient`. It is NaN elsewhere, and where further eigenvalues are critical.
     `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
     eigenvalues grow as fast as they turn; it has the units of the coefficient. `unknown` says why it is NaN where the
     kind of the bifurcation has one.
@@ -88,6 +90,7 @@ class Bifurcation(NamedTuple):
         It decides at Hopf points, period doublings, and Neimark-Sacker points without a strong resonance.
         """
         sign = CRITICAL.get(self.kind, 0)
+        sign = -abs(sign) if isinstance(self.state, Cycle) else sign
         if not sign or not math.isfinite(self.coefficient) or self.resonance:
             return ""
         if abs(self.coefficient) <= DEGENERATE * self.natural_size:
