@@ -84,8 +84,8 @@ STRICTER = 0.1
 CONFIRMED = 10
 
 
-# Speed at a node, relative to the fastest node, below which an orbit counts as passing close to an equilibrium.
-SLOW = 1e-2
+# Distance of a node from an equilibrium, relative to the ranges of components, below which an orbit is close to it.
+NEAR = 0.05
 
 
 def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n"], tolerance: float) -> bool:
@@ -102,12 +102,6 @@ def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n
         return False
     change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
     return bool(np.max(np.abs(change)) <= CONFIRMED * tolerance * (1 + float(np.max(np.abs(nodes)))))
-
-
-def unconfirmed(speeds: Float[np.ndarray, "m n"], *, forced: bool) -> str:
-    """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`."""
-    sizes = np.linalg.norm(speeds, axis=1)
-    return "homoclinic" if np.min(sizes) < SLOW * np.max(sizes) and not forced else "accuracy"
 
 
 # Largest distance of a multiplier from the critical value at which the coefficient of a bifurcation is known.
@@ -514,7 +508,31 @@ class OrbitCurve(AbstractCurve):
             apart = float(np.max(np.abs(values - point.values), initial=0.0))
             if apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
                 return ""
-        return unconfirmed(shot.speeds, forced=self.forced)
+        return self.unconfirmed(shot.nodes, point.parameter)
+
+    def unconfirmed(self, nodes: np.ndarray, parameter: float) -> str:
+        """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`."""
+        return "homoclinic" if self._passes_equilibrium(nodes, parameter) else "accuracy"
+
+    def stuck_at(self, point: CurvePoint, *, kink: bool) -> str:
+        """Explain why no step leads on: `homoclinic` if the orbit passes close to an equilibrium."""
+        near = self._passes_equilibrium(self.nodes(point.state), point.parameter)
+        return "homoclinic" if near else super().stuck_at(point, kink=kink)
+
+    def _passes_equilibrium(self, nodes: np.ndarray, parameter: float) -> bool:
+        """Test whether a Newton step from one of the nodes to an equilibrium is short.
+
+        The speed alone says nothing: on the slow parts of relaxation oscillations there is no equilibrium nearby.
+        """
+        n, extents = nodes.shape[1], np.maximum(np.ptp(nodes, axis=0), np.finfo(float).tiny)
+        if self.forced:
+            return False
+        for node in nodes:
+            fields = self._pair.field(jnp.zeros(()), (jnp.append(jnp.asarray(node), parameter), jnp.eye(n + 1)[:, :n]))
+            velocity, J = (np.asarray(part)[:n] for part in fields)
+            if np.max(np.abs(np.linalg.lstsq(J, velocity, rcond=None)[0]) / extents) <= NEAR:
+                return True
+        return False
 
     def _crosses(self, before: CurvePoint, point: CurvePoint) -> bool:
         """Test whether another curve crosses a vertical one between two points."""

@@ -15,8 +15,9 @@ from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim._core.printing import printed, size_of
 from dynsim.cli.continuation.ends import say_ends
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.oscillators import VanDerPol
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.parameter import Parameter
 
@@ -123,3 +124,29 @@ def test_a_coefficient_that_is_not_computed_has_its_reason():
     off = curve.unknown("Neimark-Sacker point", point._replace(values=1.5 * np.exp(np.array([1j, -1j]))))
     assert off == "coefficient unknown: the critical multiplier is 0.5 off"
     assert curve.unknown("branch point", point) == ""
+
+
+@pytest.mark.parametrize(("times", "end"), [((-9, -1, 0, 1), "homoclinic"), ((-1, -0.5, 0.5, 1), "lost")])
+def test_orbits_that_pass_an_equilibrium_end_as_homoclinic_and_are_not_lost(times, end):
+    """On the homoclinic orbit x = sqrt(2) / cosh t of x'' = x - x^3 + p x'."""
+    flow = FunctionFlow(lambda t, x, p: jnp.stack([x[1], x[0] - x[0] ** 3 + p * x[1]]), parameters={"p": 0.0})
+    curve = OrbitCurve(Parameter(flow, "p", -1.0, 1.0), jnp.zeros(2), 4, None, 1e3, 1e-9)
+    t, none = np.array(times, float), np.empty(0)
+    nodes = np.sqrt(2) * np.stack([1 / np.cosh(t), -np.sinh(t) / np.cosh(t) ** 2], axis=1)
+    point = CurvePoint(Cycle(nodes, np.asarray(10.0)), 0.0, *[none] * 6)
+    assert curve.stuck_at(point, kink=True) == end
+    assert curve.unconfirmed(nodes, 0.0) == ("homoclinic" if end == "homoclinic" else "accuracy")
+
+
+def test_relaxation_oscillations_are_not_taken_for_homoclinic():
+    """Of van der Pol's equation, with a node in a jump: the speed is 1e-4 of the largest, far from 0."""
+    mu = 100.0
+    curve = OrbitCurve(Parameter(VanDerPol(mu=mu), "mu", 1.0, 200.0), jnp.zeros(2), 4, None, 1e3, 1e-9)
+    x = np.array([2.0, 1.2, -2.0, -1.2])
+    nodes = np.stack([x, -x / (mu * (x**2 - 1))], axis=1)
+    nodes[1, 1] = -100.0
+    assert curve.unconfirmed(nodes, mu) == "accuracy"
+    forced = OrbitCurve(
+        Parameter(VanDerPol(), "mu", 1.0, 200.0), jnp.zeros(2), 4, lambda flow: 6.0 + flow.mu, 1e3, 1e-9
+    )
+    assert forced.unconfirmed(0.0 * nodes, mu) == "accuracy"
