@@ -134,7 +134,7 @@ def test_a_doubling_of_a_cycle_has_the_coefficient_of_its_return_map(q, critical
     point = bifurcation(Torus(q=q), [np.cos(2.0), np.sin(2.0), 0.0], segments=2)
     assert (point.kind, point.criticality) == ("period doubling", criticality)
     node, period = np.asarray(point.state.nodes[0]), float(point.state.period)
-    square = square_of(Torus(q=q), node, period, across_torus(node), -1.0)
+    square = square_of(Torus(p=0.0, q=q), node, period, across_torus(node), -1.0)
     assert point.coefficient == pytest.approx(2 * np.pi * q / period / square, rel=1e-6)
     assert str(point).endswith(f"({criticality})")
 
@@ -193,7 +193,7 @@ def test_the_torus_of_a_cycle_has_the_coefficient_of_its_return_map():
     node, period = np.asarray(point.state.nodes[0]), float(point.state.period)
     out = np.array([node[0], node[1], 0.0]) / np.hypot(node[0], node[1])
     vector = (out - 1j * np.array([0.0, 0.0, 1.0])) / np.sqrt(2)
-    square = square_of(Torus(half=False), node, period, vector, np.exp(0.6j * np.pi))
+    square = square_of(Torus(p=0.0, q=-0.3, half=False), node, period, vector, np.exp(0.6j * np.pi))
     assert point.coefficient == pytest.approx(-1.2 * np.pi / period / square, rel=1e-6)
 
 
@@ -217,7 +217,7 @@ def test_on_a_sphere_a_doubling_has_the_coefficient_that_belongs_to_its_units():
     y = node[:3] / node[3]
     moved = lambda y: flow.space.project(jnp.append(y, 1.0))
     image = np.asarray(jax.jvp(moved, (y,), (jnp.asarray(across_torus(y)),))[1])
-    square = square_of(flow, np.asarray(node), period, image, -1.0)
+    square = square_of(OnSphere(p=0.0, q=-0.3), np.asarray(node), period, image, -1.0)
     assert (point.kind, point.criticality) == ("period doubling", "supercritical")
     assert point.coefficient == pytest.approx(-0.6 * np.pi / period / square, rel=1e-6)
 
