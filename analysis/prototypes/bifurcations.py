@@ -111,8 +111,11 @@ def branch_in_temperature(temperature: Parameter, start: ArrayLike, *, steps: St
     """
     given = instance("temperature", temperature, Parameter, "a `Parameter`")
     flow: Any = given.system
-    own = isinstance(flow, PrototypeFlow) and isinstance(flow.temperature, ConstantTemperature)
-    if not own or given.take(flow) is not flow.temperature.value:
+    if (
+        not isinstance(flow, PrototypeFlow)
+        or not isinstance(flow.temperature, ConstantTemperature)
+        or given.take(flow) is not flow.temperature.value
+    ):
         must = "be the constant temperature of a `PrototypeFlow`"
         raise ArgumentError("temperature", must, f"is {shown(given)}")
     return continue_equilibria(given, as_points("start", start), steps=steps)
