@@ -349,13 +349,15 @@ class OrbitCurve(AbstractCurve):
 
     def factors(self, state: State, J: np.ndarray) -> np.ndarray:
         """Compute the derivatives of the maps between nodes, across the velocities for an autonomous flow."""
-        cycle: Any = state
-        m = len(self.nodes(cycle))
+        blocks = self._blocks(state, J)
+        return blocks if self.forced else return_factors(blocks, J[-1, :-1].reshape(blocks.shape[:2]))
+
+    def _blocks(self, state: Any, J: np.ndarray) -> np.ndarray:
+        """Take the derivatives of the maps between nodes from those of the gaps."""
+        m = len(self.nodes(state))
         d = (len(J) - (0 if self.forced else 1)) // m
-        blocks = [J[k * d : (k + 1) * d, k * d : (k + 1) * d] + (np.eye(d) if m == 1 else 0.0) for k in range(m)]
-        if self.forced:
-            return np.stack(blocks)
-        return return_factors(np.stack(blocks), J[-1, : m * d].reshape(m, d))
+        blocks = [J[k * d : (k + 1) * d, k * d : (k + 1) * d] for k in range(m)]
+        return np.stack(blocks) + (np.eye(d) if m == 1 else 0.0)
 
     def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
         """Compute the derivative of the return map at the first node, across the velocity for an autonomous flow."""
@@ -386,8 +388,8 @@ class OrbitCurve(AbstractCurve):
         result is the real part of d.
 
         Source: Y. A. Kuznetsov, W. Govaerts, E. J. Doedel and A. Dhooge, Numerical periodic normalization for codim 1
-        bifurcations of limit cycles, SIAM J. Numer. Anal. 43 (2005); the normalisation is that of MatCont. It
-        computes another coefficient at a fold, from a vector that is scaled by the change of the period.
+        bifurcations of limit cycles, SIAM J. Numer. Anal. 43 (2005). Vectors are scaled as in MatCont, whose
+        coefficient at a fold is another one, for a vector that is scaled by the change of the period.
         """
         if name not in ("cusp", *OF_RETURNS) or self.unknown(name, point):
             return UNKNOWN
@@ -439,7 +441,7 @@ class OrbitCurve(AbstractCurve):
         return mean_square(passed, vectors, drift, time, sizes, phase=multiplier == 1 and not self.forced)
 
     def unknown(self, name: str, point: CurvePoint) -> str:
-        """Explain that a coefficient is unknown because no multiplier is critical up to a small error.
+        """Explain that a coefficient is unknown because the critical or the trivial multiplier is off.
 
         Beside a homoclinic orbit all multipliers change from step to step by more than their errors.
         """
@@ -448,7 +450,19 @@ class OrbitCurve(AbstractCurve):
         critical = MULTIPLIERS.get(name)
         off = np.abs(np.abs(point.values) - 1) if critical is None else np.abs(point.values - critical)
         least = float(np.min(off, initial=np.inf))
-        return "" if least <= CRITICAL else f"coefficient unknown: the critical multiplier is {least:.2g} off"
+        if least > CRITICAL:
+            return f"coefficient unknown: the critical multiplier is {least:.2g} off"
+        error = self.trivial_error(point)
+        return "" if error <= CRITICAL else f"coefficient unknown: the multiplier 1 along the orbit is {error:.2g} off"
+
+    def trivial_error(self, point: CurvePoint) -> float:
+        """Compute by how much the multiplier along the orbit differs from 1; 0 for a forced flow."""
+        if self.forced:
+            return 0.0
+        blocks = self._blocks(point.state, point.J)
+        ends = point.J[:-1, -1].reshape(blocks.shape[:2])  # shares of the velocities at the ends of the segments
+        images = np.einsum("kij,kj->ki", blocks, np.roll(ends, 1, axis=0))
+        return float(abs(np.prod(np.sum(images * ends, axis=1) / np.sum(ends**2, axis=1)) - 1))
 
     def size(self, state: Any, parameter: float) -> float:
         """Compute the size of an orbit: the extent of its nodes, or the largest speed times the period."""

@@ -111,19 +111,39 @@ def test_a_number_that_is_zero_within_its_error_is_printed_as_zero():
     assert printed(float("nan")) == "nan"
 
 
-def test_a_coefficient_that_is_not_computed_has_its_reason():
+def test_a_coefficient_that_is_not_computed_has_its_reason(monkeypatch):
     state, values = Cycle(np.zeros((4, 3)), np.asarray(1.0)), np.array([2e7, -1.001], complex)
     curve = OrbitCurve(Parameter(Lorenz(), RHO, 0.0, 14.6), jnp.ones(3), 4, None, 1e3, 1e-9)
     point = CurvePoint(state, 2.0, *[np.empty(0)] * 4, values, np.empty(0))
     why = curve.unknown("period doubling", point)
     doubling = Bifurcation("period doubling", state, 2.0, values, 0.0, 1.0, np.zeros(13), unknown=why)
     assert str(doubling) == "period doubling at 2 (coefficient unknown: the critical multiplier is 0.001 off)"
-    assert curve.unknown("period doubling", point._replace(values=np.array([2e7, -1.00001]))) == ""
+    errors = iter([1e-5, 3e-4])
+    monkeypatch.setattr(curve, "trivial_error", lambda point: next(errors))
+    critical = point._replace(values=np.array([2e7, -1.00001]))
+    assert curve.unknown("period doubling", critical) == ""
+    told = "coefficient unknown: the multiplier 1 along the orbit is 0.0003 off"
+    assert curve.unknown("period doubling", critical) == told
     off = curve.unknown("fold", point._replace(values=np.array([50.0, 0.64 + 0.39j, 0.64 - 0.39j])))
     assert off == "coefficient unknown: the critical multiplier is 0.53 off"
     off = curve.unknown("Neimark-Sacker point", point._replace(values=1.5 * np.exp(np.array([1j, -1j]))))
     assert off == "coefficient unknown: the critical multiplier is 0.5 off"
     assert curve.unknown("branch point", point) == ""
+
+
+def test_the_multiplier_along_the_orbit_is_that_of_the_velocities():
+    """Segments take the velocities (1, 0), (0, 2) and (3, 3) to each other, up to an error of 1e-3 in the last one."""
+    curve = OrbitCurve(Parameter(VanDerPol(), "mu", -1.0, 2.0), jnp.zeros(2), 3, None, 1e3, 1e-9)
+    velocities, J = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 3.0]]), np.zeros((7, 7))
+    for k, end in enumerate((1, 2, 0)):
+        J[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = np.outer(velocities[end], velocities[k]) / (
+            velocities[k] @ velocities[k]
+        )
+        J[2 * k : 2 * k + 2, -1] = velocities[end] / 3
+    J[4:6, 4:6] *= 1.001
+    state = Cycle(np.zeros((3, 2)), np.asarray(1.0))
+    point = CurvePoint(state, 0.0, *[np.empty(0)] * 6)._replace(J=J)
+    assert curve.trivial_error(point) == pytest.approx(1e-3)
 
 
 @pytest.mark.parametrize(("times", "end"), [((-9, -1, 0, 1), "homoclinic"), ((-1, -0.5, 0.5, 1), "lost")])
