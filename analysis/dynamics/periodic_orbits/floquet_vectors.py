@@ -9,6 +9,8 @@ from jaxtyping import Float, Inexact
 NODES = (6, 12, 24, 48, 96)
 # Relative change of an integral with the number of nodes, below which it counts as converged.
 CONVERGED = 1e-8
+# Relative change with the last doubling above which it is not resolved, as over a spike much shorter than a segment.
+RESOLVED = 1e-4
 
 
 def along_orbit(
@@ -54,7 +56,7 @@ def mean_square(
     *,
     phase: bool,
 ) -> float:
-    """Integrate the squared norm of Floquet vectors over one period, divided by the period.
+    """Integrate the squared norm of Floquet vectors over one period, divided by the period; NaN if it is not resolved.
 
     Args:
         passed: takes a share of a segment; gives the derivatives from all nodes to there, (m, n, n), and velocities.
@@ -64,7 +66,7 @@ def mean_square(
         sizes: units of the coordinates, in which the norm is measured.
         phase: whether the part along the velocity that is a shift of the whole orbit is removed.
     """
-    found = np.inf
+    before = found = np.inf
     for count in NODES:
         places, weights = np.polynomial.legendre.leggauss(count)
         total = np.zeros(3)
@@ -77,4 +79,4 @@ def mean_square(
         before, found = found, float(total[0] - (total[1] ** 2 / total[2] if phase else 0.0))
         if abs(found - before) <= CONVERGED * found:
             break
-    return found
+    return found if abs(found - before) <= RESOLVED * found else np.nan
