@@ -438,7 +438,7 @@ class OrbitCurve(AbstractCurve):
             _, maps, speeds, _ = shots(self._pair, rows, time * np.arange(m), np.full(m, share * time), self._rtol)
             return maps[:, :n, :n], speeds[:, :n]
 
-        return mean_square(passed, vectors, drift, time, sizes, phase=multiplier == 1 and not self.forced)
+        return mean_square(passed, vectors, drift, time, sizes, phase=bool(multiplier == 1) and not self.forced)
 
     def unknown(self, name: str, point: CurvePoint) -> str:
         """Explain that a coefficient is unknown because the critical or the trivial multiplier is off.

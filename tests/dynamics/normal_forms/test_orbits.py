@@ -112,7 +112,7 @@ def square_of(flow, start, period, vector, multiplier):
     field = jax.jit(lambda x: flow.velocity(0.0, x))
     derivative, n = jax.jit(jax.jacfwd(field)), len(start)
     fall = lambda t, y: np.append(field(y[:n]), np.asarray(derivative(y[:n])) @ y[n:].reshape(n, n))
-    times = period * np.arange(201) / 200
+    times = np.linspace(0.0, period, 201)
     run = solve_ivp(fall, (0, period), np.append(start, np.eye(n)), "DOP853", times, rtol=1e-11, atol=1e-13)
     matrices, velocity = run.y[n:].T.reshape(-1, n, n), np.asarray(field(start))
     gap = matrices[-1] @ vector - multiplier * vector
