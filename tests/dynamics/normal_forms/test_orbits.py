@@ -333,7 +333,8 @@ def test_the_doubled_orbits_of_roessler_are_as_large_as_the_coefficient_says():
     velocity = np.asarray(flow.velocity(0.0, jnp.asarray(point.state.nodes[0])))
     half = half - (half @ velocity) / (velocity @ velocity) * velocity
     vector, growth = half / np.linalg.norm(half), growth / float(point.state.period)
-    square = square_of(flow, np.asarray(point.state.nodes[0]), float(point.state.period), vector, -1.0)
+    there = Roessler(a=0.2, b=0.2, c=point.parameter)
+    square = square_of(there, np.asarray(point.state.nodes[0]), float(point.state.period), vector, -1.0)
     assert half @ half == pytest.approx(-growth / (point.coefficient * square), rel=0.02)
 
 
