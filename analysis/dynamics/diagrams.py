@@ -15,7 +15,7 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch, cut_at
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
-from analysis.dynamics.continuation.orbits import SEGMENTS, families_from_hopf
+from analysis.dynamics.continuation.orbits import RTOL, SEGMENTS, families_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
@@ -248,12 +248,11 @@ def with_orbits(
     A family that leads from one Hopf point to another is one branch.
     """
     points = [at for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"]
-    options: Any = {"segments": segments, "steps": steps, "max_period": max_period}
     found: list[tuple[Bifurcation, Branch]] = []
     for at in points:
         if any(_shrinks_to(known, at) for _, known in found):
             continue
-        new = families_from_hopf(parameter, at, **options)
+        new = families_from_hopf(parameter, at, (segments, steps, max_period, RTOL))
         found = [(begin, known) for begin, known in found if not any(_shrinks_to(one, begin) for one in new)]
         found += [(at, one) for one in new]
     return diagram._replace(orbits=(*diagram.orbits, *(one for _, one in found)))

@@ -226,7 +226,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
     start, warm = jnp.asarray(made.begun()), round(o.transient)
     if o.against:
         from analysis.dynamics.poincare import orbit_diagram
-        from dynsim.systems.named import where
+        from dynsim.systems.parameter import Parameter
         from figures.panels import maps
 
         name, some = parameter_values(o.against, VALUES, made.system, "against")
@@ -234,8 +234,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         refuse_unused(o, ("plane",), "with `--against`, which draws one `--component`")
         k = known.index(o.component) if o.component else 0
         found = orbit_diagram(
-            made.system,
-            where(made.system, name),
+            Parameter(made.system, name, float(np.min(values)), float(np.nextafter(np.max(values), np.inf))),
             values,
             start,
             coordinate=lambda x: x[k],

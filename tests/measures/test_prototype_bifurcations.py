@@ -15,6 +15,7 @@ from analysis.prototypes.lyapunov import lyapunov_candidates, rate_along
 from dynsim.integrators import Scipy
 from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.prototypes.assignments import assignments as soft
 from dynsim.systems.prototypes.assignments import distance_variance, entropy
 from dynsim.systems.prototypes.flow import PrototypeFlow
@@ -127,8 +128,12 @@ BAD = [
         "Argument `bounds` must be a pos",
     ),
     (
-        lambda: branch_in_temperature(PrototypeFlow(Z, Annealing()), Z[:2], (1, 2), max_step=0.1),
-        "Argument `flow` must have a constant temperature, but has Annealing",
+        lambda: branch_in_temperature(Parameter(PrototypeFlow(Z, Annealing()), "ridge", 0, 1), Z[:2]),
+        "Argument `temperature` must be the constant temperature of a `PrototypeFlow`, but is Parameter ridge of",
+    ),
+    (
+        lambda: branch_in_temperature(Parameter(PrototypeFlow(Z, 1.0), "ridge", 0, 1), Z[:2]),
+        "Argument `temperature` must be the constant temperature of a `PrototypeFlow`, but is Parameter ridge of",
     ),
 ]
 

@@ -21,7 +21,7 @@ from analysis.dynamics.continuation.locating import (
     turns_back,
     vanishes_at,
 )
-from analysis.dynamics.continuation.orbit_curve import flat_sizes, moved_states, unit_of_eigenvalues
+from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes, moved_states, unit_of_eigenvalues
 from analysis.dynamics.continuation.switching import departures, ways_out
 from analysis.dynamics.linearisation import NEAR_ZERO
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
@@ -30,7 +30,7 @@ from dynsim._core.printing import one_line, printed
 from dynsim._core.types import State
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
-"""Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind."""
+"""Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind; -1 for cycles."""
 # Coefficients below this share of their natural size count as zero, so that criticality stays undecided.
 DEGENERATE = 1e-8
 # Largest relative distance of an angle from that of a strong resonance that counts as resonant.
@@ -60,8 +60,10 @@ class Bifurcation(NamedTuple):
     `direction` that of the branch there, in the ambient coordinates of the state and the parameter.
 
     `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
-    distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
-    the coefficients of `map_normal_forms`. It is NaN elsewhere, and where further eigenvalues are critical.
+    distance s; at a Hopf point the first Lyapunov coefficient; of maps also the coefficients of `normal_forms.maps`. Of
+    periodic orbits s is the root mean square of the distance over the period; at period doublings and Neimark-Sacker
+    points the coefficient is that of u' = c u^3, where u is the same mean of the critical Floquet vector, as in
+    MatCont: see `OrbitCurve.coefficient`. It is NaN elsewhere, and where further eigenvalues are critical.
     `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
     eigenvalues grow as fast as they turn; it has the units of the coefficient. `unknown` says why it is NaN where the
     kind of the bifurcation has one.
@@ -88,6 +90,7 @@ class Bifurcation(NamedTuple):
         It decides at Hopf points, period doublings, and Neimark-Sacker points without a strong resonance.
         """
         sign = CRITICAL.get(self.kind, 0)
+        sign = -abs(sign) if isinstance(self.state, Cycle) else sign
         if not sign or not math.isfinite(self.coefficient) or self.resonance:
             return ""
         if abs(self.coefficient) <= DEGENERATE * self.natural_size:
@@ -340,23 +343,29 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
         return []
     rise = 1 if other.before == high else -1
     growth = lambda point: np.sort(curve.growth(point.values))[::-1][low:high]
+    mean = lambda point: float(np.mean(growth(point)))
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    signs = {id(begin): -rise, id(end): rise}
+    # at a known bifurcation these eigenvalues may be zero up to their error
+    zeros = [p for p in (begin, end) if signs[id(p)] * mean(p) <= float(np.max(curve.neutral(p)))]
+    largest = max([abs(mean(p)) for p in (begin, end) if not any(p is zero for zero in zeros)], default=1.0)
 
     def test(point: CurvePoint) -> float:
-        """Average the growth of the eigenvalues that cross; at a known bifurcation, it is zero up to its error."""
-        value, sign = float(np.mean(growth(point))), -rise if point is begin else rise
-        ends = point is begin or point is end
-        return sign * max(sign * value, float(np.finfo(float).tiny)) if ends else value
+        """Average the growth of the eigenvalues that cross, divided by the distances from known zeros at the ends."""
+        if id(point) in signs:
+            return signs[id(point)] * largest
+        shares = [float(np.linalg.norm(point.flat - zero.flat)) / size for zero in zeros]
+        return mean(point) / max(math.prod(shares), float(np.finfo(float).tiny))
 
     point, share = located(curve, begin, end, test)
     if point is None:
         return []
-    size = float(np.linalg.norm(end.flat - begin.flat))
     order = np.argsort(-curve.growth(point.values), kind="stable")
     critical, rest = point.values[order[low:high]], np.delete(point.values, order[low:high])
     error = float(np.max(np.broadcast_to(curve.neutral(point), len(order))[order[low:high]]))
     bound = ZEROED * max(float(np.max(np.abs(growth(p)))) for p in (begin, end)) + ERRORS * error
     apart = float(np.max(np.abs(curve.growth(critical)))) > bound  # several bifurcations in one step
-    if apart and (abs(test(point)) > bound or not halvings):
+    if apart and (abs(mean(point)) > bound or not halvings):
         return []  # the eigenvalues jump, or one hides another
     if apart:
         if not 0.01 < share < 0.99:
@@ -384,7 +393,7 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
         if not crossed and min(abs(curve.least_singular(p)) for p in (begin, end)) <= CROSSING:
             return []  # beside a branch point, where the error of the points moves the eigenvalue
         name = "branch point" if crossed else "fold"
-    c = _coefficient(curve, name, (begin, point, end), frequency, test) if alone or name == "fold" else UNKNOWN
+    c = _coefficient(curve, name, (begin, point, end), frequency, mean) if alone or name == "fold" else UNKNOWN
     why = curve.unknown(name, point)
     found = [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
     if halvings and LOCATED < share < 1 - LOCATED:

@@ -143,6 +143,10 @@ class AbstractCurve(abc.ABC):
         del point
         return ""
 
+    def stuck_at(self, point: CurvePoint, *, kink: bool) -> str:
+        """Explain why no step leads on from a point: `corner` at a kink if the field may have one, else `lost`."""
+        return "corner" if kink and self.may_have_corners(point) else "lost"
+
     def slope(self, point: CurvePoint) -> float:
         """Compute the slope of the parameter along the tangent at a point; 0 if it does not exceed its error."""
         value = float(point.tangent[-1])

@@ -123,19 +123,17 @@ def orbits_from_hopf(
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
-    return families_from_hopf(parameter, at, segments=segments, steps=steps, max_period=max_period, rtol=rtol)[0]
+    return families_from_hopf(parameter, at, (segments, steps, max_period, rtol))[0]
 
 
 def families_from_hopf(
-    parameter: Parameter,
-    at: Bifurcation,
-    *,
-    segments: int = SEGMENTS,
-    steps: Steps = Steps(),
-    max_period: float | None = None,
-    rtol: float = RTOL,
+    parameter: Parameter, at: Bifurcation, options: tuple[int, Steps, float | None, float]
 ) -> tuple[Branch, ...]:
-    """Do the same as `orbits_from_hopf`; give the other directions of a family that crosses a vertical one, too."""
+    """Continue the orbits from a Hopf point, and other directions of a family that crosses a vertical one.
+
+    `options` are the segments, the steps, the longest period and the tolerance of `orbits_from_hopf`.
+    """
+    segments, steps, max_period, rtol = options
     if at.kind != "Hopf point":
         raise ArgumentError("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(parameter.system)

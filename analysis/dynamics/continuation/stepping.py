@@ -77,10 +77,10 @@ def follow(
         if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
             size *= SHRINK
             if size < LEAST * step:
-                return points, "corner" if found is not None and curve.may_have_corners(here) else "lost"
+                return points, curve.stuck_at(here, kink=found is not None)
             continue
         if cosine < ANGLE and points:
-            return points, "corner" if curve.may_have_corners(here) else "lost"
+            return points, curve.stuck_at(here, kink=True)
         if not bounds[0] <= found.parameter <= bounds[1]:
             edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
             last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
