@@ -26,8 +26,8 @@ CONFIRMING = 1009
 def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray:
     """Times strictly between `t0` and `t1` at which the vector field jumps or has a kink, whatever the state.
 
-    To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of
-    time and parameters in a right-hand side of the user's. They are not found in a field that JAX cannot trace or that
+    To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min`, `clip` and
+    the knots of tables (`interp`) of time and parameters in a right-hand side of the user's. They are not found in a field that JAX cannot trace or that
     takes more than 20,000 operations, nor where they depend on a parameter that is traced.
     """
     known = flow.breakpoints(t0, t1)
@@ -64,7 +64,8 @@ def field_program(flow: AbstractFlow, y0: Any) -> tuple[Switches | None, list[An
     if not _undeclared(flow):
         return None, []
     arrays = jax.tree.leaves(eqx.filter(program_form(flow), eqx.is_array))
-    return _switches(flow, y0)[0], arrays
+    made = _switches(flow, y0)[0]
+    return None if made is None or made.looks_up_states else made, arrays
 
 
 def _undeclared(flow: Any) -> bool:
@@ -112,7 +113,7 @@ def _recorded(
 
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shaped]
     try:
-        program = scalar_program(field, (), *inputs, limit=LIMIT)
+        program = scalar_program(field, (), *inputs, limit=LIMIT, lookups=True)
     except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError):
         return None
     moved = [np.full(int(np.prod(shape)), k < count or traced[k - count]) for k, (shape, _) in enumerate(shaped)]
