@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.integrators.base import program_form
+from dynsim.integrators.sparse_jacobians import Pattern, sparse_pattern
 from dynsim.systems.base import AbstractFlow
 
 FlatField = Callable[[float, np.ndarray], np.ndarray]
@@ -82,24 +83,30 @@ def flat_jacobian(
 
     SciPy's finite differences are avoided. Near an equilibrium, where the field is small but its Jacobian is not, SciPy
     shrinks their increments until they drown in the rounding error of the field, and its implicit methods stall. A
-    column that is not finite, as where a norm is zero, is replaced by a difference quotient.
+    column that is not finite, as where a norm is zero, is replaced by a difference quotient. Large Jacobians with few
+    entries are sparse matrices.
     """
     leaves, jacobian = _of_one_kind(_differentiated, flow, unravel)
     both = np.append(t0, flat)
     try:
-        jacobian(leaves, both)
+        pattern = jacobian(leaves, both)[1]
     # a callback, or a function with only a `vjp` rule
     except (jax.errors.JAXTypeError, NotImplementedError, TypeError, ValueError):
         return None
 
-    def evaluated(t: float, y: np.ndarray) -> np.ndarray:
+    def evaluated(t: float, y: np.ndarray) -> Any:
         both[0], both[1:] = t, y
-        found = np.array(jacobian(leaves, both), float)
-        for k in np.flatnonzero(~np.all(np.isfinite(found), axis=0)):
+        found = np.array(jacobian(leaves, both)[0], float)
+        wrong = ~np.isfinite(found)
+        for k in np.unique(pattern.columns[wrong]) if pattern else np.flatnonzero(np.any(wrong, axis=0)):
             other = y.copy()
             other[k] += INCREMENT * max(float(np.max(np.abs(y))), np.finfo(float).tiny / INCREMENT)
-            found[:, k] = (field(t, other) - field(t, y)) / (other[k] - y[k])
-        return found
+            column = (field(t, other) - field(t, y)) / (other[k] - y[k])
+            if pattern:
+                found[pattern.columns == k] = column[pattern.rows[pattern.columns == k]]
+            else:
+                found[:, k] = column
+        return pattern.matrix(found) if pattern else found
 
     return evaluated
 
@@ -141,12 +148,28 @@ def _compiled(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable
 
 
 @functools.lru_cache(maxsize=32)
-def _differentiated(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
+def _differentiated(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Any]:
+    """Jacobian for the arrays of a flow: the matrix and None, or its entries and their pattern if they are few."""
     field = _field(tree, static, rest, unravel)
 
-    @jax.jit
-    def jacobian(leaves: list[Array], both: Array) -> Array:
-        along = lambda direction: jax.jvp(functools.partial(field, leaves), (both,), (jnp.append(0.0, direction),))[1]
-        return jax.lax.map(along, jnp.eye(both.size - 1), batch_size=COLUMNS).T
+    def along(leaves: list[Array], both: Array, directions: Array) -> Array:
+        one = lambda direction: jax.jvp(functools.partial(field, leaves), (both,), (jnp.append(0.0, direction),))[1]
+        return jax.lax.map(one, directions, batch_size=COLUMNS)
+
+    def whole(leaves: list[Array], both: Array) -> Array:
+        return along(leaves, both, jnp.eye(both.size - 1)).T
+
+    def compressed(pattern: Pattern, leaves: list[Array], both: Array) -> Array:
+        return along(leaves, both, jnp.asarray(pattern.seeds))[pattern.groups[pattern.columns], pattern.rows]
+
+    known: dict[Any, tuple[Pattern | None, Callable[..., Array]]] = {}
+
+    def jacobian(leaves: list[Array], both: Any) -> tuple[Array, Pattern | None]:
+        shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        if shapes not in known:
+            pattern = sparse_pattern(field, leaves, len(both) - 1)
+            known[shapes] = pattern, jax.jit(functools.partial(compressed, pattern) if pattern else whole)
+        pattern, function = known[shapes]
+        return function(leaves, both), pattern
 
     return jacobian

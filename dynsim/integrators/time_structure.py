@@ -26,9 +26,10 @@ CONFIRMING = 1009
 def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray:
     """Times strictly between `t0` and `t1` at which the vector field jumps or has a kink, whatever the state.
 
-    To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min`, `clip` and
-    the knots of tables (`interp`) of time and parameters in a right-hand side of the user's. They are not found in a field that JAX cannot trace or that
-    takes more than 20,000 operations, nor where they depend on a parameter that is traced.
+    To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of
+    time and parameters in a right-hand side of the user's, and the knots of its tables (`interp`). They are not found
+    in a field that JAX cannot trace or that takes more than 20,000 operations, nor where they depend on a parameter
+    that is traced.
     """
     known = flow.breakpoints(t0, t1)
     if not _undeclared(flow):
