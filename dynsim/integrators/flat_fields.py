@@ -14,7 +14,10 @@ from numpy.typing import ArrayLike
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.integrators.base import program_form
-from dynsim.integrators.sparse_jacobians import Pattern, sparse_pattern
+from dynsim.integrators.sparse_jacobians import SMALLEST, Pattern, sparse_pattern
+from dynsim.programs import ProgramError, scalar_program
+from dynsim.programs.program import Program
+from dynsim.programs.python_function import python_function
 from dynsim.systems.base import AbstractFlow
 
 FlatField = Callable[[float, np.ndarray], np.ndarray]
@@ -76,6 +79,29 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
     return evaluated
 
 
+def shortened(
+    flow: AbstractFlow, unravel: Unravel, field: FlatField, jacobian: FlatField
+) -> tuple[FlatField, FlatField]:
+    """Field and Jacobian as Python functions of numbers where they have few operations, which is faster.
+
+    Where a number is not finite, the compiled functions decide.
+    """
+    leaves, programs = _of_one_kind(_programs, flow, unravel)
+    fixed = [entry for leaf in leaves for entry in np.asarray(leaf).ravel().tolist()]
+
+    def quick(function: Callable[..., list[float]] | None, compiled: FlatField, axes: int) -> FlatField:
+        def evaluated(t: float, y: np.ndarray) -> np.ndarray:
+            try:
+                found = np.array(function([t, *y.tolist(), *fixed]))
+            except (ArithmeticError, ValueError):
+                return compiled(t, y)
+            return found.reshape((len(y),) * axes) if np.all(np.isfinite(found)) else compiled(t, y)
+
+        return compiled if function is None else evaluated
+
+    return quick(programs.short(leaves), field, 1), quick(programs.short(leaves, jax.jacfwd), jacobian, 2)
+
+
 def flat_jacobian(
     flow: AbstractFlow, unravel: Unravel, field: FlatField, t0: float, flat: np.ndarray
 ) -> FlatField | None:
@@ -111,7 +137,7 @@ def flat_jacobian(
     return evaluated
 
 
-def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[list[Array], Callable[..., Array]]:
+def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[list[Array], Any]:
     """Arrays of a flow, and `compiled` applied to the rest of it, which flows of one kind share."""
     arrays, others = eqx.partition(program_form(flow), eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)  # flattened once, because it takes as long as an evaluation
@@ -142,6 +168,43 @@ def _field(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[l
     return field
 
 
+class Programs:
+    """Scalar programs of the field of flows of one kind, of time, flat state and the flow's arrays of some shapes."""
+
+    def __init__(self, tree: Any, static: tuple, rest: Any, unravel: Unravel):
+        """Prepare the field, which is traced when a program is asked for."""
+        self.field, self.unravel = _field(tree, static, rest, unravel), unravel
+        self.size = sum(int(np.prod(shape)) for shape in unravel.shapes)
+        self.known: dict[Any, Any] = {}
+
+    def whole(self, leaves: list[Array], changed: Callable[..., Any] = lambda fn: fn) -> Program | None:
+        """The program of a change of the field as a function of the state; None if it has none."""
+
+        def fn(t: Array, x: Array, *given: Array) -> Array:
+            return changed(lambda x: self.field(list(given), jnp.append(t, x)))(x)
+
+        key = (changed, *((leaf.shape, leaf.dtype) for leaf in leaves))
+        if key not in self.known:
+            shaped = [jax.ShapeDtypeStruct(*one) for one in key[1:]]
+            try:
+                self.known[key] = scalar_program(fn, (), (self.size,), *shaped, drop_zeros=True)
+            except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError):
+                self.known[key] = None
+        return self.known[key]
+
+    def short(self, leaves: list[Array], *changed: Callable[..., Any]) -> Callable[..., Any] | None:
+        """A Python function of all numbers for the same, or None for a large state, other types and a long program."""
+        if self.size > SMALLEST or any(dtype != np.float64 for dtype in self.unravel.dtypes):
+            return None
+        program = self.whole(leaves, *changed)
+        if program is not None and program not in self.known:
+            self.known[program] = python_function(program)
+        return None if program is None else self.known[program]
+
+
+_programs = functools.lru_cache(maxsize=32)(Programs)
+
+
 @functools.lru_cache(maxsize=32)
 def _compiled(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
     return jax.jit(_field(tree, static, rest, unravel))
@@ -150,7 +213,7 @@ def _compiled(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable
 @functools.lru_cache(maxsize=32)
 def _differentiated(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Any]:
     """Jacobian for the arrays of a flow: the matrix and None, or its entries and their pattern if they are few."""
-    field = _field(tree, static, rest, unravel)
+    field, programs = _field(tree, static, rest, unravel), Programs(tree, static, rest, unravel)
 
     def along(leaves: list[Array], both: Array, directions: Array) -> Array:
         one = lambda direction: jax.jvp(functools.partial(field, leaves), (both,), (jnp.append(0.0, direction),))[1]
@@ -167,7 +230,8 @@ def _differentiated(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Ca
     def jacobian(leaves: list[Array], both: Any) -> tuple[Array, Pattern | None]:
         shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         if shapes not in known:
-            pattern = sparse_pattern(field, leaves, len(both) - 1)
+            program = programs.whole(leaves) if len(both) > SMALLEST else None
+            pattern = None if program is None else sparse_pattern(program, len(both) - 1)
             known[shapes] = pattern, jax.jit(functools.partial(compressed, pattern) if pattern else whole)
         pattern, function = known[shapes]
         return function(leaves, both), pattern

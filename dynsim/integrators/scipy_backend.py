@@ -37,7 +37,7 @@ from dynsim.integrators.events import (
     untouched,
     values,
 )
-from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flat_jacobian, flattened
+from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flat_jacobian, flattened, shortened
 from dynsim.integrators.time_structure import breakpoints
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -199,6 +199,8 @@ class Scipy(AbstractIntegrator):
         saved[0] = flat
         implicit = self.method in IMPLICIT
         jacobian = flat_jacobian(flow, unravel, field, float(ts[0]), flat) if implicit else None
+        if jacobian is not None:  # SciPy's own work is small, and calls of a compiled field are most of the time
+            field, jacobian = shortened(flow, unravel, field, jacobian)
         walk = _Walk(self, flow, field, unravel, events, jacobian)
         t, y, fired, outcome, steps = ts[0], saved[0], (), Outcome.FINISHED, 0
         for piece in walk.pieces(ts, saved[0]):
@@ -272,7 +274,9 @@ class _Walk(NamedTuple):
                 return
             # the field may jump at a breakpoint or at the next float
             first, last = np.nextafter(a, b) if a > ts[0] else a, np.nextafter(b, a) if b < ts[-1] else b
-            field = lambda t, y, first=first, last=last: self.field(min(max(t, first), last), y)
+            field = self.field
+            if (first, last) != (a, b):
+                field = lambda t, y, first=first, last=last: self.field(min(max(t, first), last), y)
             start = functools.partial(
                 getattr(si, self.integrator.method), field, max_step=step_limit(self.integrator, self.flow),
                 **self.tolerances(y), **self.differentiated(first, last),

@@ -1,12 +1,10 @@
 """Sparsity of a Jacobian from the scalar program of the field, and its columns in groups that share no row."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-from dynsim.programs import ProgramError, scalar_program
 from dynsim.programs.program import Program
 
 SMALLEST = 64
@@ -43,17 +41,12 @@ class Pattern(NamedTuple):
         return csc_array((entries, self.rows, ends), shape=(self.size, self.size))
 
 
-def sparse_pattern(field: Callable[..., Any], leaves: Sequence[Any], size: int) -> Pattern | None:
-    """Pattern of the Jacobian of `field(leaves, [t, *x])` by x, whatever the values of the leaves.
+def sparse_pattern(program: Program, size: int) -> Pattern | None:
+    """Pattern of the Jacobian of a program of [t, *x] and parameters by x, whatever their values.
 
-    None for small systems, for fields without a scalar program, and where sparse factors would be nearly full.
+    None for small systems, and where sparse factors would be nearly full.
     """
     if size < SMALLEST:
-        return None
-    shaped = [jax.ShapeDtypeStruct(np.shape(leaf), leaf.dtype) for leaf in leaves]
-    try:
-        program = scalar_program(lambda both, *arrays: field(list(arrays), both), (size + 1,), *shaped)
-    except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError):
         return None
     used = _dependences(program, size)
     columns: list[list[int]] = [[] for _ in range(size)]

@@ -314,7 +314,7 @@ def test_a_jacobian_is_that_of_the_field_also_where_jax_has_none():
     expected = np.zeros((72, 72))
     expected[:2, :2] = 2.0 * np.eye(2) + 1.0  # to the right
     expected[2:, 2:], expected[2:, 0] = 3.0 * np.eye(70), 1.0
-    np.testing.assert_allclose(found, expected, atol=1e-7)
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("integrator", BOTH, ids=_names)
