@@ -18,7 +18,8 @@ from dynsim.integrators.sparse_jacobians import SMALLEST, Pattern, sparse_patter
 from dynsim.programs import ProgramError, scalar_program
 from dynsim.programs.program import Program
 from dynsim.programs.python_function import python_function
-from dynsim.systems.base import AbstractFlow
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 
 FlatField = Callable[[float, np.ndarray], np.ndarray]
 
@@ -70,13 +71,22 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
                 _check_real(part)
         except Exception as direct:  # noqa: BLE001
             raise direct if isinstance(error, jax.errors.JAXTypeError) else error from None
-        return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
+        direct_field = field_on_host(flow)
+        return lambda t, y: direct_field(t, unravel.on_host(y))
 
     def evaluated(t: float, y: np.ndarray) -> np.ndarray:
         both[0], both[1:] = t, y
         return np.asarray(field(leaves, both), float)
 
     return evaluated
+
+
+def field_on_host(flow: AbstractFlow) -> Callable[[Any, State], np.ndarray]:
+    """Flat velocity of a state in NumPy arrays; of a function without a space without the checks of each call."""
+    if type(flow) is FunctionFlow and type(flow.space) is Euclidean:
+        rhs, parameters = flow.rhs, dict(flow.parameters)
+        return lambda t, x: _on_host(rhs(t, x, **parameters))
+    return lambda t, x: _on_host(flow.vector_field(t, x))
 
 
 def shortened(

@@ -114,7 +114,7 @@ class Switches:
                 lines[k] = CURVE if which.b != 0 else value(operation.operands[1 + int(which.a)])
                 continue
             given = [value(j) for j in operation.operands]
-            lines[k], switch = _followed(operation, given, t)
+            lines[k], switch = followed(operation, given, t)
             if switch is None:
                 bent.add(k)
             elif switch < first:
@@ -210,7 +210,7 @@ def _branch(operation: Operation, given: list[Any], value: Any) -> Any:
     return value
 
 
-def _followed(operation: Operation, given: list[StraightLine], t: float) -> tuple[StraightLine, float | None]:
+def followed(operation: Operation, given: list[StraightLine], t: float) -> tuple[StraightLine, float | None]:
     """The line of a result just after `t`, and the time of its own next switch; None where a curve switches."""
     name, fixed = operation.name, all(line.b == 0 for line in given)
     if fixed:

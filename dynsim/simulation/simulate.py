@@ -79,8 +79,9 @@ def simulate(
         throw: raise on failure; otherwise the states after it are NaN, and `stats.succeeded` is False.
         error_estimate: solve again with a tenth of the tolerance, and store the difference of every number in
             `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps, so
-            that it does not step over the same pulses; shorter ones need `breaks` of the flow, or `longest_step` of the
-            integrator. Meaningless where both solutions share the error, for example in chaotic flows over long times.
+            that it does not step over the same pulses; shorter ones that are not found by themselves need `breaks` of
+            the flow, or `longest_step` of the integrator. Meaningless where both solutions share the error, for example
+            in chaotic flows over long times.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span.
