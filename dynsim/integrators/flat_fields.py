@@ -164,7 +164,7 @@ def _check_real(v: Any) -> None:
         raise ArgumentError("flow", "have a real velocity", "has a complex one")
 
 
-def _on_host(v: State) -> np.ndarray:
+def _on_host(v: Any) -> np.ndarray:
     return np.concatenate([np.ravel(np.asarray(part, float)) for part in jax.tree.leaves(v)])
 
 

@@ -1,6 +1,7 @@
 """Integration by SciPy: an independent implementation at tighter tolerances, to confirm diffrax's results."""
 
 import functools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -372,7 +373,8 @@ def _no_states(ts: np.ndarray) -> np.ndarray:
 def _overflows(solver: Any) -> bool:
     """Take a step; True if SciPy's linear algebra refused a Jacobian that is not finite."""
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of LSODA, whose failure is reported as every other one
             solver.step()
     except ValueError:  # from `lu_factor`; the field has been traced already and raises nothing more
         return True

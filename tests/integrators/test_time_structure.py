@@ -67,7 +67,7 @@ def branching(t, x):
 
 def in_place(t, x, on, width):
     dx = np.zeros(1)
-    dx[0] = 5.0 * (on <= t < on + width) - x[0]
+    dx[0] = (5.0 if on <= t < on + width else 0.0) - x[0]
     return dx
 
 
