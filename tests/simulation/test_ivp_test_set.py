@@ -162,12 +162,12 @@ def test_e5_is_solved_with_an_absolute_tolerance_below_its_components():
     assert np.all(np.abs(run.final[::3]) < 1e-100)
 
 
-def test_the_antibodies_of_medakzo_are_reached_with_a_sparse_jacobian():
+@pytest.mark.slow
+def test_the_antibodies_of_medakzo_are_reached():
     run = simulate(FunctionFlow(medakzo), np.tile([0.0, 1.0], 200), [0.0, 20.0], integrator=Scipy("Radau", 1e-7, 1e-12))
     found = np.asarray(run.final)[[78, 132, 170, 198, 199]]
     expected = [0.2339942217046434e-3, 0.3576835958481664e-3, 0.3085949832350532e-3, 0.1173741304462833e-3]
     np.testing.assert_allclose(found, [*expected, 0.6190822732534586e-5], rtol=1e-6)
-    assert int(run.stats.num_steps) < 1500
 
 
 @pytest.mark.slow
