@@ -1,6 +1,7 @@
 """States as flat float64 vectors, and vector fields of them for solvers on the host."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -102,10 +103,12 @@ def shortened(
     def quick(function: Callable[..., list[float]] | None, compiled: FlatField, axes: int) -> FlatField:
         def evaluated(t: float, y: np.ndarray) -> np.ndarray:
             try:
-                found = np.array(function([t, *y.tolist(), *fixed]))
+                found = function([t, *y.tolist(), *fixed])
             except (ArithmeticError, ValueError):
                 return compiled(t, y)
-            return found.reshape((len(y),) * axes) if np.all(np.isfinite(found)) else compiled(t, y)
+            if not math.isfinite(sum(found)):
+                return compiled(t, y)
+            return np.array(found) if axes == 1 else np.array(found).reshape(len(y), len(y))
 
         return compiled if function is None else evaluated
 

@@ -1,6 +1,7 @@
 """Integration by SciPy: an independent implementation at tighter tolerances, to confirm diffrax's results."""
 
 import functools
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -203,15 +204,16 @@ class Scipy(AbstractIntegrator):
         if jacobian is not None:  # SciPy's own work is small, and calls of a compiled field are most of the time
             field, jacobian = shortened(flow, unravel, field, jacobian)
         walk = _Walk(self, flow, field, unravel, events, jacobian)
-        t, y, fired, outcome, steps = ts[0], saved[0], (), Outcome.FINISHED, 0
+        t, y, fired, outcome, steps, begin = ts[0], saved[0], (), Outcome.FINISHED, 0, 1
         for piece in walk.pieces(ts, saved[0]):
             steps += 1
             if piece.outcome is not Outcome.FINISHED:
                 outcome = piece.outcome
                 break
-            inside = (ts > piece.t0) & (ts <= piece.t1)
-            if inside.any():
-                saved[inside] = piece.states(ts[inside])
+            end = int(np.searchsorted(ts, piece.t1, "right"))
+            if end > begin:
+                saved[begin:end] = piece.states(ts[begin:end])
+                begin = end
             if kept is not None and isinstance(piece.states, StepOutput):
                 kept.append(piece.states.settled())
             t, y, fired = piece.t1, piece.y1, piece.events
@@ -311,7 +313,7 @@ class _Walk(NamedTuple):
 
     def outcome(self, solver: Any, left: int) -> Outcome:
         """Why the solver cannot go on; `FINISHED` if it can."""
-        if not np.all(np.isfinite(solver.y)):
+        if not math.isfinite(solver.y.sum()) and not np.all(np.isfinite(solver.y)):
             return Outcome.NON_FINITE
         if solver.status == "failed":
             ahead = self.field(solver.t + 1e-9 * max(1.0, abs(solver.t)), solver.y)
@@ -373,9 +375,13 @@ def _no_states(ts: np.ndarray) -> np.ndarray:
 def _overflows(solver: Any) -> bool:
     """Take a step; True if SciPy's linear algebra refused a Jacobian that is not finite."""
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of LSODA, whose failure is reported as every other one
-            solver.step()
+        with np.errstate(all="ignore"):
+            if type(solver).__name__ != "LSODA":
+                solver.step()
+            else:
+                with warnings.catch_warnings():  # its failure is reported as every other one
+                    warnings.simplefilter("ignore")
+                    solver.step()
     except ValueError:  # from `lu_factor`; the field has been traced already and raises nothing more
         return True
     return False

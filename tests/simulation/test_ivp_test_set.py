@@ -171,15 +171,15 @@ def test_the_antibodies_of_medakzo_are_reached():
 
 
 @pytest.mark.slow
-def test_the_ring_modulator_is_reached_to_six_digits():
-    run = simulate(FunctionFlow(ring_modulator), np.zeros(15), [0.0, 1e-3], integrator=Scipy("Radau", 1e-8, 1e-12))
+def test_the_ring_modulator_is_reached_to_four_digits():
+    run = simulate(FunctionFlow(ring_modulator), np.zeros(15), [0.0, 1e-3], integrator=Scipy("Radau", 1e-5, 1e-8))
     expected = [
         -0.2339057358486745e-1, -0.7367485485540825e-2, 0.2582956709291169, -0.4064465721283450, -0.4039455665149794,
         0.2607966765422943, 0.1106761861269975, 0.2939904342435596e-6, -0.2840029933642329e-7, 0.7267198267264553e-3,
         0.7929487196960840e-3, -0.7255283495698965e-3, -0.7941401968526521e-3, 0.7088495416976114e-4,
         0.2390059075236570e-4,
     ]  # fmt: skip
-    np.testing.assert_allclose(run.final, expected, rtol=1e-6)
+    np.testing.assert_allclose(run.final, expected, rtol=2e-4)
 
 
 @pytest.mark.parametrize("times", [[0.0, 1e13], [0.0, 1e3, 1e13]])
