@@ -147,7 +147,8 @@ class Scipy(AbstractIntegrator):
 
     `longest_step` limits the steps, as in `Diffrax`. A field that calls NumPy, or branches on its state, cannot be
     compiled and is called directly, which is slower. Radau and BDF use the exact Jacobian of a field that can be
-    differentiated, and SciPy's differences otherwise.
+    differentiated, as a sparse matrix if it is large and has few entries, and SciPy's differences otherwise. They
+    evaluate a short field as a Python function of numbers, whose results are those of the compiled one up to rounding.
 
     Saved states come from the dense output of a step. It is less accurate than the steps, by four digits where
     stability rather than accuracy limits their length. Where it does not satisfy the equation up to some hundred
