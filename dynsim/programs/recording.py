@@ -200,18 +200,19 @@ def _moved(recorder: Recorder, equation: Any, given: list[Any]) -> list[Entries]
     first = INDICES.get(name, 1 if name == "gather" else len(given))
     numbered = [*map(recorder.placed, given[:first]), *given[first:]]
     dtypes = [np.dtype(v.aval.dtype) for v in equation.outvars]
-    move = MOVES.get(name)
     if name == "gather":
         outside = recorder.constant(fill_value(params, dtypes[0]), dtypes[0])
-        move = lambda params, x, indices: gathered(params, x, indices, outside)
+        move = lambda x, indices: gathered(params, x, indices, outside)
+    else:
+        move = functools.partial(MOVES[name], params)
     moving = [k for k in range(first, len(given)) if isinstance(given[k], Entries)]
     axis = _looked_up_axis(name, params, moving) if recorder.lookups else None
     if not moving:
-        found = move(params, *numbered)
+        found = move(*numbered)
     elif axis is None:
         raise ProgramError(f"`{name}` at an index that depends on the input")
     else:
-        found = _looked_up(recorder, axis, functools.partial(move, params), numbered, moving[0], dtypes[0])
+        found = _looked_up(recorder, axis, move, numbered, moving[0], dtypes[0])
     many = found if equation.primitive.multiple_results else [found]
     return [Entries(v, dtype) for v, dtype in zip(many, dtypes, strict=True)]
 

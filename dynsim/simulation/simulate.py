@@ -256,7 +256,8 @@ def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any
     if not small.size:
         return ""
     names = components(flow, jax.tree.map(lambda leaf: leaf[0], ys)).names
-    least = float(rtol) * float(np.min(sizes[small]))
+    seen = np.abs(rows[:, small])
+    least = float(rtol) * float(np.min(seen, where=seen > 0, initial=float(atol)))
     return (
         f"{where} {listed([names[k] for k in small])} {'is' if len(small) == 1 else 'are'} near the "
         f"absolute tolerance, {float(atol):.2g}, or below it, so that the solver does not see their errors, which may "
