@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from dynsim.errors import ArgumentError
 from dynsim.integrators.base import AbstractIntegrator, program_form, step_limit
 from dynsim.integrators.flat_fields import field_on_host
 from dynsim.integrators.numpy_switches import numpy_switches
@@ -58,8 +59,11 @@ def _numpy_switches(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.nda
     y0 = jax.tree.map(np.asarray, y0)
     field = field_on_host(flow)
     try:
+        field(t0, y0)
         return numpy_switches(lambda t: field(t, y0), t0, t1)
-    except (TypeError, ValueError, ArithmeticError, jax.errors.JAXTypeError):
+    except Exception as error:
+        if isinstance(error, ArgumentError) and error.names == ("ts",):
+            raise
         return np.empty(0)
 
 

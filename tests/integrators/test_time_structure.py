@@ -120,3 +120,9 @@ def test_the_tolerance_that_hides_components_is_named():
     blow = FunctionFlow(lambda t, x: jnp.stack([-x[0], x[1] ** 2 / 1e-14]))
     with pytest.raises(RuntimeError, match=r"x_2 is near the absolute tolerance, 1e-13, .* such as 1e-26"):
         simulate(blow, [1.0, 1e-14], [0.0, 2.0], integrator=Scipy())
+
+
+def test_too_many_jumps_of_a_function_in_numpy_are_refused(monkeypatch):
+    monkeypatch.setattr("dynsim.integrators.numpy_switches.MOST", 10)
+    with pytest.raises(ValueError, match="Argument `ts` must contain at most 10 jumps of the field in time"):
+        breakpoints(FunctionFlow(lambda t, x: [float(t % 1 < 0.5) - float(x[0])]), np.zeros(1), 0.0, 200.0)
