@@ -17,9 +17,10 @@ from analysis.dynamics.attractors.surfaces import can_walk
 from analysis.dynamics.equilibria.families import family_through
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.equilibria.settling import ESCAPE, look
+from analysis.dynamics.equilibria.sliding import rest_by_sliding
 from analysis.dynamics.flow_maps.angles import periods_of, whole_turns
 from analysis.dynamics.flow_maps.flat import flat_state, flat_states
-from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of, velocity_of
 from analysis.dynamics.linearisation import kind, spectrum
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
@@ -113,7 +114,25 @@ def _on_limit(record: TrajectoryRecord, features: np.ndarray, rate: float, cycle
     return stayed > period and rate * stayed * float(record.time_map.interval) > ESCAPE
 
 
+def _sliding_rest(record: TrajectoryRecord) -> LimitSet | None:
+    """Recognise a state at rest on a surface on which the field jumps, alone or on a curve of them."""
+    field, x = record.time_map.switched, record.states[-1]
+    sizes = record.extent if len(record.extent) == len(x) else np.full(len(x), float(np.median(record.extent)))
+    found = None if field is None else rest_by_sliding(field, 0.0, x, sizes)
+    if found is None:
+        return None
+    points, word, values = found
+    features = record.time_map.features_of(points)
+    gap = float(np.max(np.linalg.norm(np.diff(features, axis=0) / record.extent, axis=1), initial=0.0))
+    return LimitSet(
+        CURVE if len(points) > 1 else "equilibrium", word, states_of(record.time_map, points), features, 0.0, values,
+        spacing=gap / 2,
+    )  # fmt: skip
+
+
 def _equilibrium(record: TrajectoryRecord) -> LimitSet | Slow | None:
+    if (resting := _sliding_rest(record)) is not None:
+        return resting
     flow: Any = record.time_map.system
     speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
     units = record.time_map.units_at(record.states[-1])
@@ -188,7 +207,7 @@ def _is_linear(units: Units, z: State, rate: float) -> bool:
 
 @eqx.filter_jit
 def _field(time_map: TimeMap, flat: Array) -> Array:
-    return ravel_pytree(time_map.system.vector_field(jnp.zeros(()), time_map.restored(flat)))[0]  # pyright: ignore
+    return velocity_of(time_map)(jnp.zeros(()), flat)
 
 
 def _recurrence(record: TrajectoryRecord) -> int:
