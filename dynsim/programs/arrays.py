@@ -42,6 +42,8 @@ def _integer_power(a: Any, exponent: int) -> Any:
 def _selected(which: Any, *cases: Any) -> Any:
     if len(cases) == 2:
         return np.where(which, cases[1], cases[0])
+    if not any(np.ndim(case) for case in cases):
+        return np.asarray(cases)[which]
     return functools.reduce(lambda so_far, k: np.where(which >= k, cases[k], so_far), range(1, len(cases)), cases[0])
 
 

@@ -264,6 +264,20 @@ def test_what_is_no_list_of_scalar_operations_is_refused_by_name(named):
     assert str(error.value).count(".") == 1
 
 
+def test_look_ups_in_tables_are_recorded_on_request():
+    knots, table = np.array([0.0, 1.0, 1.5, np.nan]), jnp.arange(4.0) ** 2
+    for fn in (
+        lambda x: jnp.interp(x, knots, table, right=7.0) + table[jnp.searchsorted(knots, x) % 4],
+        lambda x: jnp.take(jnp.stack([table, x * table]), x.astype(int), axis=1, mode="fill", fill_value=-1.0),
+        lambda x: jnp.take(table, jnp.stack([x, 2 * x]).astype(int), mode="clip"),
+    ):
+        program = scalar_program(fn, (), lookups=True)
+        for x in (-3.0, 0.0, 0.3, 1.0, 1.2, 3.7, 9.0, np.nan):
+            np.testing.assert_array_equal(evaluate(program, x), fn(jnp.asarray(x)))
+    with pytest.raises(ProgramError, match="`dynamic_slice` at an index"):
+        scalar_program(lambda x: jnp.outer(table, table)[x.astype(int), x.astype(int)], (), lookups=True)
+
+
 def test_a_random_draw_that_does_not_depend_on_the_input_is_a_constant():
     agree(lambda x: x + jax.random.normal(jax.random.key(1), (3,)), np.zeros(3))
 

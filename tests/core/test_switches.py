@@ -9,11 +9,12 @@ from dynsim.programs.switches import Switches
 
 
 def switches(fn, begin, end, *parameters):
-    program = scalar_program(fn, (), (1,), *[() for _ in parameters])
+    program = scalar_program(fn, (), (1,), *[() for _ in parameters], lookups=True)
     moved = np.array([False, True] + [False] * len(parameters))
     return Switches(program, moved).times([0.0, *map(np.float64, parameters)], begin, end)
 
 
+KNOTS, BUMP = np.array([0.0, 50.0, 50.5, 51.0, 90.0]), jnp.array([1.0, 1.0, 5.0, 1.0, 1.0])
 PERIODIC = np.sort(np.append(0.3 + 1.7 * np.arange(-3, 12), 0.31 + 1.7 * np.arange(-3, 12)))
 
 
@@ -32,6 +33,14 @@ PERIODIC = np.sort(np.append(0.3 + 1.7 * np.arange(-3, 12), 0.31 + 1.7 * np.aran
         (lambda t, x: jnp.remainder(-t, 2.0) * x + t.astype(int).astype(float), (0.5, 3.5), (), [1, 2, 3]),
         (lambda t, x: jnp.sign(jnp.sin(t)) * x, (1, 10), (), np.pi * np.arange(1, 4)),
         (lambda t, x: jnp.where(jnp.exp(-t) > 0.3, x, -x), (0, 9), (), [-np.log(0.3)]),
+        (lambda t, x: jnp.interp(t, KNOTS, BUMP) - x, (0, 200), (), [50, 50.5, 51, 90]),
+        (lambda t, x, a: jnp.interp(t, a + KNOTS, BUMP) * x, (0, 60), (0.5,), [0.5, 50.5, 51, 51.5]),
+        (lambda t, x: jnp.interp(t, KNOTS, BUMP, period=100.0) - x, (60, 155), (), [90, 100, 150, 150.5, 151]),
+        (lambda t, x: BUMP[jnp.floor(t / 3).astype(int)] * x, (0, 10), (), [3, 6, 9]),
+        (lambda t, x: jnp.take(BUMP, (t / 3).astype(int)) * x, (1, 7), (), [3, 6]),
+        (lambda t, x: jnp.sum(jnp.interp(jnp.stack([t, t + 1]), KNOTS, BUMP)) - x, (49.8, 51), (), [50, 50.5]),
+        (lambda t, x: BUMP[jnp.digitize(t, KNOTS) - 1] - x, (1, 51), (), [50, 50.5]),
+        (lambda t, x: jnp.interp(x, KNOTS, BUMP), (0, 9), (), []),
         (lambda t, x: jnp.sin(t) * x, (0, 9), (), []),
         (lambda t, x: jnp.where(t > x, 1.0, 0.0), (0, 9), (), []),
         (lambda t, x: jnp.where(x > 0, 1.0, 0.0) * t, (0, 9), (), []),
