@@ -12,6 +12,7 @@ from analysis.dynamics.continuation.orbit_curve import moved_states, unit_of_eig
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
+from dynsim._runtime.blas import in_one_thread
 from dynsim.notebook import picture
 
 BEGINNINGS = ("branch point", "Hopf point", "period doubling")
@@ -68,6 +69,7 @@ class Branch(NamedTuple):
         )
 
 
+@in_one_thread
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
     """Build a branch from points, and locate the bifurcations between them, in the units of the given system.
 

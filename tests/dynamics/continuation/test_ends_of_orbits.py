@@ -113,15 +113,15 @@ def test_a_number_that_is_zero_within_its_error_is_printed_as_zero():
 def test_a_coefficient_that_is_not_computed_has_its_reason(monkeypatch):
     state, values = Cycle(np.zeros((4, 3)), np.asarray(1.0)), np.array([2e7, -1.0], complex)
     curve = OrbitCurve(Parameter(Lorenz(), RHO, 0.0, 14.6), jnp.ones(3), 4, None, 1e3, 1e-9)
-    point = CurvePoint(state, 2.0, *[np.empty(0)] * 4, values, np.empty(0))
+    point = CurvePoint(state, 2.0, *[np.empty(0)] * 4, lambda: values, np.empty(0))
     monkeypatch.setattr(curve, "monodromy", lambda state, J: np.diag([2e4, -1.001]))
     why = curve.unknown("period doubling", point)
     doubling = Bifurcation("period doubling", state, 2.0, values, 0.0, 1.0, np.zeros(13), unknown=why)
     assert str(doubling) == "period doubling at 2 (coefficient unknown: a multiplier of 2e+07 exceeds 1e+06)"
-    assert curve.unknown("period doubling", point._replace(values=values / [1e3, 1.0])) == ""
-    off = curve.unknown("fold", point._replace(values=np.array([50.0, 0.64 + 0.39j, 0.64 - 0.39j])))
+    assert curve.unknown("period doubling", point._replace(spectrum=lambda: values / [1e3, 1.0])) == ""
+    off = curve.unknown("fold", point._replace(spectrum=lambda: np.array([50.0, 0.64 + 0.39j, 0.64 - 0.39j])))
     assert off == "coefficient unknown: the critical multiplier is 2 off"
     monkeypatch.setattr(curve, "monodromy", lambda state, J: np.diag([2e4, 1.5]))
-    off = curve.unknown("Neimark-Sacker point", point._replace(values=np.exp(np.array([1j, -1j]))))
+    off = curve.unknown("Neimark-Sacker point", point._replace(spectrum=lambda: np.exp(np.array([1j, -1j]))))
     assert off == "coefficient unknown: the critical multiplier is 0.5 off"
     assert curve.unknown("branch point", point) == ""
