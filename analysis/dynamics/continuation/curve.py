@@ -76,6 +76,7 @@ class AbstractCurve(abc.ABC):
     tolerances: tuple[float, float] = (1e-11, 1e-9)  # of the equations, and of the last Newton step
     vertical: ClassVar[float] = 1e-12  # largest slope of the parameter that errors can cause on a vertical branch
     double: ClassVar[float] = 1e-6  # relative imaginary part below which an eigenvalue is a double real one
+    inner: ClassVar[int] = 24  # largest number of points that are added to a step to search it for bifurcations
     meeting: ClassVar[float] = 0.0  # the eigenvalue where solutions meet: 0 of a field, 1 of the derivative of a map
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled
@@ -127,6 +128,13 @@ class AbstractCurve(abc.ABC):
     @abc.abstractmethod
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Measure the growth of eigenvalues: negative if they decay, positive if they grow."""
+
+    def smoothed(self, growth: np.ndarray) -> np.ndarray:
+        """Transform growth, keeping its sign, to change as little as possible along a curve: large multipliers to logs.
+
+        The derivative of the transformation is continuous.
+        """
+        return growth if self.meeting == 0 else np.where(growth > 0, np.log1p(np.fmax(growth, 0.0)), growth)
 
     @abc.abstractmethod
     def name(self, critical: complex) -> str:
