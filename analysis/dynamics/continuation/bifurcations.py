@@ -43,6 +43,8 @@ ZEROED = 1e-6
 ERRORS = 100
 # Distance, relative to the longest step, up to which bifurcations of one kind and frequency are the same.
 SAME = 1e-8
+# Width of an interval of the parameter, relative to its range, up to which doubt is not reported.
+NARROW = 1e-7
 # Largest number of bisections of a step that contains several bifurcations.
 HALVINGS = 6
 
@@ -308,7 +310,9 @@ def _completed(
         places = [(k, doubtful(paths, samples, k, high - low)) for k in inside]
         doubts = [(k, share) for k, share in places if share is not None]
         if not doubts or not left:
-            return [b for _, inner in parts for b in inner], _intervals(samples, [k for k, _ in doubts])
+            least = NARROW * (curve.parameter.high - curve.parameter.low)
+            gaps = _intervals(samples, [k for k, _ in doubts])
+            return [b for _, inner in parts for b in inner], [gap for gap in gaps if gap[1] - gap[0] > least]
         k, share = max(doubts, key=lambda pair: samples[pair[0] + 1].length - samples[pair[0]].length)
         parts, left = _split(curve, parts, samples[k].length, samples[k + 1].length, share), left - 1
 

@@ -130,11 +130,11 @@ class AbstractCurve(abc.ABC):
         """Measure the growth of eigenvalues: negative if they decay, positive if they grow."""
 
     def smoothed(self, growth: np.ndarray) -> np.ndarray:
-        """Transform growth, keeping its sign, to change as little as possible along a curve: large multipliers to logs.
+        """Transform growth to change less along a curve, keeping its sign: where it is large, to its logarithm.
 
-        The derivative of the transformation is continuous.
+        The transformation and its derivative are continuous.
         """
-        return growth if self.meeting == 0 else np.where(growth > 0, np.log1p(np.fmax(growth, 0.0)), growth)
+        return np.arcsinh(growth) if self.meeting == 0 else np.where(growth > 0, np.log1p(np.fmax(growth, 0)), growth)
 
     @abc.abstractmethod
     def name(self, critical: complex) -> str:
