@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
-from analysis.dynamics.continuation.hidden import Eigenpaths, Sample, doubtful, neutral_at
+from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, doubtful, neutral_at
 from analysis.dynamics.continuation.locating import (
     JUMP,
     between,
@@ -121,15 +121,15 @@ def find_bifurcations(
     meetings = _meetings(curve, points, lengths, least)
     zeros, counts = [curve.zeros(point) for point in points], [curve.growing(point) for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
-    steps: list[_Step] = []
+    steps: list[_PartOfBranch] = []
     for k in range(1, len(points)):
         if at[k]:
             continue
         begin = k - 2 if at[k - 1] else k - 1  # a crossing at a point is searched between its neighbours
         low, high = float(lengths[begin]), float(lengths[k])
         known = [one for one in meetings if low <= one.at.arclength < high]
-        ends = (_Place(points[j], float(lengths[j]), *[counts[j]] * 2) for j in (begin, k))
-        steps.append(_Step(*ends, known, bool(zeros[begin] or zeros[k]), bool(known)))
+        first, last = (_Place(points[j], float(lengths[j]), *[counts[j]] * 2) for j in (begin, k))
+        steps.append(_PartOfBranch(first, last, known, bool(zeros[begin] or zeros[k]), bool(known)))
     found = [_in_step(curve, step) for step in steps]
     all_found = [one.at for one in meetings] + [b for one in found for b in one]
     touching: list[Bifurcation] = []
@@ -249,7 +249,7 @@ class _Place(NamedTuple):
     parity: int = 0
 
 
-class _Step(NamedTuple):
+class _PartOfBranch(NamedTuple):
     """A part of a branch between two places, with the folds and branch points that are known in it.
 
     `neutral` says that eigenvalues at its ends neither grow nor decay, and `sure` that no further folds and branch
@@ -263,7 +263,7 @@ class _Step(NamedTuple):
     sure: bool
 
 
-def _in_step(curve: AbstractCurve, step: _Step) -> list[Bifurcation]:
+def _in_step(curve: AbstractCurve, step: _PartOfBranch) -> list[Bifurcation]:
     """Locate the further bifurcations in a step, on both sides of each fold and branch point that is known in it."""
     last = step.end.before
     places = [step.begin._replace(parity=_parity(curve, step.begin.point.values))]
@@ -274,7 +274,11 @@ def _in_step(curve: AbstractCurve, step: _Step) -> list[Bifurcation]:
 
 
 def _completed(
-    curve: AbstractCurve, step: _Step, found: list[Bifurcation], beside: list[Sample], touching: list[Bifurcation]
+    curve: AbstractCurve,
+    step: _PartOfBranch,
+    found: list[Bifurcation],
+    beside: list[SpectrumAt],
+    touching: list[Bifurcation],
 ) -> tuple[list[Bifurcation], list[tuple[float, float]]]:
     """Search a step for bifurcations that the eigenvalues at its ends do not show, until there is no doubt.
 
@@ -317,17 +321,17 @@ def _completed(
         parts, left = _split(curve, parts, samples[k].length, samples[k + 1].length, share), left - 1
 
 
-def _sample(curve: AbstractCurve, point: CurvePoint, length: float) -> Sample:
-    return Sample(length, point.values, point.parameter, curve.neutral(point))
+def _sample(curve: AbstractCurve, point: CurvePoint, length: float) -> SpectrumAt:
+    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point))
 
 
-def _sample_at(at: Bifurcation, *, touches: bool) -> Sample:
-    return Sample(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), touches)
+def _sample_at(at: Bifurcation, *, touches: bool) -> SpectrumAt:
+    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), touches)
 
 
 def _split(
-    curve: AbstractCurve, parts: list[tuple[_Step, list[Bifurcation]]], low: float, high: float, share: float
-) -> list[tuple[_Step, list[Bifurcation]]]:
+    curve: AbstractCurve, parts: list[tuple[_PartOfBranch, list[Bifurcation]]], low: float, high: float, share: float
+) -> list[tuple[_PartOfBranch, list[Bifurcation]]]:
     """Add a point between two arclengths to a step, and search both sides of it if that shows more crossings.
 
     It does if the number of growing eigenvalues is not that expected from the ends of the step.
@@ -342,8 +346,8 @@ def _split(
     middle = _Place(point, where, *[curve.growing(point)] * 2)
     before, after = ([b for b in found if (b.arclength < where) == side] for side in (True, False))
     halves = (
-        _Step(begin, middle, [one for one in known if one.at.arclength < where], neutral, sure),
-        _Step(middle, end, [one for one in known if one.at.arclength >= where], neutral, sure),
+        _PartOfBranch(begin, middle, [one for one in known if one.at.arclength < where], neutral, sure),
+        _PartOfBranch(middle, end, [one for one in known if one.at.arclength >= where], neutral, sure),
     )
     expected = [
         *([] if before or halves[0].known else [begin.after]),
@@ -356,7 +360,7 @@ def _split(
     return [*parts[:which], *made, *parts[which + 1 :]]
 
 
-def _intervals(samples: list[Sample], doubts: list[int]) -> list[tuple[float, float]]:
+def _intervals(samples: list[SpectrumAt], doubts: list[int]) -> list[tuple[float, float]]:
     """Join neighbouring intervals between samples, and return their lowest and highest values of the parameter."""
     found: list[tuple[float, float]] = []
     for k in doubts:

@@ -116,20 +116,20 @@ def _found(
 ) -> tuple[list[Bifurcation], list[tuple[float, float]]]:
     """Locate the bifurcations of a branch, also those at its ends, which are found from a point beyond the end."""
     last = [(float(lengths[k]), points[k]) for k in (0, -1)]
-    points, lengths, least = [*points], lengths.tolist(), [*least]
+    points, places, least = [*points], lengths.tolist(), [*least]
     for side, sign in ((0, -1), (-1, 1)):
         end, beyond = points[side], None
         if ends[side] in OPEN and (curve.zeros(end) or abs(least[side]) <= CROSSING):
-            near = [abs(lengths[side] - lengths[side - sign])] if len(points) > 1 else []
+            near = [abs(places[side] - places[side - sign])] if len(points) > 1 else []
             beyond = _beyond(curve, end, sign, min([*near, BEYOND * (curve.parameter.high - curve.parameter.low)]))
         if beyond is not None:
-            place = len(points) if side else 0
+            index = len(points) if side else 0
             away = float(np.linalg.norm(beyond.flat - end.flat))
-            points.insert(place, beyond)
-            lengths.insert(place, lengths[side] + sign * away)
-            least.insert(place, curve.least_singular(beyond))
-    found, gaps = find_bifurcations(curve, points, np.array(lengths), least)
-    longest = float(np.max(np.diff(lengths), initial=0.0))
+            points.insert(index, beyond)
+            places.insert(index, places[side] + sign * away)
+            least.insert(index, curve.least_singular(beyond))
+    found, gaps = find_bifurcations(curve, points, np.array(places), least)
+    longest = float(np.max(np.diff(places), initial=0.0))
     kept = []
     for b in found:
         away = [np.append(flat_state(b.state), b.parameter) - point.flat for _, point in last]
@@ -140,7 +140,8 @@ def _found(
             kept.append(b._replace(arclength=length, parameter=point.parameter))
         elif last[0][0] < b.arclength < last[1][0]:
             kept.append(b)
-    return kept, gaps
+    low, high = curve.parameter.bounds
+    return kept, [(max(a, low), min(b, high)) for a, b in gaps if a < high and b > low]
 
 
 def _beyond(curve: AbstractCurve, last: CurvePoint, sign: int, size: float) -> CurvePoint | None:

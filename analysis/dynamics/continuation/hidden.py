@@ -22,7 +22,7 @@ INNER = (0.1, 0.9)
 CLOSE = 1e-6
 
 
-class Sample(NamedTuple):
+class SpectrumAt(NamedTuple):
     """Eigenvalues at an arclength and a parameter, and the growth below which they count as neutral.
 
     `touches` says that an eigenvalue touches zero there without crossing it.
@@ -41,7 +41,7 @@ class Eigenpaths:
     def __init__(self, curve: AbstractCurve):
         self.curve, self._pairs = curve, {}
 
-    def growths(self, samples: list[Sample], first: int) -> tuple[np.ndarray, np.ndarray]:
+    def growths(self, samples: list[SpectrumAt], first: int) -> tuple[np.ndarray, np.ndarray]:
         """Compute the growth of each eigenvalue at samples, (samples, paths), and its sign at the first two of them.
 
         The eigenvalues are numbered as at sample `first`. The sign is 0 for neutral ones.
@@ -57,7 +57,7 @@ class Eigenpaths:
         signs = np.array([np.where(s, 0.0, np.sign(growths[first + k])) for k, s in enumerate(small)])
         return np.array([self.curve.smoothed(growth) for growth in growths]), signs
 
-    def _paired(self, one: Sample, other: Sample) -> np.ndarray:
+    def _paired(self, one: SpectrumAt, other: SpectrumAt) -> np.ndarray:
         import scipy.optimize
 
         key = one.length, other.length
@@ -69,7 +69,7 @@ class Eigenpaths:
         return self._pairs[key]
 
 
-def doubtful(paths: Eigenpaths, samples: list[Sample], k: int, step: float) -> float | None:
+def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, step: float) -> float | None:
     """Find where to look for a further zero of the growth between the k-th sample and the next one.
 
     Zeros that are known are samples. The growth of each eigenvalue is interpolated by polynomials of two degrees, whose
@@ -105,7 +105,7 @@ def doubtful(paths: Eigenpaths, samples: list[Sample], k: int, step: float) -> f
     return None
 
 
-def _near(samples: list[Sample], k: int) -> list[int]:
+def _near(samples: list[SpectrumAt], k: int) -> list[int]:
     """List the samples for a polynomial after the k-th one: both neighbours, and the next ones not too close."""
     size = samples[k + 1].length - samples[k].length
     left, right = [k], [k + 1]
