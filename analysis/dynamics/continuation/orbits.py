@@ -208,7 +208,7 @@ def _at_hopf(curve: OrbitCurve, at: Bifurcation) -> CurvePoint:
     tangent = np.append(point.basis.T @ np.append(moves.ravel(), 0.0), 0.0)
     multipliers = np.exp(2 * np.pi / at.frequency * np.delete(values, which))
     ordered = multipliers[np.argsort(-np.abs(multipliers), kind="stable")]
-    return point._replace(tangent=tangent / np.linalg.norm(tangent), values=ordered)
+    return point._replace(tangent=tangent / np.linalg.norm(tangent), spectrum=lambda: ordered)
 
 
 def switch_orbits(

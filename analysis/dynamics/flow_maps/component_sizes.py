@@ -174,7 +174,7 @@ def unit_entries(
         return _filled(_together(at, x, groups, here, rates, most), x, groups, here.J, rates)
     found = np.array([_unit(_changes(at, x, _along(x, group), here, rates), most) for group in groups])
     driven = _driven(found, groups, here.J, rates)
-    doubted = np.isnan(found) | ((driven > 0) & (found > FAR * driven))
+    doubted = np.isnan(found) | ((driven > 0) & (found / FAR > driven))  # `driven` may be near overflow
     if np.any(doubted) and not np.all(doubted):
         away = x.copy()
         for k in np.flatnonzero(~doubted):

@@ -236,7 +236,7 @@ def test_a_fold_of_cycles_has_its_curvature_in_the_length_of_the_branch(segments
 def test_a_coefficient_is_unknown_where_no_multiplier_is_critical():
     curve = OrbitCurve(Parameter(Bautin(), P, -1.5, 0.5), jnp.ones(2), 1, None, 10.0, 1e-9)
     point = CurvePoint(
-        Cycle(np.ones((1, 2)), np.asarray(6.0)), 0.0, *[np.empty(0)] * 4, np.array([1e9, -1.001]), np.empty(0)
+        Cycle(np.ones((1, 2)), np.asarray(6.0)), 0.0, *[np.empty(0)] * 4, lambda: np.array([1e9, -1.001]), np.empty(0)
     )
     assert np.isnan(curve.coefficient("period doubling", point, 0.0).value)
 
