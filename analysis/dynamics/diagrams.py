@@ -18,8 +18,8 @@ from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbits import SEGMENTS, families_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
-from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.periodic_orbits.maps import phases
+from analysis.dynamics.scaling.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, SymmetryGenerator

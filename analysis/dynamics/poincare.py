@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.host import filled, room_for
 from dynsim._core.printing import one_line
 from dynsim._core.types import Scalar, State, Time

@@ -243,7 +243,7 @@ def basins_of(
 
     from analysis.dynamics.attractors.basins import basins
     from analysis.dynamics.flow_maps.autonomy import change_in_time
-    from analysis.dynamics.flow_maps.flat import grid_states
+    from analysis.dynamics.scaling.flat import grid_states
 
     start, sides = jnp.asarray(state), np.reshape(box, (-1, 2))
     points = grid_states([np.linspace(low, high, LOOKED_AT) for low, high in sides], state, which)

@@ -32,8 +32,8 @@ from analysis.dynamics.attractors.search import (
 )
 from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
-from analysis.dynamics.flow_maps.flat import flat_states, grid_states
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
+from analysis.dynamics.scaling.flat import flat_states, grid_states
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer, reals

@@ -13,10 +13,10 @@ from jaxtyping import Float
 
 from analysis.dynamics.flow_maps.angles import Wrapped
 from analysis.dynamics.flow_maps.autonomy import change_in_time, check_period
-from analysis.dynamics.flow_maps.flat import count_of, flat_states
 from analysis.dynamics.flow_maps.time_map import Features, TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import solver_of, tolerance_of
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
+from analysis.dynamics.scaling.flat import count_of, flat_states
 from analysis.dynamics.scaling.samples import norms, units_near
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import function, integer, number

@@ -10,8 +10,8 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Equilibrium, start_units, weak_directions
-from analysis.dynamics.flow_maps.flat import chord_distances
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis
+from analysis.dynamics.scaling.flat import chord_distances
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time

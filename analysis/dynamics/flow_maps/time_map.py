@@ -14,8 +14,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.flat import flat_state, states_like
 from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.scaling.flat import flat_state, states_like
 from analysis.dynamics.scaling.samples import norms
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for

@@ -304,7 +304,7 @@ def run_measures(
     import jax
     import numpy as np
 
-    from analysis.dynamics.flow_maps.flat import flat_states
+    from analysis.dynamics.scaling.flat import flat_states
     from dynsim.cli.parsing.solvers import integrator
     from dynsim.cli.simulate.ensembles import measurements
     from dynsim.simulation.simulate import iterate, simulate
