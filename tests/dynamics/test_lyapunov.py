@@ -6,6 +6,7 @@ import pytest
 
 from analysis.dynamics.flow_maps.variational import tolerance_of
 from analysis.dynamics.lyapunov import BLOCKS, MONOTONE, _spectrum, _trend, kaplan_yorke_dimension, lyapunov_spectrum
+from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
@@ -236,3 +237,12 @@ def test_a_fast_contraction_shortens_the_default_interval():
     given = lyapunov_spectrum(flow, jnp.array([1.0, 1.0]), 60.0, interval=1.0)
     assert given.resolved == (True, False)
     assert "below -21 (tolerance of the solver: a shorter interval" in str(given)
+
+
+def test_the_absolute_tolerance_limits_the_error():
+    """Of a state that rests at 0, where the relative tolerance has no hold."""
+    flow = FunctionFlow(lambda t, x: -x)
+    coarse, fine = (lyapunov_spectrum(flow, [0.1], 50.0, interval=1.0, atol=atol) for atol in (1e-1, 1e-10))
+    assert abs(fine.exponents[0] + 1) < 1e-7 < 1e-6 < abs(coarse.exponents[0] + 1)
+    with pytest.raises(ArgumentError, match="`atol` must be positive"):
+        lyapunov_spectrum(flow, [0.1], atol=0.0)

@@ -149,7 +149,8 @@ def _means(rates: Float[np.ndarray, "samples k"]) -> tuple[Float[np.ndarray, " k
 @eqx.filter_jit
 def _rates(time_map: TimeMap, xs: Array, begins: Array, frame: Array) -> Array:
     """Compute the growth rates of an orthonormal frame over each interval, (samples, k)."""
-    pair, interval = Linearised(time_map.system, time_map.restored(xs[0]), time_map.solver), time_map.interval
+    pair = Linearised(time_map.system, time_map.restored(xs[0]), time_map.solver, time_map.atol)
+    interval = time_map.interval
 
     def over(V: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:
         x, begin = at

@@ -33,7 +33,15 @@ class _Reached(NamedTuple):
 
 
 def switched_over(
-    field: SwitchedField, begin: Array, end: Array, first: Array, x: Array, V: Array, rtol: Array, longest: Any
+    field: SwitchedField,
+    begin: Array,
+    end: Array,
+    first: Array,
+    x: Array,
+    V: Array,
+    rtol: Array,
+    atol: Array,
+    longest: Any,
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Integrate a state and tangent vectors; give steps, whether it failed, and whether it slides on a surface, too.
 
@@ -49,7 +57,7 @@ def switched_over(
     def once(carry: _Reached) -> _Reached:
         s, modes, slides = carry
         now = lambda t, y: moving(t, y, modes)
-        after, h, _, accepted = _step(now, s, end, longest, rtol, rtol / 100, STAGES + 1)
+        after, h, _, accepted = _step(now, s, end, longest, rtol, atol, STAGES + 1)
         path = lambda place: _cubic(s.y[:n], after.y[:n], h * s.f[:n], h * after.f[:n], place)
         away = jax.vmap(lambda place: jnp.min(field.at(s.t + place * h, path(place), modes)[1]))(jnp.asarray(PLACES))
         outside = away < 0

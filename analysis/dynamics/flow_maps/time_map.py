@@ -48,10 +48,11 @@ class TimeMap(eqx.Module):
     """Map of a flow over an interval, or an iterate of a map, for flattened states, (members, n).
 
     States solved together share the steps of the solver, whose error is the largest one among them, in units of
-    `sizes`, (n,), which are 1 by default. A state is frozen once a feature exceeds `bound`, or where the field is not
-    finite. With a larger bound `beyond` it continues to move. It has then escaped only beyond the larger bound, or
-    where the solver fails beyond the smaller one, as before a blow-up. With a `solver`, such as an implicit one for
-    stiff flows, each state has its own steps.
+    `sizes`, (n,), which are 1 by default. The absolute tolerance holds for every entry in its own unit; it is by
+    default a hundredth of the relative one, in units of `sizes`. A state is frozen once a feature exceeds `bound`, or
+    where the field is not finite. With a larger bound `beyond` it continues to move. It has then escaped only beyond
+    the larger bound, or where the solver fails beyond the smaller one, as before a blow-up. With a `solver`, such as an
+    implicit one for stiff flows, each state has its own steps.
     """
 
     system: AbstractFlow | AbstractMap
@@ -59,6 +60,7 @@ class TimeMap(eqx.Module):
     features: Any
     interval: Array
     rtol: Array
+    atol: Array | None
     bound: Array
     beyond: Array
     unit: Array
@@ -76,6 +78,7 @@ class TimeMap(eqx.Module):
         sizes: State | None = None,
         beyond: float = 0.0,
         solver: dfx.AbstractAdaptiveSolver | None = None,
+        atol: float | None = None,
     ):
         """Store the system, the structure of a state, and numbers as arrays, so that new values compile nothing."""
         self.system, self.restored = system, Linearised(system, state).restored
@@ -85,6 +88,7 @@ class TimeMap(eqx.Module):
         every = jax.tree.map(lambda y: np.ones(np.shape(y)), state)  # NumPy arrays, so that nothing is compiled
         entries = every if sizes is None else jax.tree.map(lambda y, size: y * np.asarray(size), every, sizes)
         self.sizes = jnp.asarray(flat_state(entries))
+        self.atol = None if atol is None else jnp.asarray(float(atol))
 
     def units_at(self, x: Float[np.ndarray, " n"]) -> Units:
         """Choose units of a flow near `sizes`, and near two of the first intervals.
@@ -98,6 +102,11 @@ class TimeMap(eqx.Module):
         if now > first and np.size(rates := norms(system, states_of(self, x[None]))) and rates[0] > 0:
             return rounded_units(system, sizes, min(max(first, 1 / float(rates[0])), now))
         return rounded_units(system, sizes, first)
+
+    @property
+    def rescaled_atol(self) -> Array | None:
+        """Absolute tolerance in units of `sizes` that keeps every entry within `atol`; None for the default."""
+        return None if self.atol is None else self.atol / jnp.max(self.sizes)
 
     @property
     def is_map(self) -> bool:
@@ -264,8 +273,9 @@ def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: An
 
     def one(x: Array) -> Array:
         solution = solve_within(
-            field, begin, ts[-1], x / sizes, rtol=time_map.rtol, first=time_map.interval / 50, longest=longest,
-            jumps=jumps, stops=ts, saveat=dfx.SaveAt(ts=ts), max_steps=WINDOW * STEPS, solver=time_map.solver,
+            field, begin, ts[-1], x / sizes, rtol=time_map.rtol, atol=time_map.rescaled_atol,
+            first=time_map.interval / 50, longest=longest, jumps=jumps, stops=ts, saveat=dfx.SaveAt(ts=ts),
+            max_steps=WINDOW * STEPS, solver=time_map.solver,
         )  # fmt: skip
         assert solution.ys is not None
         return jnp.where(solution.result == dfx.RESULTS.successful, solution.ys * sizes[None], jnp.nan)
@@ -305,7 +315,8 @@ def _flow_interval(
 
     solution = solve_within(
         field, begin, begin + time_map.interval, ys / sizes,
-        rtol=time_map.rtol, first=length, longest=longest, jumps=jumps, norm=worst, max_steps=STEPS,
+        rtol=time_map.rtol, atol=time_map.rescaled_atol, first=length, longest=longest, jumps=jumps, norm=worst,
+        max_steps=STEPS,
     )  # fmt: skip
     assert solution.ys is not None
     steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)

@@ -8,7 +8,7 @@ import numpy as np
 from dynsim.cli.basins.against import along
 from dynsim.cli.basins.edges import edge_arrays, edges
 from dynsim.cli.basins.options import BasinsOptions
-from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.options import check_outputs, refuse_solvers, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.solvers import unsettled
 from dynsim.cli.parsing.system import parse_system
@@ -32,6 +32,7 @@ def main(words: Sequence[str]) -> int:
     from dynsim.cli.building.systems import found
 
     made = found(o, "basins")
+    refuse_solvers(o, made.system)
     start, known, which = window(o, made)
     ends = np.asarray(o.box or box_of(o, made, which), float)
     if len(ends) != 2 * len(which):
@@ -93,7 +94,7 @@ def search_of(o: BasinsOptions, known: "Components") -> "Search":
             raise ArgumentError("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
     return Search(
         period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol,
-        integrator=of_many(o.integrator, o.rtol),
+        atol=o.atol, integrator=of_many(o.integrator, o.rtol),
     )  # fmt: skip
 
 

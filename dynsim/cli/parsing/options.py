@@ -153,6 +153,17 @@ def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:
             raise ArgumentError(field.name, f"be left out {where}", f"is {_shown(getattr(options, field.name))}")
 
 
+OF_SOLVERS = ("rtol", "atol", "integrator", "max_steps")  # options that only a flow has
+
+
+def refuse_solvers(options: Any, system: Any) -> None:
+    """Raise `ValueError` if a solver of flows is chosen for a map."""
+    from dynsim.systems.base import AbstractMap
+
+    if isinstance(system, AbstractMap):
+        refuse_unused(options, OF_SOLVERS, "for a map")
+
+
 def _shown(value: object) -> str:
     return f"`{value}`" if isinstance(value, str | Path) else str(value)
 

@@ -24,6 +24,7 @@ from analysis.dynamics.attractors.search import (
     find_attractors,
 )
 from dynsim.cli.portrait import as_before
+from dynsim.errors import ArgumentError
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon
@@ -390,3 +391,13 @@ def test_an_edge_state_names_the_limits_on_both_of_its_sides():
     assert str(known).startswith("2 attractors of 2 starts (after")
     one = known._replace(attractors=wells[:1], labels=np.array([0]))
     assert str(one).startswith("1 attractor of 1 start (after")
+
+
+def test_a_search_has_an_absolute_tolerance_in_the_units_of_the_state():
+    starts = np.array([[1.0], [1000.0]])
+    maps = [set_up(FunctionFlow(lambda t, x: -x), starts, Search(interval=4.0, atol=atol))[0] for atol in (1e3, 1e-9)]
+    errors = [np.max(np.abs(one.window(starts, 0)[0] - starts * np.exp(-4.0))) for one in maps]
+    assert errors[1] < 1e-4 < errors[0]
+    assert float(maps[0].rescaled_atol) == 1e3 / 1024
+    with pytest.raises(ArgumentError, match="`atol` must be positive"):
+        Search(atol=-1.0)
