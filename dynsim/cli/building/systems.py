@@ -62,7 +62,7 @@ def found(o: SystemOptions, command: str) -> Found:
     Raises:
         ValueError: for a name, a parameter or an initial state that does not fit, with the closest name.
     """
-    given = _given(o.parameters)
+    given = by_name(o.parameters)
     if ":" not in o.system:
         own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
         refuse_unused(o, own, f"for `{o.system}`, which has its own")
@@ -109,7 +109,7 @@ def flow(o: SystemOptions, command: str) -> Found:
     return made
 
 
-def _given(words: tuple[str, ...]) -> dict[str, str]:
+def by_name(words: tuple[str, ...]) -> dict[str, str]:
     """Collect the parameters by name, with "" for one without a value."""
     pairs = {}
     for word in words:
