@@ -20,7 +20,7 @@ PERIODIC = "periodic orbit"
 
 
 def attracting_orbit(
-    flow: AbstractFlow,
+    flow: Any,  # checked here, in one sentence
     start: State | Trajectory | LimitSet,
     *,
     segments: int = SEGMENTS,

@@ -167,6 +167,8 @@ def refuse_solvers(options: Any, system: Any) -> None:
 
 
 def _shown(value: object) -> str:
+    if value is True:
+        return "given"
     return f"`{value}`" if isinstance(value, str | Path) else str(value)
 
 
