@@ -66,7 +66,11 @@ class Linearised(eqx.Module):
     rolled: bool = eqx.field(static=True)
 
     def __init__(
-        self, system: Any, state: State, solver: "dfx.AbstractAdaptiveSolver | None" = None, atol: float | None = None
+        self,
+        system: Any,
+        state: State,
+        solver: "dfx.AbstractAdaptiveSolver | None" = None,
+        atol: Array | float | None = None,
     ):
         """Store the system, the structure of its states, and the solver of a flow, by default Tsit5.
 

@@ -65,7 +65,7 @@ def found(o: SystemOptions, command: str) -> Found:
     given = by_name(o.parameters)
     if ":" not in o.system:
         own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
-        refuse_unused(o, own, f"for `{o.system}`, which has its own")
+        refuse_unused(o, own, f"unless the system is a function of yours, which `{o.system}` is not")
     if o.system in CATALOGUE:
         entry = CATALOGUE[o.system]
         _only(given, parameters(entry.system()), o, command)
@@ -224,7 +224,7 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
         with own_code("system", "be built without arguments"):
             made = made()  # pyright: ignore[reportCallIssue]
     if isinstance(made, AbstractFlow | AbstractMap):
-        refuse_unused(o, OF_FUNCTIONS, f"for `{o.system}`, which is not a function and declares its own")
+        refuse_unused(o, OF_FUNCTIONS, f"unless the system is a function of yours, which `{o.system}` is not")
         _only(given, parameters(made), o, command)
         return Found(o.system, changed(made, _values(given)), None)
     if not callable(made):

@@ -65,8 +65,8 @@ class Continue(SystemOptions):
     num_starts: int = 32
     """number of random starting points in each round of the search for equilibria"""
     resume: Path | None = None
-    """a diagram file of `--out` whose branches, periodic orbits and curves in `--second` are extended to the new ranges,
-    and beyond the largest number of points"""
+    """a diagram file of `--out` whose branches, periodic orbits and curves in `--second` are extended to the new
+    ranges, and beyond the largest number of points"""
     out: Path | None = None
     """the diagram file (.npz) to write: branches, orbits, and curves in `--second`"""
     figure: Path | None = None
