@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria.crossings import Completeness, may_touch, spread
 from analysis.dynamics.equilibria.families import Family, equilibrium_families
@@ -233,7 +232,7 @@ class PhasePlane(NamedTuple):
 
 def phase_plane(
     flow: AbstractFlow,
-    box: ArrayLike,
+    box: Sequence[Any] | np.ndarray,
     *,
     axes: tuple[int, int] = (0, 1),
     at: Sequence[float] | np.ndarray | None = None,
@@ -293,7 +292,7 @@ def phase_plane(
     )  # fmt: skip
 
 
-def window(box: ArrayLike, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+def window(box: Sequence[Any] | np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Split a box into its lower and upper corner; it may be flat, low and high of each axis one after the other.
 
     Raises:
