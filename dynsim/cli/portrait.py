@@ -144,7 +144,7 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
     space = found.system.space
     d = dimension(o, found)
     if found.start is None and d is not None:  # only its number of entries matters here
-        found = found._replace(start=jnp.asarray(np.zeros(d)))
+        found = found._replace(start=jnp.asarray(np.zeros(d), float))
     state = np.asarray(found.begun(), float)
     if state.ndim == 2 and len(state) == 1:
         state, found = state[0], found._replace(system=of_one_token(found.system))

@@ -276,7 +276,7 @@ def classified(
     Eigenvalues count as zero that are within rounding of the Jacobian's norm, or below its change over the distance by
     which the equilibrium is uncertain.
     """
-    z = jax.tree.map(jnp.asarray, rows.state(x))
+    z = jax.device_put(rows.state(x))
     found = spectrum(units.system, z, float(rows.t) / units.time, symmetries=units.acting(symmetries))
     (slopes,), (changes,) = jacobians(rows, x[None])
     tolerance = max(NEAR_ZERO * float(np.linalg.norm(slopes, 2)), float(np.linalg.norm(changes, 2)))

@@ -262,7 +262,7 @@ def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
     """
     size, x = _size(o), cast(Any, made.start)
     if x is None and size is not None:
-        x = jnp.asarray(np.mean(np.reshape(getattr(o, "box", ()), (-1, 2)), axis=1))
+        x = jnp.asarray(np.mean(np.reshape(getattr(o, "box", ()), (-1, 2)), axis=1), float)
     if x is None or command == "simulate" and not o.start:
         return made
     host = isinstance(made.system, AbstractMap) and made.system.on_host
