@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Default duration of a run, in steps or in units of time.
 DURATION = 500
+# Largest number of intervals, whose stretching factors are kept.
+MOST = 10_000_000
 # Smallest default interval, relative to the duration.
 LONG = 1e-6
 # Times that a default interval is shortened, and by which factor, where stretching factors are lost in rounding.
@@ -167,12 +169,17 @@ def lyapunov_spectrum(
     shortest = 1.0 if is_map else max(units.time, LONG * span)
     every = shortest if interval is None else number("interval", interval)
     if is_map:
-        every = float(integer("interval", round(every), least=1))
-    samples = max(1, round(span / every))
+        if every < 1:
+            raise ArgumentError("interval", "be at least 1 step of a map", f"is {every:g}")
+        every = float(round(every))
+    before = span / 10 if transient is None else number("transient", transient)
+    for name, time in (("duration", span), ("transient", before)):
+        if not time / every <= MOST:
+            raise ArgumentError(name, f"be at most {MOST} intervals of {every:g}", f"is {time:g}")
+    samples, warm = max(1, round(span / every)), max(1, round(before / every))
     if samples < 2 * BLOCKS:
         must = f"be at least {2 * BLOCKS} intervals of {every:g}"
         raise ArgumentError("duration", must, f"is {span:g}")
-    warm = max(1, round((span / 10 if transient is None else number("transient", transient)) / every))
     tolerance, solver = tolerance_of(rtol, integrator), solver_of(system, integrator)
     absolute = None if atol is None else number("atol", atol) / max(map(np.max, jax.tree.leaves(units.scale)))
     run = partial(_run, units, x, count=count, rtol=tolerance, atol=absolute, t0=t0, solver=solver)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FRAMES = 12  # default number of frames of a movie; each frame computes a portrait
 MOST = 400  # largest number of grid points per side of the window, to bound time and memory
+CURVES = 10_000  # largest number of trajectories; a figure shows no more
 LOOKED_AT = 9  # points per side at which the field is tested for dependence on time
 
 
@@ -77,12 +78,14 @@ def main(words: Sequence[str]) -> int:
     o = parse_system(Portrait, words, "portrait")
     check_at_least(0, trajectories=o.trajectories)
     check_at_least(8, grid=o.grid)
-    if o.grid > MOST:
-        raise ArgumentError("grid", f"be at most {MOST}", f"is {o.grid}")
+    for name, most in (("grid", MOST), ("trajectories", CURVES)):
+        if getattr(o, name) > most:
+            raise ArgumentError(name, f"be at most {most}", f"is {getattr(o, name)}")
     if len(o.through) % 2:
         raise ArgumentError("through", "hold two numbers for each start", f"holds {len(o.through)}")
-    if not all(map(math.isfinite, (o.time, *o.through))):
-        raise ArgumentError(["time", "through"], "be finite", f"are {o.time} and {o.through}")
+    for name, numbers in (("time", (o.time,)), ("through", o.through)):
+        if not all(map(math.isfinite, numbers)):
+            raise ArgumentError(name, "be finite", f"is {', '.join(map(str, numbers))}")
     check_positive(horizon=o.horizon)
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.cli.building.systems import flow

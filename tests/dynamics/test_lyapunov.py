@@ -151,6 +151,21 @@ def test_the_dimension_of_kaplan_and_yorke(exponents, dimension):
     assert kaplan_yorke_dimension(exponents) == pytest.approx(dimension)
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"interval": 1e-300}, "`duration` must be at most 10000000 intervals of 1e-300, but is 500"),
+        ({"duration": 1e30}, "`duration` must be at most 10000000 intervals of "),
+        ({"transient": 1e300}, "`transient` must be at most 10000000 intervals of 1, but is 1e.300"),
+    ],
+)
+def test_no_more_intervals_than_memory_holds(options, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        lyapunov_spectrum(FunctionFlow(lambda t, x: -x), [0.1], **options)
+    with pytest.raises(ArgumentError, match="`interval` must be at least 1 step of a map, but is 0.5"):
+        lyapunov_spectrum(Henon(), [0.1, 0.1], interval=0.5)
+
+
 def test_bad_input_is_one_sentence():
     x = jnp.asarray([0.1, 0.1])
     with pytest.raises(ValueError, match="Argument `duration` must be at least 40 intervals of 1, but is 10"):
