@@ -195,6 +195,7 @@ def in_plane(
 ) -> Computed:
     """Compute the phase portrait of a planar flow, or of a slice of a larger system."""
     from analysis.dynamics.portraits.plane import phase_plane, trajectory_starts, window
+    from dynsim.systems.named import listed
     from figures.panels.labels import axis_labels, rate_label, shared_unit, slice_label
     from figures.portraits import plane
 
@@ -202,7 +203,7 @@ def in_plane(
     if o.plane and len(o.plane) != 2:
         raise ArgumentError("plane", "name two components", f"names {len(o.plane)}")
     if d > 2 and not o.plane:
-        raise ArgumentError("plane", f"name two of {', '.join(known.names)}", f"is not given for {d} components")
+        raise ArgumentError("plane", f"name two of {listed(known.names)}", f"is not given for {d} components")
     first, second = (known.index(name, "plane") for name in o.plane) if o.plane else (0, 1)
     if first == second:
         raise ArgumentError("plane", "name two different components", f"names `{o.plane[0]}` twice")

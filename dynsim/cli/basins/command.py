@@ -55,7 +55,7 @@ def check_together(o: BasinsOptions) -> None:
 
 def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]]":
     """Get the state through which the window passes, its components, and the indices of those on the axes."""
-    from dynsim.systems.named import components
+    from dynsim.systems.named import components, listed
 
     start = made.begun(len(o.box) // 2 if o.box and not o.plane else None)
     known = components(made.system, start)
@@ -67,7 +67,7 @@ def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]
     else:
         which = list(range(size))
     if len(which) > 2 and not o.sample:
-        raise ArgumentError("plane", f"name two of {', '.join(known.names)}", f"is not given for {size} components")
+        raise ArgumentError("plane", f"name two of {listed(known.names)}", f"is not given for {size} components")
     return start, known, which
 
 

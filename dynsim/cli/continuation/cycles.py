@@ -27,9 +27,9 @@ def check_flow(o: Continue, system: Any) -> None:
     """Raise `ValueError` for a map, whose cycles are continued otherwise."""
     from dynsim.systems.base import AbstractMap
 
-    if o.of_cycle and isinstance(system, AbstractMap):
-        must = "be left out for a map, whose cycles are continued from its period doublings (`--levels`)"
-        raise ArgumentError("from" if o.from_ is not None else "cycle", must, "is given")
+    if isinstance(system, AbstractMap):
+        where = "for a map, whose cycles are continued from its period doublings (`--levels`)"
+        refuse_unused(o, ("from_", "cycle", "cycles"), where)
 
 
 def as_in_run(o: Continue, made: "Found") -> "Found":

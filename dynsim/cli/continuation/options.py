@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from dynsim.cli.parsing.ranges import Range, named_range
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.errors import ArgumentError, check_at_least, check_positive
 
 if TYPE_CHECKING:
     from analysis.dynamics.continuation.steps import Steps
+
+STARTS = 1000 * FLOAT  # bytes that each starting point of a search takes at least
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ def check_numbers(o: Continue) -> None:
     check_positive(step=o.step, max_step=o.max_step, max_period=o.max_period)
     for least, name in ((2, "max_points"), (2, "max_orbit_points"), (3, "segments"), (0, "levels"), (1, "num_starts")):
         check_at_least(least, **{name: getattr(o, name)})
+    check_memory(lambda num_starts: STARTS * num_starts, num_starts=o.num_starts)
     if o.window and (len(o.window) != 2 or not -math.inf < o.window[0] < o.window[1] < math.inf):
         said = ", ".join(f"{end:g}" for end in o.window)
         raise ArgumentError("window", "be two finite numbers, the smaller first", f"is {said}")

@@ -1,6 +1,6 @@
 """Odd options of the commands that study a system: an exit status and a sentence, never an exception.
 
-`make test` tries a few; `make fuzz` sets DYNSIM_FUZZ, the number of examples.
+Only `make fuzz` runs them; it sets DYNSIM_FUZZ, the number of examples.
 """
 
 import dataclasses
@@ -78,6 +78,7 @@ def odd(command: str) -> st.SearchStrategy:
     return st.tuples(st.just(command), st.sampled_from(small), st.lists(option, min_size=1, max_size=2))
 
 
+@pytest.mark.skipif("DYNSIM_FUZZ" not in os.environ, reason="it takes minutes: `make fuzz`")
 @fuzzed
 @given(line=st.sampled_from(list(SMALL)).flatmap(odd))
 def test_options_of_studies(folder, line):
