@@ -169,7 +169,6 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
             "portrait pendulum --friction 1 --friction 2",
             "`friction` must be given once, with all of its values, but is",
         ),
-        ("section lorenz --surface z=27 --spacing 1e-300", "`spacing` must be longer than the rounding of times up to"),
         ("section henon --orbits 1000000000", "`orbits` must be at most "),
         ("section henon --transient 1e300", " to fit in half of the memory, but is about 1e300."),
         ("section logistic --transient inf", "`transient` must be finite, but is inf"),
