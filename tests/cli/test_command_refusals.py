@@ -179,6 +179,7 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ),
         ("sweep lorenz --rho 1 2 --frames 1000000000000", "`frames` must be at most "),
         ("sweep lorenz --rho 0:1:1000000 --sigma 0:1:9", "`rho` and `sigma` must have at most 1000000 points together"),
+        ("experiment consensus/7.4 --out mine.py", "`out` must be a folder that can be written, but is `mine.py/con"),
         ("portrait lorenz --space sphere", "`space` must be left out unless the system is a function of yours"),
         ("portrait oja --tokens 1 --space sphere", "`space` must be left out for `oja`, on which it has no effect"),
         ("portrait mine.py:flow --units m", "`units` must be left out unless the system is a function of yours, which"),
