@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Default duration of a run, in steps or in units of time.
 DURATION = 500
+# Largest number of intervals, whose stretching factors are kept.
+MOST = 10_000_000
 # Smallest default interval, relative to the duration.
 LONG = 1e-6
 # Times that a default interval is shortened, and by which factor, where stretching factors are lost in rounding.
@@ -43,7 +45,7 @@ ABSOLUTE = "tolerance of the solver: a shorter interval or a smaller `rtol` is n
 STEPPED = "it acts within a step of the implicit solver"
 # Logarithm of a stretching factor below which it may be rounding error.
 TINY = math.log(1e-12)
-# Least stretching factor over an interval, in relative tolerances, that the absolute tolerance leaves two digits of.
+# Least stretching factor over an interval, in relative tolerances, that the solver leaves two digits of.
 KEPT = 30.0
 # Number of roundings of the first vector below which the remainder of another vector is rounding error.
 PARALLEL = 8
@@ -126,6 +128,7 @@ def lyapunov_spectrum(
     transient: float | None = None,
     interval: float | None = None,
     rtol: float = 1e-8,
+    atol: float | None = None,
     t0: float = 0.0,
     integrator: AbstractIntegrator | None = None,
 ) -> LyapunovSpectrum:
@@ -148,8 +151,8 @@ def lyapunov_spectrum(
         interval: time, or number of steps of a map, between two orthonormalisations. The default is one step, or
             one rescaled time unit, and at least a millionth of the duration; it becomes up to 256 times as short where
             a direction contracts to rounding within it.
-        rtol: relative tolerance of the solver for state and tangent vectors. The absolute tolerance is a hundredth
-            of it, in rescaled units.
+        rtol: relative tolerance of the solver for state and tangent vectors.
+        atol: absolute tolerance for every entry of the state; the default is a hundredth of `rtol` in rescaled units.
         t0: initial time.
         integrator: replaces Tsit5 at `rtol` for a flow. For stiff flows use `Diffrax(Kvaerno4(), rtol=1e-8)` with
             diffrax's `Kvaerno4`. Only its solver and its relative tolerance are used; the vectors follow the
@@ -170,19 +173,26 @@ def lyapunov_spectrum(
     shortest = 1.0 if is_map else max(units.time, LONG * span)
     every = shortest if interval is None else number("interval", interval)
     if is_map:
-        every = float(integer("interval", round(every), least=1))
-    samples = max(1, round(span / every))
+        if every < 1:
+            raise ArgumentError("interval", "be at least 1 step of a map", f"is {every:g}")
+        every = float(round(every))
+    before = span / 10 if transient is None else number("transient", transient)
+    for name, time in (("duration", span), ("transient", before)):
+        if not time / every <= MOST:
+            raise ArgumentError(name, f"be at most {MOST} intervals of {every:g}", f"is {time:g}")
+    samples, warm = max(1, round(span / every)), max(1, round(before / every))
     if samples < 2 * BLOCKS:
         must = f"be at least {2 * BLOCKS} intervals of {every:g}"
         raise ArgumentError("duration", must, f"is {span:g}")
-    warm = max(1, round((span / 10 if transient is None else number("transient", transient)) / every))
     tolerance, solver = tolerance_of(rtol, integrator), solver_of(system, integrator)
-    found = _run(units, x, samples, warm, every, count, tolerance, t0, solver)
+    absolute = None if atol is None else number("atol", atol) / max(map(np.max, jax.tree.leaves(units.scale)))
+    run = partial(_run, units, x, count=count, rtol=tolerance, atol=absolute, t0=t0, solver=solver)
+    found = run(samples, warm, every)
     for _ in range(SHORTENED if interval is None and not is_map and solver is None else 0):
         if all(found.resolved):
             break
         every, samples, warm = every / SHORTER, SHORTER * samples, SHORTER * warm
-        found = _run(units, x, samples, warm, every, count, tolerance, t0, solver)
+        found = run(samples, warm, every)
     if units.time == 1:
         return found
     parts: Any = {name: getattr(found, name) / units.time for name in ("exponents", "errors", "running")}
@@ -195,8 +205,10 @@ def _run(
     samples: int,
     warm: int,
     every: float,
+    *,
     count: int | None,
     rtol: float,
+    atol: float | None,
     t0: float,
     solver: "dfx.AbstractAdaptiveSolver | None",
 ) -> LyapunovSpectrum:
@@ -213,7 +225,7 @@ def _run(
     # a random frame, since a coordinate axis may be invariant with an exponent that is not the largest
     frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)
     advance = _advance_map if is_map else _advance_flow
-    pair = Linearised(system, x, solver)
+    pair = Linearised(system, x, solver, atol)
     over = partial(advance, pair, jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm)))
     flat, frame, _, _, early = over(flat, frame, jnp.asarray(float(t0)), jnp.asarray(warm))
     begin = jnp.asarray(float(t0) + warm * every)
@@ -234,8 +246,8 @@ def _run(
         both = [np.asarray(over(y, frame, end, jnp.asarray(looked))[2], float)[:looked] for y in (flat, moved)]
         resolved &= _resolved(*both)
     below = np.zeros_like(resolved)
-    if solver is None and not is_map:  # vectors are integrated with an absolute tolerance of a hundredth of `rtol`
-        below = np.any(logs < math.log(KEPT * rtol), axis=0)
+    if solver is None and not is_map:
+        below = np.any(logs < math.log(KEPT * max(rtol, 100 * (atol or 0.0))), axis=0)
         resolved &= ~below
     if solver is not None:
         least = -every / np.asarray(steps, float)[:samples, None]

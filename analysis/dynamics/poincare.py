@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.host import filled, room_for
 from dynsim._core.printing import one_line
 from dynsim._core.types import Scalar, State, Time
@@ -137,6 +137,8 @@ def poincare_section(
     function("surface", surface, "time and state", 2)
     wanted, step = integer("count", count, least=1), number("spacing", spacing)
     end = number("longest", longest)
+    if step < np.finfo(float).eps * end:
+        raise ArgumentError("spacing", f"be longer than the rounding of times up to {end:g}", f"is {step:g}")
     if direction not in (-1, 0, 1):
         raise ArgumentError("direction", "be -1, 0 or 1", f"is {direction}")
     x, t = check_start("start", flow, start), 0.0

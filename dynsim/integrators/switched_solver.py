@@ -89,18 +89,21 @@ def switched_over(
     rtol: Array,
     longest: Any,
     *,
+    atol: Any = None,
     sizes: Any = 1.0,
     stops: Callable[[Array], Any] = lambda x: False,
 ) -> Switched:
     """Integrate a state and tangent vectors over an interval, by Filippov's convention on the surfaces.
 
-    The absolute tolerance is a hundredth of `rtol`, for the state in units of `sizes`. A state for which `stops` is
-    true stays where it is.
+    The absolute tolerance is by default a hundredth of `rtol`, for the state in units of `sizes`. A state for which
+    `stops` is true stays where it is.
     """
     n = x.shape[0]
     able = lambda s: (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS) & ~s.blocked
     going = lambda s: (s.t < end) & able(s) & ~jnp.asarray(stops(s.y[:n]))
-    small = rtol / 100 * jnp.concatenate([jnp.broadcast_to(sizes, x.shape), jnp.ones(V.size)])
+    small = (rtol / 100 if atol is None else atol) * jnp.concatenate(
+        [jnp.broadcast_to(sizes, x.shape), jnp.ones(V.size)]
+    )
     none, no = jnp.asarray(0), jnp.asarray(False)
     y, sides = jnp.concatenate([x, jnp.ravel(V)]), jnp.stack(2 * [field.at(begin, x, None)[2]])
     begun = _Running(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, no, no)

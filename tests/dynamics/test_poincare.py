@@ -137,6 +137,8 @@ def test_bad_sections_are_one_sentence():
         poincare_section(flow, x, lambda t, x: x[0], 5, direction=2)
     with pytest.raises(ValueError, match="Argument `spacing` must be positive"):
         poincare_section(flow, x, lambda t, x: x[0], 5, spacing=0.0)
+    with pytest.raises(ValueError, match="`spacing` must be longer than the rounding of times up to 10000, but"):
+        poincare_section(flow, x, lambda t, x: x[0], 5, spacing=1e-300)
 
 
 RATE = Parameter(Logistic(), "r", 0.0, 5.0)

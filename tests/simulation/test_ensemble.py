@@ -254,6 +254,8 @@ def test_bad_arguments_are_named():
         ensemble(FLOW, STARTS, TS, alignment, chunk=0)
     with pytest.raises(ValueError, match="Argument `flow` must be one flow or one for each of 7 starts, but holds 2"):
         ensemble([FLOW, FLOW], STARTS, TS, alignment)
+    with pytest.raises(ValueError, match="`flow` must be a flow, or a sequence with one for each member, but is empty"):
+        ensemble([], STARTS, TS, alignment)
     with pytest.raises(ValueError, match="Argument `cost` must return one number for a start"):
         ensemble(FLOW, STARTS, TS, alignment, cost=lambda y: y[0])
     with pytest.raises(ValueError, match="Argument `cost` must be a function of the start, but the function"):

@@ -31,11 +31,11 @@ from analysis.dynamics.attractors.search import (
 )
 from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
-from analysis.dynamics.flow_maps.flat import flat_states, grid_states
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
+from analysis.dynamics.scaling.flat import flat_states, grid_states
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, State
-from dynsim._core.validation import integer, reals
+from dynsim._core.validation import box_sides, integer
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
@@ -175,12 +175,8 @@ def basins(
     Raises:
         ValueError: for bad input, or a box in which the system is nowhere defined.
     """
-    ends = np.asarray(reals("box", box), float)
     sizes = tuple(integer("shape", n, least=2) for n in shape)
-    if ends.ndim != 2 or ends.shape != (len(sizes), 2):
-        raise ArgumentError("box", f"have shape ({len(sizes)}, 2), two ends for each axis", f"has shape {ends.shape}")
-    if not np.all(np.isfinite(ends)) or not np.all(ends[:, 0] < ends[:, 1]):
-        raise ArgumentError("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
+    ends = box_sides("box", box, len(sizes)).T
     given = as_state("start", np.zeros(len(sizes)) if start is None else start)
     base = jax.tree.map(lambda y: jnp.asarray(y, float), given)
     flat, restored = ravel_pytree(base)

@@ -20,11 +20,11 @@ from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.equilibria.settling import ESCAPE, look
 from analysis.dynamics.equilibria.sliding import rest_by_sliding
 from analysis.dynamics.flow_maps.angles import periods_of, whole_turns
-from analysis.dynamics.flow_maps.flat import flat_state, flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of, velocity_of
 from analysis.dynamics.linearisation import kind, spectrum
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim.errors import ArgumentError

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors.limit_set import LimitSet
-from analysis.dynamics.flow_maps.flat import chord_bends
+from analysis.dynamics.scaling.flat import chord_bends
 
 # Number of times that points along a curve are spread anew, each time by the lengths and bends seen before.
 ROUNDS = 4

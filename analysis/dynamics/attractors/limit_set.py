@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.flow_maps.angles import periods_of, principal
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap, states_of
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 

@@ -12,8 +12,8 @@ from scipy.spatial import KDTree
 from analysis.dynamics.attractors.classification import TrajectoryRecord, distances_across
 from analysis.dynamics.attractors.curves import Line
 from analysis.dynamics.attractors.limit_set import LimitSet
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, WINDOW, TimeMap, states_of
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.printing import one_line, report
 from dynsim.systems.rescaled import is_flat
 

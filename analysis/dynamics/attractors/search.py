@@ -355,9 +355,11 @@ def _largest_exponent(record: TrajectoryRecord) -> float:
     time_map: Any = record.time_map
     interval, solver = float(time_map.interval), time_map.solver
     integrator = None if solver is None else Diffrax(solver, rtol=time_map.rtol)
+    atol = None if time_map.atol is None else float(time_map.atol)
     found = lyapunov_spectrum(
-        time_map.system, record.state(-1), LYAPUNOV * interval, count=1, interval=interval, integrator=integrator
-    )
+        time_map.system, record.state(-1), LYAPUNOV * interval, count=1, interval=interval, atol=atol,
+        integrator=integrator,
+    )  # fmt: skip
     return float(found.exponents[0])
 
 

@@ -19,9 +19,9 @@ from analysis.dynamics.continuation.curve import CurvePoint, Equations
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.locating import crossed
 from analysis.dynamics.continuation.orbit_curve import SMALL, STRICTER, OrbitCurve, is_confirmed
-from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import null_vectors
 from analysis.dynamics.normal_forms.flows import without
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.systems.parameter import Parameter

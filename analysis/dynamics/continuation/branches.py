@@ -9,7 +9,7 @@ from jaxtyping import Complex, Float
 from analysis.dynamics.continuation.bifurcations import Bifurcation, find_bifurcations, moved_bifurcation
 from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.orbit_curve import moved_states, unit_of_eigenvalues
-from analysis.dynamics.flow_maps.flat import flat_state
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State

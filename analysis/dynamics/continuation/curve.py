@@ -9,9 +9,9 @@ import numpy as np
 
 from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution
 from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.systems.parameter import Parameter

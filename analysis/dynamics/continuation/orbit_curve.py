@@ -19,7 +19,6 @@ from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, Curve
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.flow_maps.flat import flat_state, flat_states, states_like
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.normal_forms.cycles import Sections, cycle_cusp, cycle_flip, cycle_fold, cycle_neimark_sacker
@@ -28,6 +27,7 @@ from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from analysis.dynamics.periodic_orbits.floquet_vectors import along_orbit, mean_square
 from analysis.dynamics.periodic_orbits.multipliers import across, product_eigenvalues, return_factors
 from analysis.dynamics.periodic_orbits.shooting import shoot, shots, stops_at
+from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function

@@ -20,10 +20,10 @@ from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.continuation.switching import rays
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.rolled_solver import extremes
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import filled
 from dynsim._core.types import State

@@ -11,7 +11,6 @@ from jaxtyping import Array
 
 from analysis.dynamics.equilibria.field_rows import LEFT, FieldRows, newton_steps
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.flat import count_of, flat_state
 from analysis.dynamics.linearisation import (
     NEAR_ZERO,
     Spectrum,
@@ -21,6 +20,7 @@ from analysis.dynamics.linearisation import (
     tangent_basis,
     tangent_jacobian,
 )
+from analysis.dynamics.scaling.flat import count_of, flat_state
 from analysis.dynamics.scaling.samples import ranges
 from analysis.dynamics.scaling.units import Units, made_units, power_near
 from dynsim._core.printing import one_line, report
@@ -297,7 +297,7 @@ def classified(
     Eigenvalues count as zero that are within rounding of the Jacobian's norm, or below its change over the distance by
     which the equilibrium is uncertain.
     """
-    z = jax.tree.map(jnp.asarray, rows.state(x))
+    z = jax.device_put(rows.state(x))
     found = spectrum(units.system, z, float(rows.t) / units.time, symmetries=units.acting(symmetries))
     (slopes,), (changes,) = jacobians(rows, x[None])
     tolerance = max(NEAR_ZERO * float(np.linalg.norm(slopes, 2)), float(np.linalg.norm(changes, 2)))

@@ -12,8 +12,8 @@ from jaxtyping import Array
 from analysis.dynamics.equilibria.crossings import Completeness, completed, crossings, search_box, spread
 from analysis.dynamics.equilibria.newton import Equilibrium, Finder, in_box, random_starts, start_units, weak_directions
 from analysis.dynamics.equilibria.sliding import PseudoEquilibrium, on_surface, pseudo_equilibria, surface_points
-from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import spectrum
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, Key, State, SymmetryGenerator, Time

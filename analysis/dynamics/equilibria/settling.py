@@ -7,8 +7,8 @@ import numpy as np
 
 from analysis.dynamics.equilibria.newton import displaced, max_speed, newton
 from analysis.dynamics.equilibria.sliding import rest_by_sliding
-from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift

@@ -14,8 +14,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.flat import flat_state, states_like
 from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.scaling.flat import flat_state, states_like
 from analysis.dynamics.scaling.samples import norms
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for
@@ -50,10 +50,12 @@ class TimeMap(eqx.Module):
     """Map of a flow over an interval, or an iterate of a map, for flattened states, (members, n).
 
     States solved together share the steps of the solver, whose error is the largest one among them, in units of
-    `sizes`, (n,), which are 1 by default. A state is frozen once a feature exceeds `bound`, or where the field is not
-    finite. With a larger bound `beyond` it continues to move. It has then escaped only beyond the larger bound, or
-    where the solver fails beyond the smaller one, as before a blow-up. With a `solver`, such as an implicit one for
-    stiff flows, each state has its own steps; also if the field may jump on surfaces of states, on which it slides.
+    `sizes`, (n,), which are 1 by default. The absolute tolerance holds for every entry in its own unit; it is by
+    default a hundredth of the relative one, in units of `sizes`. A state is frozen once a feature exceeds `bound`, or
+    where the field is not finite. With a larger bound `beyond` it continues to move. It has then escaped only beyond
+    the larger bound, or where the solver fails beyond the smaller one, as before a blow-up. With a `solver`, such as an
+    implicit one for stiff flows, each state has its own steps; also if the field may jump on surfaces of states, on
+    which it slides.
     """
 
     system: AbstractFlow | AbstractMap
@@ -61,6 +63,7 @@ class TimeMap(eqx.Module):
     features: Any
     interval: Array
     rtol: Array
+    atol: Array | None
     bound: Array
     beyond: Array
     unit: Array
@@ -79,6 +82,7 @@ class TimeMap(eqx.Module):
         sizes: State | None = None,
         beyond: float = 0.0,
         solver: dfx.AbstractAdaptiveSolver | None = None,
+        atol: float | None = None,
     ):
         """Store the system, the structure of a state, and numbers as arrays, so that new values compile nothing."""
         pair = Linearised(system, state)
@@ -89,6 +93,7 @@ class TimeMap(eqx.Module):
         every = jax.tree.map(lambda y: np.ones(np.shape(y)), state)  # NumPy arrays, so that nothing is compiled
         entries = every if sizes is None else jax.tree.map(lambda y, size: y * np.asarray(size), every, sizes)
         self.sizes = jnp.asarray(flat_state(entries))
+        self.atol = None if atol is None else jnp.asarray(float(atol))
 
     def units_at(self, x: Float[np.ndarray, " n"]) -> Units:
         """Choose units of a flow near `sizes`, and near two of the first intervals.
@@ -102,6 +107,11 @@ class TimeMap(eqx.Module):
         if now > first and np.size(rates := norms(system, states_of(self, x[None]))) and rates[0] > 0:
             return rounded_units(system, sizes, min(max(first, 1 / float(rates[0])), now))
         return rounded_units(system, sizes, first)
+
+    @property
+    def rescaled_atol(self) -> Array | None:
+        """Absolute tolerance in units of `sizes` that keeps every entry within `atol`; None for the default."""
+        return None if self.atol is None else self.atol / jnp.max(self.sizes)
 
     @property
     def is_map(self) -> bool:
@@ -272,8 +282,9 @@ def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: An
 
     def one(x: Array) -> Array:
         solution = solve_within(
-            field, begin, ts[-1], x / sizes, rtol=time_map.rtol, first=time_map.interval / 50, longest=longest,
-            jumps=jumps, stops=ts, saveat=dfx.SaveAt(ts=ts), max_steps=WINDOW * STEPS, solver=time_map.solver,
+            field, begin, ts[-1], x / sizes, rtol=time_map.rtol, atol=time_map.rescaled_atol,
+            first=time_map.interval / 50, longest=longest, jumps=jumps, stops=ts, saveat=dfx.SaveAt(ts=ts),
+            max_steps=WINDOW * STEPS, solver=time_map.solver,
         )  # fmt: skip
         assert solution.ys is not None
         return jnp.where(solution.result == dfx.RESULTS.successful, solution.ys * sizes[None], jnp.nan)
@@ -294,8 +305,9 @@ def _switched(time_map: TimeMap, field: SwitchedField, xs: Array, begin: Array, 
         start, none = begin + k.astype(float) * length, jnp.zeros((x.shape[0], 0))
         end = begin + (k + 1).astype(float) * length
         found = switched_over(
-            field, start, end, length / 4, x, none, time_map.rtol, limit, sizes=time_map.sizes, stops=out
-        )
+            field, start, end, length / 4, x, none, time_map.rtol, limit,
+            atol=time_map.rescaled_atol, sizes=time_map.sizes, stops=out,
+        )  # fmt: skip
         x = jnp.where(found.failed | found.blocked, jnp.nan, found.x)
         return x, x
 
@@ -333,7 +345,8 @@ def _flow_interval(
 
     solution = solve_within(
         field, begin, begin + time_map.interval, ys / sizes,
-        rtol=time_map.rtol, first=length, longest=longest, jumps=jumps, norm=worst, max_steps=STEPS,
+        rtol=time_map.rtol, atol=time_map.rescaled_atol, first=length, longest=longest, jumps=jumps, norm=worst,
+        max_steps=STEPS,
     )  # fmt: skip
     assert solution.ys is not None
     steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)

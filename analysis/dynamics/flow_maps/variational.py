@@ -72,16 +72,26 @@ class Linearised(eqx.Module):
     solver: "dfx.AbstractAdaptiveSolver | None"
     switched: SwitchedField | None
     longest: Array | None
+    atol: Array | None
     rolled: bool = eqx.field(static=True)
 
-    def __init__(self, system: Any, state: State, solver: "dfx.AbstractAdaptiveSolver | None" = None):
+    def __init__(
+        self,
+        system: Any,
+        state: State,
+        solver: "dfx.AbstractAdaptiveSolver | None" = None,
+        atol: Array | float | None = None,
+    ):
         """Store the system, the structure of its states, and the solver of a flow, by default Tsit5.
+
+        The absolute tolerance `atol` is by default a hundredth of the relative one.
 
         Raises:
             ValueError: for a solver and a field that may jump on a surface of states.
         """
         self.system, self.restored = system, jax.tree_util.Partial(ravel_pytree(state)[1])
         self.solver, self.rolled = solver, solver is None and compiles_little()
+        self.atol = None if atol is None else jnp.asarray(atol, float)
         self.switched, limit = None, math.inf
         if isinstance(system, AbstractFlow):
             self.switched, limit = switched_field(system, state), longest_step(system, state)
@@ -114,31 +124,34 @@ class Linearised(eqx.Module):
     def over(self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array) -> "Moved":
         """Integrate a state and tangent vectors over an interval.
 
-        `step` is the first step. The tolerance holds for state and vectors; the absolute one is a hundredth of `rtol`.
-        Where a field jumps on a surface, vectors are multiplied by the saltation matrix, which is singular where the
-        trajectory slides on the surface; the state is NaN if it would slide on two surfaces at once.
+        `step` is the first step. The tolerances hold for state and vectors. Where a field jumps on a surface, vectors
+        are multiplied by the saltation matrix, which is singular where the trajectory slides on the surface; the state
+        is NaN if it would slide on two surfaces at once.
         """
         if self.solver is not None:
             return self._over_steps(begin, end, step, x, V, rtol)
+        atol = rtol / 100 if self.atol is None else self.atol
         if self.switched is not None:
             first, limit = jnp.minimum(step, end - begin), jnp.inf if self.longest is None else self.longest
-            found = switched_over(self.switched, begin, end, first, x, V, rtol, limit)
+            found = switched_over(self.switched, begin, end, first, x, V, rtol, limit, atol=atol)
             mean = (end - begin) / jnp.maximum(found.steps, 1).astype(float)
             return Moved(jnp.where(found.blocked, jnp.nan, found.x), found.V, mean, found.failed, found.slid)
         if self.rolled:
-            return self._over_rolled(begin, end, step, x, V, rtol)
+            return self._over_rolled(begin, end, step, x, V, rtol, atol)
         import diffrax as dfx
 
         from dynsim.integrators.embedded import solve_within
 
         first = jnp.minimum(step, end - begin)
-        solution = solve_within(self.field, begin, end, (x, V), rtol=rtol, first=first, longest=self.longest)
+        solution = solve_within(self.field, begin, end, (x, V), rtol=rtol, atol=atol, first=first, longest=self.longest)
         steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
         assert solution.ys is not None
         x, V = self.on_space(*(part[-1] for part in solution.ys))
         return Moved(x, V, (end - begin) / steps.astype(float), solution.result != dfx.RESULTS.successful)
 
-    def _over_rolled(self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array) -> "Moved":
+    def _over_rolled(
+        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array, atol: Array
+    ) -> "Moved":
         """Compute the same as `over` with a solver that compiles faster."""
         n, limit = x.shape[0], jnp.inf if self.longest is None else self.longest
 
@@ -147,7 +160,7 @@ class Linearised(eqx.Module):
             return jnp.concatenate([v, jnp.ravel(W)])
 
         start = jnp.concatenate([x, jnp.ravel(V)])
-        y, steps, failed = advanced(field, begin, end, start, jnp.minimum(step, end - begin), rtol, rtol / 100, limit)
+        y, steps, failed = advanced(field, begin, end, start, jnp.minimum(step, end - begin), rtol, atol, limit)
         mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
         return Moved(*self.on_space(y[:n], y[n:].reshape(V.shape)), mean, failed)
 
@@ -166,7 +179,7 @@ class Linearised(eqx.Module):
         def moved(x: Array) -> tuple[Array, Array, Any]:
             first = jnp.minimum(step, end - begin)
             solution = solve_within(
-                field, begin, end, x, rtol=rtol, first=first, solver=self.solver, longest=self.longest
+                field, begin, end, x, rtol=rtol, atol=self.atol, first=first, solver=self.solver, longest=self.longest
             )
             assert solution.ys is not None
             failed = solution.result != dfx.RESULTS.successful

@@ -137,7 +137,7 @@ def _orbit(flow: AbstractFlow, state: np.ndarray, period: float, kind: str) -> P
     back = kind == "unstable"
     towards = Paced(flow, -1.0, 0.0, np.inf) if back else flow
     with contextlib.suppress(ArgumentError, np.linalg.LinAlgError):  # they lead to none
-        orbit = periodic_orbit(towards, jnp.asarray(state), period)
+        orbit = periodic_orbit(towards, jnp.asarray(state, float), period)
         if orbit.stability != "stable":
             return None
         if back and np.min(np.abs(orbit.multipliers), initial=1.0) < RESOLVED:

@@ -17,6 +17,7 @@ from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
+from analysis.dynamics.scaling.flat import states_like
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled
 from dynsim._core.printing import ROUNDING, one_line, printed
@@ -146,7 +147,7 @@ def periodic_orbit(
         check_period("period", flow, jax.tree.map(lambda a: a[None], start), time)
     turn = _turn(flow, start, shift)
     flat, restored = ravel_pytree(start)
-    pair, tolerance = Linearised(flow, start, solver), jnp.asarray(rtol, float)
+    pair, tolerance = Linearised(flow, start, solver), jax.device_put(np.float64(rtol))  # which compiles nothing
     units = _units(pair, flat, time, tolerance)
     if not units.are_given:
         moved = None if shift is None else units.rescaled(restored(jnp.asarray(turn)))
@@ -157,9 +158,9 @@ def periodic_orbit(
             solver=solver,
         )  # fmt: skip
         return orbit_in_given(found, units)
-    nodes = _nodes(pair, flat, time, count, tolerance)
+    nodes, flat_space = _nodes(pair, flat, time, count, tolerance), is_flat(flow.space)
     for _ in range(ITERATIONS):
-        bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
+        bases = [np.eye(len(node)) if flat_space else tangent_basis(flow.space, restored(node)) for node in nodes]
         ends, maps, speeds, begun = shoot(pair, nodes, time, tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
@@ -222,8 +223,7 @@ def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
 
 def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:
     """Compute five states along a trajectory, on a new first axis."""
-    states = [jax.device_get(pair.restored(node)) for node in _nodes(pair, flat, time, 5, rtol)]
-    return jax.tree.map(lambda *parts: np.stack(parts), *states)
+    return states_like(jax.eval_shape(pair.restored, flat), _nodes(pair, flat, time, 5, rtol))
 
 
 def orbit_in_given(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:
@@ -258,9 +258,9 @@ def _found(
         error = float(np.min(np.abs(values - 1)))
         along = np.stack([b.T @ v for b, v in zip(bases, speeds, strict=True)])
         values = product_eigenvalues(return_factors(factors, along))
-    states = [pair.restored(jnp.asarray(node)) for node in nodes]
-    stacked = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *states)
-    return PeriodicOrbit(states[0], time, stacked, values, error, gap, _stability(values, max(UNIT, 10 * error)))
+    states = states_like(jax.eval_shape(pair.restored, jax.ShapeDtypeStruct(nodes.shape[1:], nodes.dtype)), nodes)
+    first = jax.device_put(jax.tree.map(lambda part: part[0], states))  # which compiles nothing
+    return PeriodicOrbit(first, time, states, values, error, gap, _stability(values, max(UNIT, 10 * error)))
 
 
 def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
@@ -378,4 +378,6 @@ def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Ar
 
 
 def _moved(pair: Linearised, x: np.ndarray) -> np.ndarray:
+    if is_flat(pair.system.space):
+        return x
     return np.asarray(ravel_pytree(pair.system.space.project(pair.restored(jnp.asarray(x))))[0])

@@ -28,7 +28,7 @@ from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.units import made_units
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, Time
-from dynsim._core.validation import integer, reals
+from dynsim._core.validation import box_sides, integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import SwitchedField, switched_field
 from dynsim.notebook import picture
@@ -267,7 +267,7 @@ def phase_plane(
 
     Args:
         flow: the system, with vector states. A field that depends on time is frozen at `t`.
-        box: the window: lower and upper bound of the first coordinate, then of the second.
+        box: the window: (low, high) for each of the two coordinates, (2, 2), or these four numbers in a row.
         axes: indices of the two components.
         at: a state that fixes the other components in a slice; omit it for a system of two components.
         trajectories: starts in the plane, (starts, 2), or their number, spread over the window.
@@ -316,17 +316,15 @@ def phase_plane(
 
 
 def window(box: BoxLike, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Split a box into its lower and upper corner.
+    """Split a box into its lower and upper corner; it may be flat, low and high of each axis one after the other.
 
     Raises:
         ValueError: for an empty box, or one of another dimension.
     """
-    values = np.asarray(reals("box", box), float).ravel()
-    if values.size != 2 * dimension:
+    values = np.asarray(reals("box", box), float)
+    if values.ndim == 1 and values.size != 2 * dimension:
         raise ArgumentError("box", f"have {2 * dimension} numbers, low and high of each axis", f"has {values.size}")
-    low, high = values[::2], values[1::2]
-    if not np.all(np.isfinite(values)) or not np.all(low < high):
-        raise ArgumentError("box", "hold more than a point on each axis, low before high", f"is {values.tolist()}")
+    low, high = box_sides("box", values.reshape(-1, 2) if values.ndim == 1 else values, dimension)
     return low, high
 
 
