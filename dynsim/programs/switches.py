@@ -155,11 +155,10 @@ class Switches:
             count, last = 2 * count, len(at)
         low, high = ts[at], ts[at + 1]
         start = branches[:, at]
-        while np.any((middle := low + (high - low) / 2) != low) and np.any((middle > low) & (middle < high)):
+        while np.any(np.nextafter(low, np.inf) < high):
+            middle = low + (high - low) / 2
             same = np.all(self._branches(self._values(known, middle), which, middle) == start, axis=0)
             low, high = np.where(same, middle, low), np.where(same, high, middle)
-            if np.all(np.nextafter(low, np.inf) >= high):
-                break
         return high
 
     def _turns(self, values: dict[int, Any], k: int, ts: np.ndarray) -> np.ndarray:

@@ -162,6 +162,32 @@ def test_the_method_follows_the_structure():
     assert relaxation(web, start, [1e4]).method == "shift-invert"
 
 
+def test_the_sizes_at_which_the_method_changes(monkeypatch):
+    module = importlib.import_module("analysis.chains.relaxation")
+
+    def chosen(Q, t, **constants):
+        for name, value in constants.items():
+            monkeypatch.setattr(module, name, value)
+        return relaxation(Q, np.eye(Q.shape[0])[0], [0.1, t]).method
+
+    assert [chosen(LINE, 1.0, MIN_TRIDIAGONAL=n) for n in (40, 41)] == ["rational", "dense"]
+    assert [chosen(GRID, 1.0, DENSE=n) for n in (30, 29)] == ["dense", "chebyshev"]
+    terms = chebyshev_terms(np.max(-GRID.diagonal()) * 5.0, 1e8)
+    assert [chosen(GRID, 5.0, MAX_PRODUCTS=n) for n in (terms, terms - 1)] == ["chebyshev", "shift-invert"]
+    reach = np.max(-web().diagonal()) * 5.0
+    assert [chosen(web(), 5.0, MAX_PRODUCTS=n) for n in (reach, reach - 1)] == ["uniformisation", "shift-invert"]
+
+
+def test_the_errors_of_two_states_are_those_of_rounding():
+    eps, z = np.finfo(float).eps, 9.0
+    told = {m: relaxation(SWAP, [1.0, 0.0], [z], method=m).errors[0] for m in ("dense", "uniformisation", "chebyshev")}
+    assert told["dense"] == pytest.approx(eps * 2 * (4 + 18))  # after 4 squarings
+    assert eps * 28 <= told["uniformisation"] <= eps * 32
+    assert eps * 6.5 + 1e-15 <= told["chebyshev"] <= eps * 8.5 + 1e-15  # polynomials of the difference are +-1/2
+    uphill = by_partial_fractions(np.full(4, 2.0), np.full(4, 1.0), np.eye(5)[0], 1.0)[1]
+    assert uphill == pytest.approx(ROUNDING + 4 * eps * 4, rel=1e-9)  # the last state is 16 times as likely
+
+
 @pytest.mark.parametrize("end", [5.0, 500.0, 1e6])
 def test_a_flat_grid_is_a_product_of_lines(end):
     side = 24
@@ -220,6 +246,7 @@ def test_series_are_cut_where_their_bound_says():
         assert terms < 14 * np.sqrt(reach) + 60
         series = 2 * scipy.special.ive(np.arange(terms + 400), reach)
         assert np.sum(series[terms:]) <= 1e-21
+        assert terms == 2 or np.sum(series[terms - 3 :]) > 1e-21
     weights = poisson_weights(50.0, 200)
     assert weights @ np.arange(200) == pytest.approx(50.0, rel=1e-12)
     assert np.sum(weights) == pytest.approx(1.0, abs=1e-14)
