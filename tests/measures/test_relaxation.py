@@ -244,9 +244,9 @@ def test_series_are_cut_where_their_bound_says():
     for reach in (0.0, 0.1, 7.0, 1e3, 1e6):
         terms = chebyshev_terms(reach, 1e6)
         assert terms < 14 * np.sqrt(reach) + 60
-        series = 2 * scipy.special.ive(np.arange(terms + 400), reach)
+        series = 2 * scipy.special.ive(np.arange(terms + 4000), reach)
         assert np.sum(series[terms:]) <= 1e-21
-        assert terms == 2 or np.sum(series[terms - 3 :]) > 1e-21
+        assert terms == 2 or np.sum(series[terms - 2 :]) > 1e-21
     weights = poisson_weights(50.0, 200)
     assert weights @ np.arange(200) == pytest.approx(50.0, rel=1e-12)
     assert np.sum(weights) == pytest.approx(1.0, abs=1e-14)
