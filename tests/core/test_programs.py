@@ -77,11 +77,15 @@ def test_whole_numbers_divide_as_in_jax():
 
 def moves(x):
     """Return what moves of entries make of a matrix (3, 4)."""
-    rows, flat = jnp.array([2, 0]), x.ravel()
+    rows, flat, cube, whole = jnp.array([2, 0]), x.ravel(), x.reshape(3, 2, 2), jnp.floor(10 * x).astype(int)
     return (
         x[1], x[:, -1], x[::2, 1:], x[None], x.T, flat[::-1], x[rows], x[rows, rows], x[:, rows], jnp.pad(x, 1),
         lax.pad(x, 0.5, ((1, -1, 1), (-1, 0, 2))), jnp.roll(x, 1, axis=0), jnp.stack([x, x], 1), jnp.unstack(x),
-        jnp.concatenate([x, 2 * x]), jnp.tile(x, (2, 1)), jnp.split(x, [1], axis=1), jnp.take(x, 5, axis=0),
+        jnp.concatenate([x, 2 * x]), jnp.tile(x, (2, 1)), jnp.split(x, [1, 3], axis=1), jnp.take(x, 5, axis=0),
+        cube[rows], cube[:, rows[1:]], cube[rows, :, 1], cube.at[rows].add(cube[1:]), cube.at[:, 1, rows[1:]].set(0.5),
+        x.at[rows + 1].get(mode="fill", fill_value=7.0), lax.dynamic_slice(x, (-9, 1), (2, 2)),
+        [kind.at[rows + 1].get(mode="fill") for kind in (whole, whole.astype(jnp.uint8), whole > 3)],
+        x.at[rows + 1].get(mode="clip"), x.at[rows + 1].set(x[:2], mode="clip"),
         x.at[1].set(7.0), x.at[rows].add(x[:2]), x.at[0, rows].multiply(3.0), x.at[rows, 1].max(0.2), x.at[9].set(1.0),
         lax.dynamic_slice(x, (2, 1), (2, 2)), lax.dynamic_update_slice(x, x[:2, :2], (2, 1)), jnp.diag(x[:, 0]),
         jnp.broadcast_to(x[0], (2, 4)), jnp.expand_dims(x, (0, 2)), jnp.repeat(x, 2, axis=1), jnp.flip(x),

@@ -343,7 +343,7 @@ def test_rounding_decides_no_sign(moving):
 @pytest.mark.parametrize("scale", [1, Fraction(1, 1000)])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_floats_decide_all_gaps_but_those_near_zero(scale, depth):
-    """Among tokens at rest and moving, of equal limits too; terms of second order are small, and so are their bounds."""
+    """Among tokens at rest and moving, of equal limits too; terms of second order are small, as are their bounds."""
     rng, n = np.random.default_rng(7), 6
     fractions = lambda *shape: np.vectorize(Fraction)(rng.integers(-99, 100, shape), 97)
     A, limits = fractions(2, 2), fractions(n, 2)
