@@ -204,6 +204,15 @@ def test_all_eigenvalues_are_computed_up_to_a_number_of_states(limit, way, monke
     assert euler_bounds(line).convergent == pytest.approx(-2 / np.min(eigenvalues.real), rel=1e-9)
 
 
+@pytest.mark.parametrize(("states", "method"), [(80, "all eigenvalues, symmetrised"), (100, "all eigenvalues")])
+def test_a_chain_is_symmetrised_if_the_roots_of_its_weights_are_floats(states, method):
+    found = spectral_gap(birth_death(np.full(states - 1, 1e3), np.ones(states - 1)))
+    assert found.method == method
+    exact = 1001 - 2 * math.sqrt(1e3) * math.cos(math.pi / states)
+    assert abs(found.value - exact) <= found.error  # which is small if the chain is symmetrised
+    assert (found.error < 1e-9) == method.endswith("symmetrised")
+
+
 def test_the_way_to_a_mixing_time_depends_on_the_number_of_states(monkeypatch):
     monkeypatch.setattr(mixing, "DENSE", 3)
     assert mixing_time(CYCLE).method == "relaxation"

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.chains.dense_exponential import column_stochastic, transition_matrix
+from analysis.chains.krylov_exponential import _decades
 from analysis.chains.polynomial_exponential import chebyshev_terms, poisson_weights
 from analysis.chains.rational_exponential import (
     AT_INFINITY,
@@ -251,6 +253,27 @@ def test_series_are_cut_where_their_bound_says():
     assert weights @ np.arange(200) == pytest.approx(50.0, rel=1e-12)
     assert np.sum(weights) == pytest.approx(1.0, abs=1e-14)
     np.testing.assert_array_equal(poisson_weights(0.0, 3), [1, 0, 0])
+    for mean in (0.3, 4.0, 9.5, 60.0):  # up to means beyond the last term
+        expected = scipy.stats.poisson.pmf(np.arange(12), mean)
+        np.testing.assert_allclose(poisson_weights(mean, 12), expected / np.sum(expected), rtol=1e-12)
+
+
+def test_a_series_is_cut_for_the_latest_time_and_the_distance_in_the_weighted_norm(monkeypatch):
+    seen = []
+    count = lambda reach, norm: seen.append((reach, norm)) or chebyshev_terms(reach, norm)
+    monkeypatch.setattr("analysis.chains.polynomial_exponential.chebyshev_terms", count)
+    law, start = stationary_distribution(LINE).probabilities, np.eye(40)[7]
+    relaxation(LINE, start, [0.5, 2.0, 1.0], method="chebyshev")
+    norm = np.sqrt(np.sum((start - law) ** 2 / law) * np.max(law))
+    assert norm > 10
+    assert seen == [pytest.approx((np.max(-LINE.diagonal()) * 2, norm))]
+    relaxation(LINE, law, [2.0], method="chebyshev")
+    assert seen[1][1] == 1
+
+
+def test_times_within_a_factor_of_ten_share_a_space():
+    groups = _decades(np.array([1.0, 10.0, 100.0, 5.0, 0.5, 10.5]))
+    assert [group.tolist() for group in groups] == [[2, 5], [1, 3], [0, 4]]
 
 
 def test_a_transition_matrix_has_no_negative_entry_and_columns_of_sum_one():
