@@ -10,7 +10,7 @@ import pytest
 
 from analysis.growing.couplings import LearningRates, _range, couplings, curvatures
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy, rate_of_change
-from analysis.growing.greedy import coverage, greedy_growth, least_residual_energy, residual_energy
+from analysis.growing.greedy import coverage, energy_coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.growing.residuals import paired_spectrum
 from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import map_stats
@@ -44,6 +44,7 @@ def test_greedy_growth_takes_the_planes_in_order():
     assert residual_energy(PLANES, rows[:1]) == pytest.approx(least_residual_energy(PLANES, 1)) == pytest.approx(2)
     np.testing.assert_allclose(paired_spectrum(antisymmetric_part(PLANES)).values, [3, 1])
     assert coverage(PLANES, values) == pytest.approx(4 / 20)
+    assert energy_coverage(PLANES, values) == pytest.approx(2 * sum(value**2 for value in values) / 20)
 
 
 def test_greedy_growth_stops_at_the_threshold():

@@ -222,8 +222,8 @@ def test_a_pole_is_no_fold():
 
 def test_a_sheet_is_continued_to_all_sides_of_its_start():
     flow = FastSlowFlow(lambda x, y: y[0] - 2 * y[1] - x, still, 1.0)
-    axes = np.array([-1.0, 0.0, 1.0]), np.array([-0.5, 0.0, 0.5])
-    x, kinds = sheet(flow, state(0.0, [0.0, 0.0]), *axes)
+    axes = np.array([-1.0, 0.0, 1.0]), np.array([-0.5, 0.0, 0.5, 1.0])
+    x, kinds = sheet(flow, state(0.0, [0.2, 0.4]), *axes)
     np.testing.assert_allclose(x, axes[0][:, None] - 2 * axes[1], atol=1e-12)
     assert np.all(kinds == "attracting")
 

@@ -236,6 +236,13 @@ def test_the_jumps_of_schedules_are_those_strictly_between_two_times():
             np.testing.assert_allclose(schedule.breakpoints(t0, t1), wanted, atol=1e-12)
 
 
+def test_tokens_of_a_hemisphere_are_uniform_ones_reflected_by_the_first_coordinate():
+    key = random_key(0, "half")
+    whole, half = (np.asarray(initial_tokens(name, key, (40, 3))) for name in ("uniform", "hemisphere"))
+    np.testing.assert_array_equal(half, whole * np.where(whole[:, :1] < 0, -1, 1))
+    assert np.min(whole[:, 0]) < 0
+
+
 @pytest.mark.usefixtures("short_draws")
 @pytest.mark.parametrize("dimension", [2, 60])
 def test_a_cluster_of_initial_tokens_has_the_same_radius_in_every_dimension(dimension):
