@@ -108,6 +108,10 @@ def test_the_energy_of_a_run_has_its_jumps():
     cooler = Trajectory(jnp.asarray([0.0, 1.0]), rows(x, 0.9), flow, map_stats(True, 1, jnp.zeros(())))
     down_and_up = dataclasses.replace(run, phases=(cooler, turned(cooler)))
     found = energy_along(down_and_up, potential="repaired")
+    ridge = energy_along(down_and_up, potential="repaired", loss=PrototypeLoss("full", ridge=2.0, reduction="mean"))
+    added = [float(jnp.sum(state.prototypes[0] ** 2)) for state in (x, jax.tree.map(lambda leaf: 0.9 * leaf, x))]
+    barriers = [flow.loss.penalty(size * x.prototypes[0]) for size in (1.0, 0.9)]
+    np.testing.assert_allclose(ridge.values[:2] - found.values[:2], np.array(added) - np.array(barriers), rtol=1e-9)
     step = found.values[1] - found.values[0]
     assert step != 0
     np.testing.assert_allclose(found.rises, [step, -step])  # one of them is a fall

@@ -149,6 +149,7 @@ def test_a_cycle_needs_three_repeats_of_the_same_residual():
     path = cycling(60, release="release")
     last = lambda count: dataclasses.replace(path, jumps=path.jumps[-4 * count :])
     assert [growth_cycle(last(count)).repeats for count in (2, 3)] == [0, 3]
+    assert [growth_cycle(last(count), least_repeats=2).repeats for count in (1, 2)] == [0, 2]
     middle = next(k for k, phase in enumerate(path.phases) if phase.ts[-1] == path.jumps[9].time)
     level = lambda run: run.phases[middle].system.flow.dominant
     other = eqx.tree_at(level, path, level(path) + 1e-4)
