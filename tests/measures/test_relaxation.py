@@ -271,6 +271,27 @@ def test_a_series_is_cut_for_the_latest_time_and_the_distance_in_the_weighted_no
     assert seen[1][1] == 1
 
 
+@pytest.mark.parametrize("states", [2, 3, 5, 9])
+@pytest.mark.parametrize("reversible", [True, False])
+def test_a_krylov_space_that_holds_all_vectors_has_converged(states, reversible):
+    rates = np.roll(np.diag(np.arange(1.0, states + 1)), 1, axis=0)
+    Q, start, ts = generator_from_rates(rates + rates.T if reversible else rates), np.eye(states)[0], [0.03, 1.0]
+    found, exact = (relaxation(Q, start, ts, method=method) for method in ("shift-invert", "dense"))
+    assert np.max(abs(found.probabilities - exact.probabilities)) <= np.max(found.errors) + np.max(exact.errors)
+    assert np.max(found.errors) < 1e-12
+
+
+def test_an_eigenvector_is_its_own_krylov_space():
+    wave, rate = np.cos(np.pi * (np.arange(40) + 0.5) / 40), 2 - 2 * np.cos(np.pi / 40)
+    found = relaxation(walk_in_potential(np.zeros(40)), (1 + 0.5 * wave) / 40, [1.0, 9.0], method="shift-invert")
+    for t, p, error in zip(found.ts, found.probabilities, found.errors, strict=True):
+        np.testing.assert_allclose(p, (1 + 0.5 * np.exp(-rate * t) * wave) / 40, atol=error)
+        assert error < 1e-14
+    eps = np.finfo(float).eps
+    error = relaxation(SWAP, [1.0, 0.0], [3.0], method="shift-invert").errors[0]
+    assert error == pytest.approx(32 * eps * (np.sqrt(0.5) + 0.3 * np.exp(-6) / 2))  # of a start of norm one
+
+
 def test_times_within_a_factor_of_ten_share_a_space():
     groups = _decades(np.array([1.0, 10.0, 100.0, 5.0, 0.5, 10.5]))
     assert [group.tolist() for group in groups] == [[2, 5], [1, 3], [0, 4]]
