@@ -120,6 +120,19 @@ def test_closed_forms_of_queues_urns_and_cycles():
     )
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_the_unit_of_time_changes_no_probability(scale):
+    Q = random_generator(jax.random.key(3), 12)
+    for method in ("elimination", "lu", "inverse-iteration"):
+        one, other = (stationary_distribution(size * Q, method=method) for size in (1.0, scale))
+        np.testing.assert_allclose(other.probabilities, one.probabilities, rtol=1e-13)
+        assert max(one.error, other.error) < 1e-13
+    assert spectral_gap(scale * Q).value == pytest.approx(scale * spectral_gap(Q).value, rel=1e-10)
+    assert reversibilised_gap(scale * Q) == pytest.approx(scale * reversibilised_gap(Q), rel=1e-10)
+    before, after = mixing_time(Q), mixing_time(scale * Q)
+    assert (after.lower, after.upper) == pytest.approx((before.lower / scale, before.upper / scale), rel=1e-9)
+
+
 def test_a_nearly_decoupled_chain_is_solved_or_said_not_to_be():
     Q = np.kron(np.eye(2), SWAP)
     Q[0, 2], Q[2, 2] = 1e-14, -1 - 1e-14
