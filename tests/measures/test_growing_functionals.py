@@ -88,7 +88,11 @@ def test_the_rate_of_change_is_a_difference_quotient():
     v, h = eqx.filter_jit(type(flow).velocity)(flow, np.asarray(0.0), x), 1e-5
     moved = lambda step: jax.tree.map(lambda y, w: jnp.asarray(np.asarray(y) + step * np.asarray(w)), x, v)
     at = lambda step: piecewise_free_energy(flow, moved(step))
-    assert float(rate_of_change(flow, x).total) == pytest.approx(float(at(h) - at(-h)) / (2 * h), rel=1e-6)
+    found = rate_of_change(flow, x)
+    assert float(found.total) == pytest.approx(float(at(h) - at(-h)) / (2 * h), rel=1e-6)
+    assert found.state == pytest.approx(-float(flow.prototype_rate * found.prototypes))  # there is no encoder
+    assert found.potentials == pytest.approx(float(jnp.sum(found.activity)))  # T^3 falls at the rate 3 eta sigma
+    assert found.dissipation == pytest.approx(float(found.prototypes + jnp.sum(found.activity)))
 
 
 def test_the_energy_of_a_run_has_its_jumps():
