@@ -210,6 +210,7 @@ def test_single_precision_stays_single():
     agree(fn, x, tolerance=1e-6)
     program = scalar_program(fn, (2,), dtype=np.float32)
     assert [v.dtype for v in evaluate(program, x.astype(float))] == [np.float32, float, *[np.float32] * 3]
+    assert evaluate(jacobian_program(lambda x: x**2, (2,), dtype=np.float32), x.astype(float)).dtype == np.float32
 
 
 def test_singular_points_give_infinities_without_warnings():
