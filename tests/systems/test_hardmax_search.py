@@ -4,14 +4,24 @@ Sets of followers are compared exactly in the end, whatever is kept, so that onl
 """
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from dynsim.simulation.hardmax import CertainLayers, _exponent, _unrounded, iterate_hardmax
+from dynsim.systems.hardmax import reuse
+from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
+from dynsim.systems.hardmax.reuse import NormBounds, ReusedFollowerSets
+from dynsim.systems.hardmax.search import choice
 from dynsim.systems.hardmax.search import cone_bisection as cones
 from dynsim.systems.hardmax.search import direction_grid as cells
 from dynsim.systems.hardmax.search.cone_bisection import Margin
+from dynsim.systems.hardmax.search.follower_sets import from_lists
+from dynsim.systems.hardmax.search.grouping import equal_keys
 from dynsim.systems.hardmax.search.leaves import PAIRS, Leaves, _pieces, scored
+from dynsim.systems.hardmax.search.scores import Scores
+from dynsim.systems.hardmax.search.ties import FloatTies
 
 
 @pytest.fixture
@@ -155,3 +165,104 @@ def test_pieces_hold_few_pairs_and_every_query_once():
         assert np.all(sizes[part] == size) if size else np.min(sizes[part]) > 16
         assert np.sum(sizes[part]) <= PAIRS + np.max(sizes[part])
     assert len(found) <= 9
+
+
+@pytest.mark.parametrize(
+    ("tokens", "d", "rows", "kind"),
+    [
+        (200, 2, 200, choice.BruteForce), (201, 2, 201, choice.ConeBisection), (201, 2, 25, choice.BruteForce),
+        (201, 2, 26, choice.ConeBisection), (1999, 3, 25, choice.BruteForce), (2000, 3, 25, choice.ConeBisection),
+        (5000, 4, 5000, choice.BruteForce), (5000, 3, 5000, choice.ConeBisection),
+    ],
+)  # fmt: skip
+def test_the_search_depends_on_the_dimension_and_the_numbers_of_tokens_and_rows(tokens, d, rows, kind):
+    z, one = np.zeros((tokens, d)), np.ones(tokens)
+    scores = Scores(z, z, one, one, FloatTies(z, None))
+    assert type(choice.search_for(scores, rows)) is kind
+    seconds = choice.GRID_SECONDS + choice.TOKEN_SECONDS[2] * 100
+    fastest = int(seconds / (choice.SCORE_SECONDS * 100))
+    assert [choice._brute_force_is_faster(rows, 100, 2) for rows in (fastest, fastest + 1)] == [True, False]
+
+
+def test_groups_of_equal_keys_and_their_tokens():
+    groups = equal_keys([(1, 2), (0, 0), (1, 2), (3, 1), (0, 0), (1, 2)])
+    assert (groups.label.tolist(), groups.first.tolist()) == ([0, 1, 0, 2, 1, 0], [0, 1, 3])
+    tokens, place = groups.among(np.array([4, 5, 1, 2]))
+    assert (tokens.tolist(), place.tolist()) == ([0, 1], [1, 0, 1, 0])
+    inside, bounds = groups.tokens(np.array([2, 0]))
+    assert (inside.tolist(), bounds.tolist()) == ([3, 0, 2, 5], [0, 1, 4])
+
+
+@pytest.mark.parametrize(
+    ("map", "recomputed"),
+    [
+        (HardmaxMap(1.0), [40, 6, 2]), (HardmaxMap(0.3, [[2.0, 1.0], [1.0, 2.0]]), [40]),
+        (ExactHardmaxMap(1), [40, 6, 2]), (HardmaxMap(-0.5), [40] * 12),
+    ],
+)  # fmt: skip
+def test_only_sets_that_may_have_changed_are_found_again(map, recomputed, monkeypatch):
+    x, rows, search = np.random.default_rng(3).normal(size=(40, 2)), [], reuse.search_for
+    monkeypatch.setattr(reuse, "search_for", lambda scores, count: rows.append(count) or search(scores, count))
+    assert iterate_hardmax(map, x, 12).certain == 12
+    assert rows == recomputed
+
+
+@pytest.mark.parametrize("attention", [None, [[2.0, 1.0], [-0.5, 3.0]]])
+@pytest.mark.parametrize("kind", [HardmaxMap, ExactHardmaxMap])
+def test_bounds_of_norms_are_a_few_roundings_apart(kind, attention, rng):
+    map, x = kind(1, attention), rng.normal(size=(9, 2)) * 2.0**40
+    z = map.rule.tokens(x)
+    norms = NormBounds(map.rule, _exponent(z))
+    low, high, largest = norms.of(z)
+    matrix = np.eye(2) if norms.matrix is None else norms.matrix
+    if attention is not None:
+        assert 0.5 <= np.max(np.abs(matrix)) <= 1
+        np.testing.assert_allclose(matrix / matrix[0, 0], np.array(attention) / attention[0][0], rtol=1e-15)
+    u = x * 2.0**-norms.exponent
+    assert 0.25 <= np.max(np.abs(u)) <= 1
+    exact = np.linalg.norm(u @ matrix.T, axis=1)
+    assert np.all((low < exact) & (exact < high))
+    np.testing.assert_allclose(high, low, rtol=1e-11)
+    assert np.max(np.linalg.norm(u, axis=1)) < largest < (1 + 1e-11) * np.max(np.linalg.norm(u, axis=1))
+    assert norms.attention == pytest.approx(1.0 if attention is None else np.linalg.norm(matrix))
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 0.75, 1e-300, 2.0**60])
+def test_the_exponent_leaves_the_largest_entry_near_one(size):
+    for z in (np.array([[0.1, -1.0]]) * size, np.array([[Fraction(1, 10), -Fraction(1)]]) * Fraction(size)):
+        assert Fraction(1, 4) <= Fraction(size) / Fraction(2) ** _exponent(z) <= 1
+
+
+def test_the_error_of_tokens_adds_up_from_the_first_layer_that_rounds(rng):
+    map = HardmaxMap(1.0)
+    z = np.array([[1.0, 1.0], [-1.0, 1.0], [0.0, 0.5], [0.25, 0.125]])
+    reused = ReusedFollowerSets(map.rule, 0.5, NormBounds(map.rule, _exponent(z)), rounding=True)
+    proof = CertainLayers(map, z, reused)
+    proof.add_layer(z, reused.follower_sets(z))
+    assert (proof.certain, proof.error) == (1, 0.0)  # means of one and of two tokens, in halves
+    z, expected = rng.normal(size=(9, 2)), 0.0
+    reused = ReusedFollowerSets(map.rule, 0.5, NormBounds(map.rule, _exponent(z)), rounding=True)
+    proof = CertainLayers(map, z, reused)
+    for count in (1, 2, 3):
+        sets = reused.follower_sets(z)
+        proof.add_layer(z, sets)
+        expected += 16 * 2.0**-52 * reused.largest  # each token follows one other
+        assert (proof.certain, proof.error) == (count, pytest.approx(expected))
+        z = map.moved(z, sets)
+
+
+def test_layers_round_unless_few_bits_and_powers_of_two_occur():
+    pair, three, alone = (
+        from_lists([[0, 1]] * 2, np.ones(2)),
+        from_lists([[0, 1, 2]] * 3, np.ones(3)),
+        from_lists([[0], [1]], np.ones(2)),
+    )
+    z = np.array([[1.0], [3.0]])
+    assert _unrounded(1.0, z, pair)
+    assert _unrounded(3.0, z, alone)  # a share of 3/4
+    assert not _unrounded(0.5, z, alone)  # of 1/3
+    assert not _unrounded(1.0, np.array([[1.0], [3.0], [5.0]]), three)
+    long = 1 + 2.0**-45
+    assert _unrounded(1.0, z * long, alone)
+    assert not _unrounded(1.0, z * (1 + 2.0**-48), pair)
+    assert not _unrounded(1.0, z * 2.0**-1074, alone)
