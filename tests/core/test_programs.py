@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from dynsim.programs import ProgramError, Tabulated, evaluate, jacobian_program, scalar_program
+from dynsim.programs import NumpyEvaluator, ProgramError, Tabulated, evaluate, jacobian_program, scalar_program
 from dynsim.programs.arrays import NUMPY
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, -4.2, 1e-3, 60.0, np.inf, -np.inf, np.nan])
@@ -98,14 +98,20 @@ def moves(x):
 
 def contractions(x):
     """Return sums, products of matrices and the like of a matrix (3, 4)."""
-    y = x[:, :3]
+    y, cube, whole, rows = x[:, :3], x.reshape(3, 2, 2), jnp.floor(10 * x).astype(int), jnp.array([2, 0])
     return (
         jnp.sum(x), jnp.sum(x, 0), jnp.prod(x, 1), jnp.max(x), jnp.min(x, 0), jnp.any(x > 0.9, 1), jnp.all(x > 0),
         x @ x.T, jnp.einsum("ij,kj->ki", x, x), jnp.einsum("ij,ij->i", x, x), jnp.tensordot(x, x, ((0, 1), (0, 1))),
         jnp.cumsum(x, 1), jnp.cumprod(x, 0), lax.cummax(x, 1), lax.cummin(x, 0, reverse=True), lax.cumsum(x, 0, True),
         jnp.argmax(x), jnp.argmin(x, 1), jnp.mean(x), jnp.var(x, 0), jax.nn.softmax(x), jax.nn.logsumexp(x),
         jnp.linalg.norm(y), jnp.trace(y), jnp.sum(x[:0]), jnp.prod(x[:0], 0), jnp.outer(x[0], x[1]), jnp.cross(y, y[1]),
-        jnp.linalg.det(jnp.eye(2)) * x, jnp.eye(3) @ x, jnp.arange(4.0)[None] * x, jnp.hypot(x, 1.0), jax.nn.gelu(x),
+        jnp.linalg.det(jnp.eye(2)) * x, jnp.eye(3) @ x,
+        *(reduce(part, (0,)) for reduce in (lax.reduce_max, lax.reduce_min) for part in (x[:0], whole[:0], whole)),
+        *(reduce(part, (1,)) for reduce in (lax.reduce_and, lax.reduce_or, lax.reduce_xor)
+          for part in (whole > 3, whole, whole[:, :0], whole[:, :0] > 3)),
+        lax.dot_general(whole, x, (((1,), (1,)), ((), ())), preferred_element_type=float),
+        jnp.einsum("bij,bkj->bik", cube, 2 * cube),
+        x.at[rows].subtract(x[:2]), jnp.arange(4.0)[None] * x, jnp.hypot(x, 1.0), jax.nn.gelu(x),
     )  # fmt: skip
 
 
@@ -190,6 +196,37 @@ def test_leading_axes_broadcast_and_blocks_join():
     many = rng.normal(size=(10_001, 3))
     assert np.allclose(evaluate(program, many, A, 2.0), 2 * many @ A.T, rtol=1e-12, atol=1e-14)
     assert evaluate(program, many[:0], A, 2.0).shape == (0, 2)
+
+
+def test_first_arguments_may_be_fixed_and_entries_given_one_by_one():
+    fn = lambda A, x, s: (A @ x * s, jnp.sum(A), s)
+    program, rng = scalar_program(fn, (2, 3), (3,), ()), np.random.default_rng(1)
+    A, x, s = rng.normal(size=(2, 3)), rng.normal(size=(5, 3)), rng.normal(size=(5,))
+    for found in (NumpyEvaluator(program, A)(x, s), NumpyEvaluator(program)(A, x, s)):
+        np.testing.assert_allclose(found[0], x @ A.T * s[:, None], rtol=1e-13)
+        np.testing.assert_allclose(found[1], np.full(5, np.sum(A)), rtol=1e-13)
+        np.testing.assert_array_equal(found[2], s)
+    entries = NumpyEvaluator(program, A).columns(*x.T, s)
+    np.testing.assert_allclose(entries[:2], (x @ A.T * s[:, None]).T, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("fn", "smooth"),
+    [
+        (lambda x: jnp.sin(x) / (1 + x**2), True), (jnp.abs, False), (jnp.sqrt, False), (lambda x: x + abs(-2.0), True),
+        (lambda x: x + jnp.abs(jnp.asarray(-2.0)), True), (lambda x: x.astype(jnp.float32).astype(float), True),
+        (lambda x: x.astype(int).astype(float), False), (lambda x: jnp.where(x > 0, x, -x), False),
+    ],
+)  # fmt: skip
+def test_functions_of_smooth_operations_on_the_input_are_smooth(fn, smooth):
+    assert scalar_program(fn, ()).is_smooth == smooth
+
+
+def test_the_limit_counts_equations_and_operations():
+    fn = lambda x: jnp.sum(jnp.sin(x))  # two equations, three sines and two sums
+    assert len(scalar_program(fn, (3,), limit=7).operations) == 5
+    with pytest.raises(ProgramError, match="more than 6 of them"):
+        scalar_program(fn, (3,), limit=6)
 
 
 def test_trees_go_in_and_come_out():
