@@ -145,7 +145,6 @@ def test_branches_that_cross_are_followed_through_the_crossing():
         assert "it has a zero eigenvalue and goes on" in str(found)
 
 
-@pytest.mark.slow
 def test_an_imaginary_pair_and_a_saddle_are_told_from_folds():
     turning = Linear([[0.0, -2.0], [2.0, 0.0]], np.eye(2), np.zeros(2))
     found = manifold_branch(FastSlowFlow(turning, still, 1.0), state([0.0, 0.0], -1.0), np.linspace(-1.0, 0.9, 4))
