@@ -126,6 +126,23 @@ def test_each_condition_can_fail(name, change):
     assert name in unmet(found)
 
 
+def test_conditions_at_their_bounds():
+    """(E1), (E2) and (E6) ask for less or more than their bounds, (E5) for no more."""
+    base = StepSizes(0.1, 0.19, GateSteps(10.0, 1.0))
+    for name, change, options, met in (
+        ("E1", {"temperatures": 1 / 1.5}, {}, False), ("E2", {"prototypes": 0.5}, {}, False),
+        ("E5, temperatures", {}, {"separated": 0.1 / 0.19}, True), ("E6", {}, {"least_steps": 95}, False),
+        ("E6", {}, {"least_steps": 96}, True), ("E4", {"gate": GateSteps(10.0, 1.0)}, {}, True),
+    ):  # fmt: skip
+        options = {"least_steps": 100, "separated": 1.0, **options}
+        found = {c.name: c for c in step_conditions(base._replace(**change), MEASURED, **options)}
+        assert found[name].met == met
+    slow = {c.name: c for c in step_conditions(base, MEASURED._replace(gate_steps=200), least_steps=100)}
+    assert (slow["E6"].bound, slow["E6"].met) == (200.0, False)
+    flat = {c.name: c for c in step_conditions(base, MEASURED._replace(curvature=-1.0), least_steps=100)}
+    assert (flat["E3"].bound, flat["E3"].met) == (0.0, False)
+
+
 def test_square_summable_gate_steps_leave_the_hierarchy_of_rates():
     rates = StepSizes(0.01, 0.1, GateSteps(10.0, 1.0))
     last = lambda steps: step_conditions(rates, MEASURED, least_steps=10**6, num_steps=steps)[5]
