@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
 # Each module is compiled once for all processes of a run, also where the environment says otherwise.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: env demo test test-all test-kernels mutants mutants-all seeds kills lint bench fuzz
+.PHONY: env demo test test-all test-kernels docs test-pages mutants mutants-all seeds kills lint bench fuzz
 
 env: $(VENV)/.ready
 
@@ -32,6 +32,13 @@ test-all: env
 
 test-kernels: env
 	$(BIN)/python -m tests.quality.kernels
+
+docs: env
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f docs/mkdocs.yml
+
+test-pages: docs
+	DYNSIM_SITE=out/site $(BIN)/python -m pytest -q tests/docs/test_browser.py
 
 mutants: env
 	$(BIN)/python -m tests.quality.random_mutants --count 200 --jobs 2

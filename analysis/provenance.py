@@ -22,9 +22,7 @@ def source_digest(claim: Claim) -> str:
     all of its modules. Records of experiments enter by name, size and modification time.
     """
     digest = hashlib.sha256(_library_digest())
-    trial = claim.trial
-    own = (CLAIMS,) if trial is None else dict.fromkeys((claim.module, inspect.unwrap(trial).__module__))
-    texts = [path.read_bytes() for module in own if module for path in _sources(module)]
+    texts = claim_sources(claim)
     for text in texts:
         digest.update(text)
     if any(b"analysis.experiments" in text for text in texts):
@@ -32,6 +30,13 @@ def source_digest(claim: Claim) -> str:
             found = path.stat()
             digest.update(f"{path} {found.st_size} {found.st_mtime_ns}".encode())
     return digest.hexdigest()[:12]
+
+
+def claim_sources(claim: Claim) -> list[bytes]:
+    """Read the modules of claims in which a claim and its trial are written, and those that they import."""
+    trial = claim.trial
+    own = (CLAIMS,) if trial is None else dict.fromkeys((claim.module, inspect.unwrap(trial).__module__))
+    return [path.read_bytes() for module in own if module for path in _sources(module)]
 
 
 def _sources(module: str) -> list[Path]:

@@ -254,15 +254,13 @@ def json_lines(ledger: Sequence[LedgerEntry], lines: Mapping[str, Line]) -> str:
 
 def table(lines: Sequence[Line]) -> str:
     """Format the claims' lines as a plain-text table with aligned columns."""
-    head = ("claim", "variant", "verdict", "applied", "control", "worst", "s")
+    head = ("claim", "variant", "verdict", "applied", "control", "worst")
     rows: list[tuple[str, ...]] = [head]
     for line in lines:
         worst = line["worst"]
         shown = "-" if worst is None else f"{worst['slack']} ({worst['what']})"
         applied = f"{line['applied']}/{line['trials']}"
-        rows.append(
-            (line["id"], line["variant"], line["verdict"], applied, line["control"] or "-", shown, str(line["seconds"]))
-        )
+        rows.append((line["id"], line["variant"], line["verdict"], applied, line["control"] or "-", shown))
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 

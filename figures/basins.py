@@ -6,12 +6,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.flow_maps.flat import flat_states
 from figures.fitted import fitted
 from figures.panels.basins import basin_image
 from figures.panels.labels import axis_labels, slice_label
 from figures.panels.limit_marks import Mark
+from figures.panels.shares import share_curves
 from figures.style import canvas, settings
 
 IN_SLICE = 1e-3  # distance from a slice, relative to 1 + |x|, within which an attractor is drawn as lying in it
@@ -47,3 +49,11 @@ def _mark(limit: LimitSet, attracts: bool | None, found: Basins) -> Mark:
     gap[:, which] = 0.0
     projected = bool(np.any(np.abs(gap) > IN_SLICE * (1 + np.abs(found.base))))
     return Mark(flat[:, which], limit.kind, attracts, projected)
+
+
+def shares(found: FractionCurves, label: str) -> Figure:
+    """Draw basin fractions with their intervals against a parameter, which `label` names."""
+    with settings():
+        drawn, (ax,) = canvas()
+        share_curves(ax, found.parameters, found.labels, found.shares, found.low, found.high, xlabel=label)
+        return fitted(drawn)

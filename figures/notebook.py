@@ -8,20 +8,22 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from dynsim.simulation.trajectory import Trajectory
 from figures import basins, diagrams
+from figures.fitted import fitted
 from figures.panels.exponents import running_exponents
 from figures.panels.labels import axis_label, axis_labels, rate_label, shared_unit
 from figures.panels.maps import orbit_diagram, section
-from figures.panels.spectra import eigenvalues
-from figures.portraits import plane
+from figures.portraits import circle, plane, sphere
 from figures.style import canvas, colour, settings
 from figures.trajectories import drawing, has_picture
 
@@ -74,25 +76,34 @@ def _exponents(found: LyapunovSpectrum) -> Figure:
         drawn, (ax,) = canvas()
         running_exponents(ax, found.times, found.running, found.errors)
         drawn.legend(loc="outside lower center", ncols=3)
-        return drawn
+        return fitted(drawn)
 
 
 def _multipliers(found: PeriodicOrbit) -> Figure | None:
+    """Draw the Floquet multipliers and the unit circle; those outside, of unstable directions, are filled."""
     if not np.size(found.multipliers):
         return None
     with settings():
         drawn, (ax,) = canvas()
         turn = np.linspace(0.0, 2 * np.pi, 200)
         ax.plot(np.cos(turn), np.sin(turn), color=colour("reference"), linewidth=0.6)
-        eigenvalues(ax, found.multipliers, role="first")
-        ax.set_aspect("equal")
-        ax.set_title("Floquet multipliers")
+        for side, style in ((abs(found.multipliers) <= 1, "none"), (abs(found.multipliers) > 1, "full")):
+            values = found.multipliers[side]
+            ax.plot(values.real, values.imag, "o", fillstyle=style, color=colour("first"))
+        ax.set_aspect("equal", "datalim")
+        ax.set(xlabel=r"$\mathrm{Re}\,\mu$", ylabel=r"$\mathrm{Im}\,\mu$", title="Floquet multipliers")
         return drawn
 
 
 def _plane(found: PhasePlane) -> Figure:
     names, units = (found.names, found.units) if found.names else (("x_1", "x_2"), ("", ""))
     return plane(found, axis_labels(names, units), speed=rate_label("speed", shared_unit(list(units)), found.time_unit))
+
+
+def _curved(found: Portrait) -> Figure:
+    """Draw the portrait of a flow on the circle or on the sphere."""
+    letters = [f"$y_{k + 1}$" for k in range(found.points.shape[1])]
+    return circle(found, letters) if len(letters) == 2 else sphere(found, letters)
 
 
 def _diagram(found: Diagram) -> Figure | None:
@@ -117,6 +128,10 @@ def _basins(found: Basins) -> Figure | None:
     return basins.drawing(found) if found.labels.ndim <= 2 and found.varied else None
 
 
+def _fractions(found: FractionCurves) -> Figure:
+    return basins.shares(found, "parameter")
+
+
 DRAWINGS: dict[type, Callable[[Any], Figure | None]] = {
     Trajectory: _trajectory,
     Section: _section,
@@ -127,4 +142,6 @@ DRAWINGS: dict[type, Callable[[Any], Figure | None]] = {
     Diagram: _diagram,
     Branch: _branch,
     Basins: _basins,
+    Portrait: _curved,
+    FractionCurves: _fractions,
 }

@@ -18,11 +18,17 @@ def clusters(x: ArrayLike, radius: float = 1e-6) -> np.ndarray:
     Two tokens are in one cluster if a chain of tokens joins them, each within `radius` of the next. NumPy: not for
     `jit`.
 
-    >>> clusters([[0.0], [2.0], [0.5]], radius=1.0)
-    array([0, 1, 0])
+    Args:
+        x: tokens, (n, d).
+        radius: largest distance of two tokens that are joined directly.
 
     Raises:
         ValueError: unless x has shape (n, d) and is finite, and the radius is not negative.
+
+    Example:
+        >>> from analysis.tokens import clusters
+        >>> clusters([[0.0], [2.0], [0.5]], radius=1.0)
+        array([0, 1, 0])
     """
     x = np.asarray(x, float)
     if x.ndim != 2 or not np.all(np.isfinite(x)):
@@ -69,6 +75,15 @@ def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e
 
     Raises:
         ValueError: if the flow does not define its pulls.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.tokens import drift
+        >>> flow = ds.tokens.TokenFlow(query_key=9 * np.eye(2))
+        >>> moving = drift(flow, [[1.0, 0.0], [0.0, 1.0]])
+        >>> len(moving.centres), bool(moving.rate > 0)
+        (2, True)
     """
     x = np.asarray(x, float)
     labels = clusters(x, radius)
@@ -86,7 +101,20 @@ def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e
 
 
 def merging(c: np.ndarray, pulls: np.ndarray) -> Drift:
-    """Compute the drift of clusters with centres `c` under the `pulls` of all tokens, (clusters, tokens, d)."""
+    """Compute the drift of clusters with centres `c` under the `pulls` of all tokens, (clusters, tokens, d).
+
+    Args:
+        c: centres of the clusters, (clusters, d).
+        pulls: the velocity that each token gives to each cluster, (clusters, tokens, d).
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.tokens import merging
+        >>> centres = np.array([[0.0, 0.0], [2.0, 0.0]])
+        >>> pulls = np.array([[[0.0, 0.0], [0.5, 0.0]], [[-0.5, 0.0], [0.0, 0.0]]])
+        >>> merging(centres, pulls).rate
+        0.5
+    """
     v = pulls.sum(axis=1)
     total = np.sum(np.linalg.norm(pulls, axis=-1), axis=1)
     imbalance = float(np.max(np.linalg.norm(v, axis=-1) / np.where(total > 0, total, np.inf)))

@@ -110,6 +110,13 @@ def density_clusters(
 
     Raises:
         ValueError: for shares of another shape, or a level that is not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.tokens import EqualAreaGrid, density_clusters
+        >>> grid = EqualAreaGrid(2, 8)
+        >>> density_clusters(grid, [0.75, 0, 0, 0, 0.25, 0, 0, 0], level=2.0).masses
+        array([0.75, 0.25])
     """
     p = np.asarray(shares, float)
     if p.shape != (grid.cells,):
@@ -134,8 +141,21 @@ def cluster_drift(flow: TokenFlow, found: DensityClusters, t: Time = 0.0) -> Dri
 
     NumPy: not for `jit`. The cost grows with the pairs of clusters; the background exerts no pull.
 
+    Args:
+        flow: the flow of the tokens, on a circle or a sphere.
+        found: the clusters.
+        t: time, in the unit of the flow.
+
     Raises:
         ValueError: unless the value is c I and the tokens live on a sphere.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.tokens import DensityClusters, cluster_drift
+        >>> found = DensityClusters(np.array([0.5, 0.5]), np.array([[1.0, 0.0], [0.0, 1.0]]))
+        >>> bool(cluster_drift(ds.tokens.TokenFlow(query_key=np.eye(2)), found).rate > 0)
+        True
     """
     if not isinstance(flow.value, ScaledIdentity) or not isinstance(flow.space, Sphere):
         is_ = f"has {type(flow.value).__name__} on {type(flow.space).__name__}"
@@ -155,6 +175,15 @@ def merge_times(ts: ArrayLike, counts: ArrayLike) -> np.ndarray:
 
     A decrease that is undone later does not count: each time is the first from which on there are never more than k
     clusters.
+
+    Args:
+        ts: increasing times, (times,).
+        counts: number of clusters at each time, (times,).
+
+    Example:
+        >>> from analysis.tokens import merge_times
+        >>> merge_times([0.0, 1.0, 2.0, 3.0, 4.0], [3, 2, 3, 1, 1])
+        array([3., 3.])
     """
     ts, counts = np.asarray(ts, float), np.asarray(counts, int)
     ahead = np.maximum.accumulate(counts[::-1])[::-1]  # largest number of clusters from each time on

@@ -21,6 +21,16 @@ def consensus_potential(x: Tokens, query_key: Float[Array, "d d"]) -> Scalar:
     On the ellipsoid of P it is minimal at consensus.
 
     Source: CONSENSUS, eq. (10).
+
+    Args:
+        x: tokens, (n, d).
+        query_key: the matrix P, (d, d).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.tokens import consensus_potential
+        >>> float(consensus_potential(jnp.zeros((3, 2)), jnp.eye(2)))
+        -4.5
     """
     return -0.5 * jnp.sum(jnp.exp(x @ query_key @ x.T))
 
@@ -29,6 +39,16 @@ def consensus_potential_gradient(x: Tokens, query_key: Float[Array, "d d"]) -> T
     r"""Compute $\partial V / \partial x_k = -\sum_i e^{x_k^\top P x_i} P x_i$ in closed form, for symmetric P.
 
     Source: CONSENSUS, Lemma 3.2.
+
+    Args:
+        x: tokens, (n, d).
+        query_key: the symmetric matrix P, (d, d).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.tokens import consensus_potential_gradient
+        >>> consensus_potential_gradient(jnp.zeros((3, 2)), jnp.eye(2)).shape
+        (3, 2)
     """
     P = query_key
     return -jnp.exp(x @ P @ x.T) @ x @ P
@@ -38,6 +58,16 @@ def metric_factors(x: Tokens, query_key: Float[Array, "d d"]) -> Float[Array, " 
     r"""Compute the factors $Z_i = \sqrt d \sum_j e^{x_i^\top P x_j}$ of the Riemannian metric (9), shape (n,).
 
     Source: CONSENSUS, eq. (9).
+
+    Args:
+        x: tokens, (n, d).
+        query_key: the matrix P, (d, d).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.tokens import metric_factors
+        >>> metric_factors(jnp.zeros((3, 4)), jnp.eye(4)).tolist()
+        [6.0, 6.0, 6.0]
     """
     return jnp.sqrt(x.shape[-1]) * jnp.sum(jnp.exp(x @ query_key @ x.T), axis=1)
 
@@ -46,6 +76,16 @@ def hemisphere_lyapunov(x: Tokens, axis: Float[Array, " d"]) -> Scalar:
     r"""Compute the hemisphere Lyapunov function $V(x) = \max_i (1 - v^\top x_i)$.
 
     Source: CONSENSUS, eq. (13).
+
+    Args:
+        x: unit tokens, (n, d).
+        axis: the unit vector v, (d,).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.tokens import hemisphere_lyapunov
+        >>> float(hemisphere_lyapunov(jnp.array([[1.0, 0.0], [0.0, 1.0]]), jnp.array([1.0, 0.0])))
+        1.0
     """
     return jnp.max(1 - x @ axis)
 
@@ -54,6 +94,12 @@ def alignment_potential(a: Scalar) -> Scalar:
     r"""Compute the potential $V(a) = \frac23 - a + \frac{a^3}{3}$, which is zero at a = 1 and 4/3 at a = -1.
 
     Source: CONSENSUS, eq. (17).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.tokens import alignment_potential
+        >>> round(alignment_potential(jnp.array(-1.0)).item(), 6)
+        1.333333
     """
     return 2 / 3 - a + a**3 / 3
 
@@ -75,6 +121,17 @@ def upper_dini(values: Numbers, rates: Numbers, *, tolerance: float = 0.0) -> Di
     maximum; with tolerance 0, only exact ties are active.
 
     Source: CONSENSUS, eq. (12).
+
+    Args:
+        values: the $f_i$, (n,).
+        rates: the $\dot f_i$, (n,).
+        tolerance: largest distance from the maximum of the value of an active index.
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.tokens import upper_dini
+        >>> float(upper_dini(np.array([1.0, 1.0, 0.0]), np.array([-2.0, -1.0, 5.0])).rate)
+        -1.0
     """
     active = jnp.asarray(values) >= jnp.max(values) - tolerance
     return DiniRate(jnp.max(jnp.where(active, rates, -jnp.inf)), active)
@@ -86,10 +143,41 @@ def hemisphere_lyapunov_rate(
     """Compute the upper Dini derivative of `hemisphere_lyapunov`, (13), along a flow, from its vector field.
 
     Source: CONSENSUS, proof of Theorem 4.1.
+
+    Args:
+        flow: the flow of the tokens.
+        t: time, in the unit of the flow.
+        x: unit tokens, (n, d).
+        axis: the unit vector v, (d,).
+        tolerance: see `upper_dini`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import dynsim as ds
+        >>> from analysis.tokens import hemisphere_lyapunov_rate
+        >>> flow = ds.tokens.TokenFlow(query_key=jnp.eye(2))
+        >>> x = jnp.array([[0.6, 0.8], [0.6, -0.8]])
+        >>> bool(hemisphere_lyapunov_rate(flow, 0.0, x, jnp.array([1.0, 0.0])).rate < 0)
+        True
     """
     return upper_dini(1 - x @ axis, -flow.vector_field(t, x) @ axis, tolerance=tolerance)
 
 
 def rate_along(flow: AbstractFlow, t: Time, x: Tokens, energy: Callable[[Tokens], Scalar]) -> Scalar:
-    """Differentiate a smooth energy along a flow (its Lie derivative), by automatic differentiation."""
+    """Differentiate a smooth energy along a flow (its Lie derivative), by automatic differentiation.
+
+    Args:
+        flow: the flow.
+        t: time, in its unit.
+        x: the state.
+        energy: a function of the state in JAX.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import dynsim as ds
+        >>> from analysis.tokens import rate_along
+        >>> decay = ds.FunctionFlow(lambda t, x: -x)
+        >>> float(rate_along(decay, 0.0, jnp.array([[3.0]]), lambda x: jnp.sum(x**2)))
+        -18.0
+    """
     return jax.jvp(energy, (x,), (flow.vector_field(t, x),))[1]

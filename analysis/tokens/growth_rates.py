@@ -32,6 +32,11 @@ def uniform_growth_rates(beta: float, dimension: int, degrees: int, *, scale: fl
 
     Raises:
         ValueError: for another dimension.
+
+    Example:
+        >>> from analysis.tokens import uniform_growth_rates
+        >>> uniform_growth_rates(5.0, 2, 3).round(4)
+        array([0.    , 0.1787, 0.5141, 0.6827])
     """
     beta, degrees = number("beta", beta), integer("degrees", degrees, least=1)
     if dimension not in (2, 3):
@@ -42,6 +47,16 @@ def uniform_growth_rates(beta: float, dimension: int, degrees: int, *, scale: fl
 
 
 def fastest_degree(beta: float, dimension: int) -> int:
-    """Find the degree that grows fastest; on the circle it is the number of clusters that appear first."""
+    """Find the degree that grows fastest; on the circle it is the number of clusters that appear first.
+
+    Args:
+        beta: positive factor of P = beta I.
+        dimension: 2 for the circle, 3 for the sphere.
+
+    Example:
+        >>> from analysis.tokens import fastest_degree
+        >>> fastest_degree(5.0, 2), fastest_degree(50.0, 2)
+        (3, 10)
+    """
     most = 16 + int(4 * np.sqrt(beta) + 2)
     return int(np.argmax(uniform_growth_rates(beta, dimension, most)))

@@ -17,6 +17,16 @@ def margin_along(x: Tokens, axis: Float[Array | np.ndarray, " d"]) -> Scalar:
     """Compute the least v^T x_i, which is positive if and only if all tokens lie in the open hemisphere of v.
 
     Source: CONSENSUS, Theorem 4.1.
+
+    Args:
+        x: tokens, (n, d).
+        axis: the vector v, (d,).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.tokens import margin_along
+        >>> float(margin_along(jnp.array([[1.0, 0.0], [0.6, 0.8]]), jnp.array([1.0, 0.0])))
+        0.6
     """
     return jnp.min(x @ axis)
 
@@ -28,6 +38,13 @@ def hemisphere_axis(x: ArrayLike) -> np.ndarray | None:
 
     Raises:
         ValueError: unless x has shape (n, d) and is finite without a zero token.
+
+    Example:
+        >>> from analysis.tokens import hemisphere_axis
+        >>> hemisphere_axis([[1.0, 0.0], [0.0, 1.0]]).round(6)
+        array([0.707107, 0.707107])
+        >>> hemisphere_axis([[1.0, 0.0], [-1.0, 0.0]]) is None
+        True
     """
     nearest = _nearest_point(_directions(x))
     size = float(np.linalg.norm(nearest))
@@ -43,6 +60,11 @@ def hemisphere_margin(x: ArrayLike) -> float:
 
     Raises:
         ValueError: as for `hemisphere_axis`.
+
+    Example:
+        >>> from analysis.tokens import hemisphere_margin
+        >>> round(hemisphere_margin([[1.0, 0.0], [0.0, 1.0]]), 6)
+        0.707107
     """
     axis = hemisphere_axis(x)
     return 0.0 if axis is None else float(np.min(_directions(x) @ axis))
@@ -75,6 +97,15 @@ def wendel_probability(num_tokens: int, ambient_dimension: int) -> Fraction:
     The vectors are independent and uniform on the unit sphere.
 
     Source: Wendel (1962); CONSENSUS, Remark 4.2, with D = n + 1.
+
+    Args:
+        num_tokens: N.
+        ambient_dimension: D.
+
+    Example:
+        >>> from analysis.tokens import wendel_probability
+        >>> wendel_probability(4, 2)
+        Fraction(1, 2)
     """
     N, D = _positive("num_tokens", num_tokens), _positive("ambient_dimension", ambient_dimension)
     return Fraction(sum(math.comb(N - 1, k) for k in range(D)), 2 ** (N - 1))

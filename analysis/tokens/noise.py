@@ -27,7 +27,14 @@ GRID = 256
 
 
 def polarisation(x: Tokens) -> Scalar:
-    """Compute the norm of the mean of the tokens: 1 if all coincide, of order $n^{-1/2}$ if they are independent."""
+    """Compute the norm of the mean of the tokens: 1 if all coincide, of order $n^{-1/2}$ if they are independent.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.tokens import polarisation
+        >>> float(polarisation(jnp.array([[1.0, 0.0], [-1.0, 0.0]]))), float(polarisation(jnp.ones((3, 1))))
+        (0.0, 1.0)
+    """
     return jnp.linalg.norm(jnp.mean(x, axis=0))
 
 
@@ -39,13 +46,35 @@ def harmonic_ratio(beta: float, degree: int = 1, dimension: int = 2) -> float:
 
 
 def growth_rate(beta: float, amplitude: float, degree: int = 1, dimension: int = 2) -> float:
-    r"""Compute the growth rate of a harmonic of degree k on the uniform density."""
+    r"""Compute the growth rate of a harmonic of degree k on the uniform density.
+
+    Args:
+        beta: positive factor of P = beta I.
+        amplitude: sigma, the amplitude of the noise.
+        degree: k.
+        dimension: d, 2 for the circle.
+
+    Example:
+        >>> from analysis.tokens import critical_amplitude, growth_rate
+        >>> bool(growth_rate(2.0, 0.9 * critical_amplitude(2.0)) > 0 > growth_rate(2.0, 1.1 * critical_amplitude(2.0)))
+        True
+    """
     k, r = degree, harmonic_ratio(beta, degree, dimension)
     return k * (k + dimension - 2) * (r / beta - amplitude**2 / 2)
 
 
 def critical_amplitude(beta: float, dimension: int = 2) -> float:
-    r"""Compute the noise amplitude $\sigma_c = \sqrt{2 r_1/\beta}$ above which the uniform density is stable."""
+    r"""Compute the noise amplitude $\sigma_c = \sqrt{2 r_1/\beta}$ above which the uniform density is stable.
+
+    Args:
+        beta: positive factor of P = beta I.
+        dimension: d, 2 for the circle.
+
+    Example:
+        >>> from analysis.tokens import critical_amplitude
+        >>> round(critical_amplitude(1e-6), 6)  # 1 for weak attention on the circle
+        1.0
+    """
     return float(np.sqrt(2 * harmonic_ratio(beta, 1, dimension) / beta))
 
 
@@ -56,6 +85,16 @@ def stationary_polarisation(
 
     The density solves $\rho \propto (K\rho)^{2/(\beta\sigma^2)}$. It is iterated from a narrow cluster on `GRID`
     angles, and falls to the uniform one above the threshold. Within a per cent of the threshold it has not converged.
+
+    Args:
+        betas: factors of P = beta I.
+        amplitudes: of the noise.
+        iterations: how often the map is applied.
+
+    Example:
+        >>> from analysis.tokens import stationary_polarisation
+        >>> stationary_polarisation([2.0], [0.2, 1.5]).round(3)
+        array([[0.989, 0.   ]])
     """
     b, s = np.meshgrid(np.asarray(betas, float), np.asarray(amplitudes, float), indexing="ij")
     angles = 2 * np.pi * np.arange(GRID) / GRID

@@ -33,6 +33,7 @@ import numpy as np
 Tokens = Float[Array | np.ndarray, "n d"]
 Times = Float[Array | np.ndarray, " times"]
 TimesLike = ArrayLike | Sequence[float]  # as users pass them
+BoxLike = Sequence[Any] | Array | np.ndarray  # as users pass it: (low, high) for each component
 Time = Float[Array, ""] | float
 Step = Int[Array, ""] | int
 Key = KeyArray[Array, ""]

@@ -129,7 +129,7 @@ def test_the_library_does_not_import_from_faces():
 
 def examples(page: str) -> list[str]:
     """Return the Python that a page shows: blocks, and files that a shell writes; without modules of the library."""
-    blocks = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", page, flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^ *```(\w*)[^\n]*\n(.*?)^ *```$", page, flags=re.MULTILINE | re.DOTALL)
     python = [textwrap.dedent(block) for kind, block in blocks if kind in ("python", "py")]
     shell = "\n".join(block for kind, block in blocks if kind in ("sh", "bash"))
     files = re.findall(r"^cat > \S+\.py <<'(\w+)'\n(.*?)^\1$", shell, flags=re.MULTILINE | re.DOTALL)
@@ -173,8 +173,10 @@ def test_examples_in_docstrings_import_from_faces_only(package):
     assert {path.name: names for path, names in lines.items() if names} == {}
 
 
-def test_the_names_in_the_readme_are_names_of_faces():
-    shown = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_names_in_a_page_are_names_of_faces(page):
+    others = "develop" in page.parts or page.name in ("CONTRIBUTING.md", "CHANGELOG.md")  # these name modules, too
+    shown = "" if others else page.read_text(encoding="utf-8")
     for name in re.findall(r"`((?:dynsim|analysis|figures)(?:\.\w+)+)[`(]", shown):
         parts = name.split(".")
         face = next(".".join(parts[:k]) for k in range(len(parts), 0, -1) if ".".join(parts[:k]) in FACES)

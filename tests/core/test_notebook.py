@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import bifurcation_diagram
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from analysis.tokens.consensus import diameter
 from dynsim import (
@@ -34,7 +36,7 @@ from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Pendulum
 from dynsim.systems.named import Components
 from dynsim.systems.parameter import Parameter
-from figures.notebook import _basins, _diagram, _plane, _section, png
+from figures.notebook import DRAWINGS, _basins, _diagram, _plane, _section, png
 from figures.trajectories import drawing
 
 PNG = b"\x89PNG"
@@ -74,6 +76,19 @@ def test_results_report_and_draw_themselves():
     ):
         assert str(result) == line
         assert result._repr_png_().startswith(PNG)
+
+
+def test_portraits_on_curved_spaces_and_basin_fractions_draw_themselves():
+    angles = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
+    around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    circle = Portrait(around, around @ [[0.0, 1.0], [-1.0, 0.0]], np.empty((0, 2)), (), np.full(12, -1))
+    ball = np.concatenate([np.eye(3), -np.eye(3)])
+    sphere = Portrait(ball, ball[:, [1, 2, 0]], np.empty((0, 3)), (), np.full(6, -1))
+    shares = np.array([[0.25, 0.75], [0.5, 0.5]])
+    fractions = FractionCurves(np.arange(2.0), np.arange(2), shares, shares - 0.1, shares + 0.1, ({}, {}))
+    for result, panels in ((circle, 1), (sphere, 2), (fractions, 1)):
+        assert (result._repr_png_() or b"").startswith(PNG)
+        assert len(next(draw for kind, draw in DRAWINGS.items() if isinstance(result, kind))(result).axes) == panels
 
 
 class Pair(NamedTuple):

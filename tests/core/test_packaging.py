@@ -65,7 +65,7 @@ def test_the_source_distribution_has_the_documents(tmp_path):
     with tarfile.open(built("sdist", tmp_path)) as file:
         names = {name.split("/", 1)[1] for name in file.getnames()}
     documents = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "NOTICE", "Makefile"}
-    assert {*documents, "docs/develop/architecture.md", "constraints.txt", "pyproject.toml"} <= names
+    assert {*documents, "docs/pages/develop/architecture.md", "constraints.txt", "pyproject.toml"} <= names
     pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert pages <= names
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analysis.findings_file import read_findings
 from analysis.json_types import exact, plain
 from analysis.provenance import source_digest
 from dynsim.cli.ledger.own_claims import A_TRIAL, library
@@ -115,6 +116,7 @@ def test_a_report_is_that_of_the_file_alone(capsys, folder):
     )
     Path("README.md").write_text("top\n<!-- ledger -->\n<!-- /ledger -->\n")
     words = ("--markdown", "found.md", "--json", "found.json", "--readme", "README.md", "--lines", "kept", "--jobs", 1)
+    words += ("--site", "site.json", "--seed", 3)
     out = answer(capsys, "report", "mine.py", *words, "--trials", 1)
     assert "| `mine` | 1 | 0 | 1 | 0 | 1 |" in out
     assert "| `mine` | 1 | 0 | 1 | 0 | 1 |" in Path("README.md").read_text()
@@ -126,9 +128,23 @@ def test_a_report_is_that_of_the_file_alone(capsys, folder):
         ("mine/theorem-3", "OPEN"),
     ]
     assert rows[2]["text"] == "Text 3."
+    site = read_findings(Path("site.json"))
+    assert (site["claims"], site["trials"], site["seed"], [*site["papers"]]) == (2, 2, 3, ["mine"])
+    assert [(one["id"], one["finding"], len(one["claims"])) for one in site["statements"]] == [
+        ("mine/theorem-1", "holds", 1),
+        ("mine/theorem-2", "fails", 1),
+        ("mine/theorem-3", "open", 0),
+    ]
     assert "name Python files or the keys of papers (mine), but `yours`" in refused(
         capsys, "report", "mine.py", "yours"
     )
+
+
+def test_some_of_the_claims_on_a_statement_give_no_finding(capsys, folder):
+    write("mine.py", HEAD, ONE.format("a", "f", GOOD), ONE.format("a/corrected", "g", GOOD))
+    assert "mine/a: holds" in answer(capsys, "check", "mine.py", "a", "--trials", 1)
+    out = answer(capsys, "check", "mine.py", "a/corrected", "--trials", 1)
+    assert "mine/a: 1 of 2 claims checked, the finding needs all (`dynsim check mine/a`)" in out
 
 
 def test_a_counterexample_is_written_in_exact_numbers(capsys, folder):

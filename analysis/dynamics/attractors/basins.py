@@ -10,7 +10,6 @@ import numpy as np
 import scipy.ndimage
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors.distances import reach
@@ -35,7 +34,7 @@ from analysis.dynamics.convergence import Fit
 from analysis.dynamics.flow_maps.flat import flat_states, grid_states
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from dynsim._core.printing import one_line
-from dynsim._core.types import State
+from dynsim._core.types import BoxLike, State
 from dynsim._core.validation import integer, reals
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError
@@ -150,7 +149,7 @@ class Basins(NamedTuple):
 
 def basins(
     system: Any,  # checked here, in one sentence
-    box: ArrayLike,
+    box: BoxLike,
     shape: Sequence[int],
     *,
     start: State | None = None,

@@ -20,6 +20,7 @@ from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
 from dynsim.errors import ArgumentError, counted
+from dynsim.notebook import picture
 from dynsim.systems.parameter import Parameter
 
 
@@ -115,6 +116,9 @@ class FractionCurves(NamedTuple):
 
     __repr__ = one_line
     __str__ = report
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
 
 
 def continued_fractions(

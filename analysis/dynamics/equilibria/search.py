@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria.crossings import Completeness, completed, crossings, search_box, spread
 from analysis.dynamics.equilibria.newton import Equilibrium, Finder, random_starts, start_units, weak_directions
@@ -16,7 +15,7 @@ from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line
-from dynsim._core.types import Key, State, SymmetryGenerator, Time
+from dynsim._core.types import BoxLike, Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import box_sides, function, integer, number, random_key
 from dynsim.errors import ArgumentError, counted
 from dynsim.simulation.checks import check_flow
@@ -82,7 +81,7 @@ def find_equilibria(
     flow: AbstractFlow,
     key: Key,
     *,
-    box: ArrayLike | None = None,
+    box: BoxLike | None = None,
     shape: Any = None,
     num_starts: int = 32,
     max_rounds: int = 16,

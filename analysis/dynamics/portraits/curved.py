@@ -15,6 +15,7 @@ from analysis.dynamics.flow_maps.unit_speed import Frozen
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
 from dynsim.errors import ArgumentError
+from dynsim.notebook import picture
 from dynsim.systems.base import AbstractFlow
 
 # Largest distance at which an attractor is identified with an equilibrium found by Newton's method.
@@ -55,6 +56,9 @@ class Portrait(NamedTuple):
 
     __repr__ = one_line
     __str__ = report
+
+    def _repr_png_(self) -> bytes | None:
+        return picture(self)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Collect the arrays to save, by name; cycles, families and the kinds of other attractors are left out."""

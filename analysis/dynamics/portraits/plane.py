@@ -20,7 +20,7 @@ from analysis.dynamics.periodic_orbits.limit_cycles import cycles_with_paths
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.units import made_units
 from dynsim._core.printing import one_line
-from dynsim._core.types import Time
+from dynsim._core.types import BoxLike, Time
 from dynsim._core.validation import integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
@@ -232,7 +232,7 @@ class PhasePlane(NamedTuple):
 
 def phase_plane(
     flow: AbstractFlow,
-    box: Sequence[float] | np.ndarray,
+    box: BoxLike,
     *,
     axes: tuple[int, int] = (0, 1),
     at: Sequence[float] | np.ndarray | None = None,
@@ -292,7 +292,7 @@ def phase_plane(
     )  # fmt: skip
 
 
-def window(box: Sequence[float] | np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+def window(box: BoxLike, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Split a box into its lower and upper corner.
 
     Raises:

@@ -18,6 +18,7 @@ from analysis.dynamics.validated.ball_operations import ball
 from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues, ends_of, is_inside
 from dynsim._core.printing import one_line, report
+from dynsim._core.types import BoxLike
 from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -112,7 +113,7 @@ def certified_equilibrium(
 
 def certified_count(
     system: AbstractFlow | AbstractMap,
-    box: ArrayLike,
+    box: BoxLike,
     *,
     period: int = 1,
     max_boxes: int = 20_000,

@@ -64,14 +64,10 @@ def _tell(name: str, found: "FractionCurves", count: int, longest: int) -> None:
 
 
 def _draw(o: BasinsOptions, made: "Found", name: str, found: "FractionCurves") -> None:
+    from figures.basins import shares
     from figures.files import write_figure
-    from figures.fitted import fitted
     from figures.panels.labels import symbol
-    from figures.panels.shares import share_curves
-    from figures.style import canvas, settings
 
-    with settings():
-        drawn, (ax,) = canvas()
-        share_curves(ax, found.parameters, found.labels, found.shares, found.low, found.high, xlabel=symbol(name))
-        write_figure(fitted(drawn), o.figure, f"shares of the basins of {made.name} against {name}")
+    drawn = shares(found, symbol(name))
+    write_figure(drawn, o.figure, f"shares of the basins of {made.name} against {name}")
     say(f"figure {o.figure}")

@@ -14,6 +14,7 @@ from dynsim.io.data import use_data
 
 if TYPE_CHECKING:
     from analysis.ledger.claim import Claim
+    from analysis.ledger.findings import LedgerEntry
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def main(words: Sequence[str]) -> int:
                 say(f"{c.claim.id}: {problem}")
     ledger = [e for e in entries(checks, known.statements) if e.checks]
     for e in ledger:
-        say(f"{e.statement.full_id}: {e.finding.value}")
+        say(f"{e.statement.full_id}: {_finding(e, [c for c in known.claims if c.statement_id == e.statement.full_id])}")
     if o.json is not None:
         write_atomically(o.json, json_lines(ledger, lines))
     if o.trials_out is not None:
@@ -92,6 +93,14 @@ def main(words: Sequence[str]) -> int:
     if o.witness is not None:
         write_atomically(o.witness, counterexample(checks[0]))
     return 0 if all(c.sound for c in checks) else 1
+
+
+def _finding(checked: "LedgerEntry", claims: "Sequence[Claim]") -> str:
+    """Word the finding on a statement, which only the checks of all its claims give."""
+    if len(checked.checks) == len(claims):
+        return checked.finding.value
+    number = f"{len(checked.checks)} of {len(claims)} claims checked"
+    return f"{number}, the finding needs all (`dynsim check {claims[0].statement_id}`)"
 
 
 def _one(patterns: Sequence[str], chosen: "Sequence[Claim]") -> "list[Claim]":

@@ -42,6 +42,8 @@ class Report:
     """a file to write, with the ledger in Markdown"""
     trials_out: Path | None = None
     """a file to write, with one JSON line per trial: its measurements with verdicts, and its witness"""
+    site: Path | None = None
+    """a file to write, with the findings as data for the pages of the documentation (JSON)"""
     readme: Path | None = None
     """a file whose summary between two markers is replaced"""
     force: bool = False
@@ -52,6 +54,7 @@ def main(words: Sequence[str]) -> int:
     """Check the claims that have no kept result, and write the ledger."""
     o = parse(Report, words, "report")
     from analysis.experiments import use_results
+    from analysis.findings_file import findings_json
     from analysis.json_types import json_rows
     from analysis.report import (
         check_readme,
@@ -74,7 +77,7 @@ def main(words: Sequence[str]) -> int:
     use_data(o.data)
     use_results(o.results)
     check_work(o.trials, o.jobs)
-    check_outputs(o.force, json=o.json, markdown=o.markdown, trials_out=o.trials_out)
+    check_outputs(o.force, json=o.json, markdown=o.markdown, trials_out=o.trials_out, site=o.site)
     if o.readme is not None:
         check_readme(o.readme)
     use_one_thread()
@@ -96,13 +99,16 @@ def main(words: Sequence[str]) -> int:
     lines = {line["id"]: line for _, line in pairs}
     checks = [c for c, _ in pairs]
     ledger = entries(checks, known.statements)
-    text = summary(ledger, lines, datetime.datetime.now(tz=datetime.UTC).date())
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    text = summary(ledger, lines, today)
     say(table(list(lines.values())))
     say(text)
     if o.json is not None:
         write_atomically(o.json, json_lines(ledger, lines))
     if o.markdown is not None:
         write_atomically(o.markdown, markdown(ledger, lines))
+    if o.site is not None:
+        write_atomically(o.site, findings_json(ledger, lines, today, o.seed))
     if o.readme is not None:
         update_readme(o.readme, text)
     if o.trials_out is not None:

@@ -1,0 +1,170 @@
+"""Run the code blocks of a page one after the other in one folder, and keep what each of them shows.
+
+A block of a page is a fence of Python or of a shell. Words after the language say how it is treated: `slow` blocks are
+run when the site is built but not by `make test`; `data` blocks need the data files and are run where there are any;
+`unrun` blocks need what a machine rarely has, such as a cluster, and are only compiled.
+"""
+
+import ast
+import contextlib
+import datetime
+import io
+import linecache
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>python|sh)(?P<words>[^\n`]*)\n(?P<code>.*?)^(?P=indent)```$", re.M | re.S
+)
+WORDS = ("slow", "data", "unrun")
+LOCAL = (
+    (re.compile(r"(?<![\w.:/-])/(?:[\w.-]+/)+[\w.-]*"), "a path of this machine"),
+    (re.compile(r" at 0x[0-9a-f]{6,}"), "the address of an object"),
+    (re.compile(r"\b\d{1,2}:\d{2}:\d{2}\b"), "a time of day"),
+)
+"""What differs from one build to the next and may not be printed."""
+
+
+class BlockError(Exception):
+    """A block that failed, or that printed what differs from one build to the next."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code of a page: its language, its code, the words after the language, and its first line's number."""
+
+    language: str
+    code: str
+    words: frozenset[str]
+    line: int
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a block shows: text, and pictures as PNG."""
+
+    text: str = ""
+    pictures: tuple[bytes, ...] = ()
+
+
+def blocks(text: str) -> list[Block]:
+    """Find the blocks of a page, in order.
+
+    Raises:
+        BlockError: for a word after the language that is not known.
+    """
+    found = []
+    for match in FENCE.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        words = frozenset(match["words"].split())
+        if strange := words - {*WORDS}:
+            raise BlockError(
+                f"line {line}: a block's words must be among {', '.join(WORDS)}, but `{min(strange)}` is not"
+            )
+        found.append(Block(match["language"], textwrap.dedent(match["code"]), words, line))
+    return found
+
+
+def run_page(name: str, text: str, skipped: Sequence[str] = ("unrun",)) -> tuple[list[Shown], dict[str, bytes]]:
+    """Run the blocks of a page in a new folder; return what each shows, and the images of the text that they wrote.
+
+    Args:
+        name: the page's name, for errors.
+        text: the page in Markdown.
+        skipped: words of blocks that are not run.
+
+    Raises:
+        BlockError: naming the page and the line of a block that fails, warns, or prints what differs between builds.
+    """
+    os.environ.update(MPLBACKEND="agg", SOURCE_DATE_EPOCH="0", COLUMNS="100")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            shown = [_shown(names, f"{name}, line {block.line}", block, skipped) for block in blocks(text)]
+            written = {one: Path(one).read_bytes() for one in sorted(images(text)) if Path(one).exists()}
+        finally:
+            os.chdir(before)
+    return shown, written
+
+
+def images(text: str) -> set[str]:
+    """Return the names of the images that lie beside a page, or that its blocks write."""
+    return {path for path in re.findall(r"!\[[^\]]*\]\(([\w./-]+)\)", text) if not path.startswith((".", "/"))}
+
+
+def _shown(names: dict[str, Any], where: str, block: Block, skipped: Sequence[str]) -> Shown:
+    if block.words & {*skipped}:
+        if block.language == "python":
+            compile(block.code, where, "exec")
+        return Shown()
+    shown = run_python(names, where, block.code) if block.language == "python" else run_shell(where, block.code)
+    check_same_everywhere(where, shown.text)
+    return shown
+
+
+def run_python(names: dict[str, Any], where: str, code: str) -> Shown:
+    """Run a block in the page's names; its last expression is shown as a notebook shows it."""
+    printed = io.StringIO()
+    try:
+        tree = ast.parse(code, where)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        linecache.cache[where] = (len(code), None, code.splitlines(keepends=True), where)  # functions have their source
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exec(compile(tree, where, "exec"), names)
+            value = None if last is None else eval(compile(ast.Expression(last.value), where, "eval"), names)
+            picture = _picture(value)
+    except Exception as error:
+        raise BlockError(f"{where}: the block ends with {type(error).__name__}: {error}") from error
+    text = printed.getvalue().rstrip()
+    if picture is None and value is not None:
+        text = f"{text}\n{value!r}".lstrip("\n")
+    return Shown(text, () if picture is None else (picture,))
+
+
+def _picture(value: Any) -> bytes | None:
+    """Return the PNG of a value that has one: a figure of matplotlib, or a result that draws itself."""
+    if hasattr(value, "savefig"):
+        from figures.notebook import rendered
+
+        return rendered(value)
+    return value._repr_png_() if hasattr(value, "_repr_png_") else None
+
+
+def run_shell(where: str, code: str) -> Shown:
+    """Run a block in bash, where `dynsim` is that of this environment, and stop at the first command that fails."""
+    place = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    bash = shutil.which("bash")
+    if bash is None:
+        raise BlockError(f"{where}: the block needs bash, which is not installed")
+    ran = subprocess.run(
+        [bash, "-e"], input=code, text=True, capture_output=True, env={**os.environ, "PATH": place}, check=False
+    )
+    if ran.returncode:
+        said = (ran.stderr.strip() or ran.stdout.strip()).splitlines()
+        raise BlockError(f"{where}: the block ends with exit status {ran.returncode}: {said[-1] if said else ''}")
+    return Shown(ran.stdout.rstrip())
+
+
+def check_same_everywhere(where: str, text: str) -> None:
+    """Raise `BlockError` if a text names a path of this machine, the address of an object, a time or today's date."""
+    for pattern, what in (
+        *LOCAL,
+        (re.compile(datetime.datetime.now(tz=datetime.UTC).date().isoformat()), "today's date"),
+    ):
+        if match := pattern.search(text):
+            raise BlockError(
+                f"{where}: what a block prints must be the same on every build, but holds {what}: `{match[0].strip()}`"
+            )

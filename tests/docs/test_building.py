@@ -1,0 +1,126 @@
+"""What the site is built of: outputs below blocks, the gallery, the reference and the notebooks."""
+
+import io
+import re
+
+import api_pages
+import gallery_page
+import nbformat
+import notebooks
+import pytest
+from PIL import Image
+
+from tests.docs import ROOT
+
+hooks = pytest.importorskip("hooks", reason="the extra `docs` is not installed")
+from page_blocks import Shown  # noqa: E402
+
+
+def png(width: int, height: int) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (width, height), "red").save(file, format="PNG")
+    return file.getvalue()
+
+
+def test_outputs_stand_below_their_blocks_in_order():
+    page = "# Page\n\n```python slow\nprint(1)\n```\n\n- item\n\n    ```sh\n    ls\n    ```\n\nEnd.\n"
+    made = hooks.with_outputs(page, [Shown("1\n2", (b"a", b"b")), Shown("file", (b"c",))], "page")
+    assert made.startswith("# Page\n\n```python\nprint(1)\n```\n\n``` { .text .output }\n1\n2\n```\n\n![Picture drawn")
+    assert re.findall(r"\((page-\d\.png)\)\{ \.drawn #(\S+) \}", made) == [
+        (f"page-{k}.png", f"page-picture-{k}") for k in (1, 2, 3)
+    ]
+    assert "\n    ```sh\n    ls\n    ```\n\n    ``` { .text .output }\n    file\n    ```\n" in made
+    assert made.endswith("\n\nEnd.\n")
+
+
+def test_a_block_without_output_has_nothing_below():
+    assert hooks.with_outputs("```python\nx = 1\n```\n", [Shown()], "p") == "```python\nx = 1\n```\n"
+
+
+def test_formulas_are_mathml_and_need_no_script():
+    made = hooks.on_page_content('<p><span class="arithmatex">\\(x_1 &lt; 2\\)</span></p>')
+    assert "<math" in made
+    assert "<mo>&#x0003C;</mo>" in made
+    assert 'display="inline"' in made
+    assert 'display="block"' in hooks.on_page_content('<div class="arithmatex">\\[x\\]</div>')
+
+
+def test_the_gallery_has_every_picture_with_a_link_to_its_code(tmp_path):
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start" / "a.md").write_text("# Title A\n\n![A caption](b.png)\n")
+    (tmp_path / "start" / "none.md").write_text("# None\n")
+    made = gallery_page.pages(
+        tmp_path, {"start/a.md": ([png(960, 480)], {"b.png": png(10, 20)}), "start/none.md": ([], {})}
+    )
+    page = made["gallery/index.md"]
+    assert "2 pictures" in page
+    assert '(../start/a.md#a-picture-1 "Title A, picture 1")' in page
+    assert '(../start/a.md "A caption")' in page
+    assert "None" not in page
+    assert Image.open(io.BytesIO(made["gallery/a-1.webp"])).size == (480, 240)
+    assert Image.open(io.BytesIO(made["gallery/a-2.webp"])).size == (10, 20)
+
+
+def test_the_reference_has_every_name_that_a_face_promises():
+    promised = api_pages.promised(ROOT / "analysis" / "dynamics" / "__init__.pyi", "analysis.dynamics")
+    assert promised["phase_plane"] == "analysis.dynamics.portraits.plane.phase_plane"
+    assert len(promised) > 70
+    flat = api_pages.promised(ROOT / "dynsim" / "__init__.pyi", "dynsim")
+    assert flat["simulate"] == "dynsim.simulation.simulate.simulate"
+    assert "tokens" not in flat  # a namespace has a page of its own
+
+
+def test_names_of_outer_packages_are_found(tmp_path):
+    stub = tmp_path / "__init__.pyi"
+    stub.write_text("from ..other import A as A\nfrom .b import c as d\nfrom top import E\nfrom . import f as f\n")
+    assert api_pages.promised(stub, "x.y") == {"A": "x.other.A", "d": "x.y.b.c", "E": "top.E"}
+
+
+def test_notebooks_have_the_cells_of_their_page():
+    links = "See [this](other.md) and [that](https://example.org)."
+    page = f"# Page\n\n{links}\n\n```python slow\nx = 1\n```\n\n```sh\nls\n```\n"
+    made = notebooks.notebook(page)
+    assert [cell.cell_type for cell in made.cells] == ["markdown", "code", "code"]
+    assert made.cells[0].source.endswith("See this and [that](https://example.org).")
+    assert [cell.source for cell in made.cells[1:]] == ["x = 1", "%%bash\nls"]
+    nbformat.validate(made)
+    assert notebooks.notebook(page) == made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in notebooks.TUTORIALS if (ROOT / "docs" / "pages" / name).exists()])
+def test_notebooks_run(name, tmp_path):
+    from nbclient import NotebookClient
+
+    made = notebooks.notebook((ROOT / "docs" / "pages" / name).read_text(encoding="utf-8"))
+    NotebookClient(made, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    drawn = [
+        out
+        for cell in made.cells
+        if cell.cell_type == "code"
+        for out in cell.outputs
+        if "image/png" in out.get("data", {})
+    ]
+    assert drawn
+
+
+def test_a_page_that_fails_ends_the_build_with_one_sentence(tmp_path):
+    from mkdocs.config.base import load_config
+    from mkdocs.exceptions import PluginError
+    from mkdocs.structure.files import File, Files
+
+    (tmp_path / "bad.md").write_text("# Bad\n\n```python\n1 / 0\n```\n")
+    config = load_config(str(ROOT / "docs" / "mkdocs.yml"))
+    file = File("bad.md", str(tmp_path), str(tmp_path / "site"), use_directory_urls=False)
+    with pytest.raises(PluginError, match="^bad.md, line 3: the block ends with ZeroDivisionError: division by zero$"):
+        hooks.on_files(Files([file]), config)
+
+
+def test_every_page_of_the_navigation_is_there():
+    nav = (ROOT / "docs" / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:")[1]
+    folder = ROOT / "docs" / "pages"
+    written = {"gallery/index.md", "ledger/statements.md", "reference/index.md", "reference/command-line.md"}
+    named = set(re.findall(r"([\w/-]+\.md)", nav))
+    assert {name for name in named - written if not (folder / name).exists()} == set()
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")}
+    assert there - named == set()

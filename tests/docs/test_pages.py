@@ -1,0 +1,174 @@
+"""The blocks of README and pages: they import what is there, and run as they are printed, one after the other."""
+
+import ast
+import importlib
+import os
+import re
+import shlex
+from pathlib import Path
+
+import page_blocks
+import pytest
+from page_blocks import Block, BlockError, blocks
+
+from dynsim.__main__ import main
+from tests.docs import ROOT
+
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs" / "pages").rglob("*.md"))]
+}
+WITH_BLOCKS = [name for name, text in PAGES.items() if blocks(text)]
+
+
+def left_out(block: Block) -> bool:
+    return bool(block.words & {"slow", "unrun"}) or ("data" in block.words and "DYNSIM_DATA" not in os.environ)
+
+
+def quick(name: str) -> bool:
+    return any(not left_out(block) for block in blocks(PAGES[name]))
+
+
+@pytest.mark.parametrize("name", WITH_BLOCKS)
+def test_python_imports_what_is_there(name):
+    for block in blocks(PAGES[name]):
+        for line in ast.walk(ast.parse(block.code)) if block.language == "python" else ():
+            if isinstance(line, ast.ImportFrom) and not block.words & {"unrun"}:
+                module = importlib.import_module(line.module)
+                assert all(hasattr(module, one.name) for one in line.names), block.code
+
+
+def commands(code: str):
+    """Yield the words of each command of a shell block, after writing the files that stand before it."""
+    lines = iter(code.splitlines())
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        if words[:2] == ["cat", ">"]:
+            end = words[-1].removeprefix("<<")
+            Path(words[2]).write_text("\n".join(iter(lambda: next(lines), end)) + "\n")
+        elif words:
+            yield words
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_BLOCKS if quick(name)])
+def test_quick_blocks_run(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    names = {"__name__": "__main__"}
+    for block in blocks(PAGES[name]):
+        where = f"{name}, line {block.line}"
+        if left_out(block):
+            continue
+        if block.language == "python":
+            page_blocks.check_same_everywhere(where, page_blocks.run_python(names, where, block.code).text)
+            continue
+        for program, *words in commands(block.code):
+            assert program == "dynsim", "a block that pipes or calls other programs is `slow`"
+            assert main(words) == 0, capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_BLOCKS)
+def test_whole_pages_run(name):
+    skipped = ["unrun"] if "DYNSIM_DATA" in os.environ else ["unrun", "data"]
+    page_blocks.run_page(name, PAGES[name], skipped)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_files_that_a_page_names_are_there(name):
+    for path in re.findall(r"`((?:dynsim|analysis|figures|tests|docs)/[\w/]*\w(?:\.\w+|/)?)`", PAGES[name]):
+        if "<" not in path and not path.startswith("docs/ledger"):
+            assert (ROOT / path).exists() or (ROOT / f"{path}.py").exists(), path
+
+
+def test_the_readme_is_short():
+    assert len(PAGES["README.md"].splitlines()) <= 160
+
+
+def test_every_page_has_one_title():
+    without = {name: re.sub(r"^```.*?^```", "", text, flags=re.M | re.S) for name, text in PAGES.items()}
+    assert {name for name, text in without.items() if len(re.findall(r"^# ", text, re.M)) != 1} == set()
+
+
+PAGE = """# Page
+```python
+x = 2
+print("two")
+x + 1
+```
+
+```sh slow
+echo three
+```
+
+![a picture](drawn.png)
+"""
+
+
+def test_a_block_shows_what_it_prints_and_its_last_value():
+    shown, written = page_blocks.run_page("page.md", PAGE)
+    assert [one.text for one in shown] == ["two\n3", "three"]
+    assert written == {}
+
+
+def test_blocks_share_their_names_and_figures_are_pictures():
+    codes = ("import matplotlib.figure as f\nfig = f.Figure()\nnone = None", "fig", "none")
+    text = "".join(f"```python\n{code}\n```\n" for code in codes)
+    shown, _ = page_blocks.run_page("page.md", text)
+    assert [len(one.pictures) for one in shown] == [0, 1, 0]
+    assert shown[1].pictures[0].startswith(b"\x89PNG")
+    assert shown[2].text == ""
+
+
+def test_an_image_that_a_block_writes_is_kept_and_others_are_not():
+    text = "```sh\necho 1 > drawn.png\necho 2 > other.png\n```\n![a picture](drawn.png)\n"
+    assert page_blocks.run_page("page.md", text)[1] == {"drawn.png": b"1\n"}
+
+
+def test_pages_begin_with_no_names_of_others_and_leave_the_folder_as_it_was():
+    before = Path.cwd()
+    page_blocks.run_page("one.md", "```python\nleft = 1\n```\n")
+    with pytest.raises(BlockError, match="two.md, line 1: the block ends with NameError: name 'left' is not defined"):
+        page_blocks.run_page("two.md", "```python\nprint(left)\n```\n")
+    assert Path.cwd() == before
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("python\nimport os\nprint(os.getcwd())", "holds a path of this machine: `/"),
+        ("python\nprint(object())", "holds the address of an object: `at 0x"),
+        ("sh\ndate +%H:%M:%S", "holds a time of day: `"),
+        ("sh\ndate -u +%F", "holds today's date: `"),
+        ("python\nimport warnings\nwarnings.warn('odd')", "ends with UserWarning: odd"),
+        ("python\nfrom dynsim import gone", "ends with ImportError: cannot import name 'gone'"),
+        ("python\nx = ", "ends with SyntaxError"),
+        ("sh\nfalse\necho after", "ends with exit status 1"),
+        ("sh\nls nothing-here", "No such file or directory"),
+    ],
+)
+def test_bad_blocks_are_named_with_page_and_line(code, said):
+    with pytest.raises(BlockError, match=r"^page.md, line 3: ") as caught:
+        page_blocks.run_page("page.md", f"# Page\n\n```{code}\n```\n")
+    assert said in str(caught.value)
+
+
+def test_a_link_is_no_path_of_a_machine():
+    page_blocks.check_same_everywhere("here", "https://example.org/a/b and figures/a/b and 1/2/3 and n/a")
+
+
+def test_unknown_words_after_the_language_are_refused():
+    with pytest.raises(BlockError, match="line 2: a block's words must be among slow, data, unrun, but `slwo` is not"):
+        blocks("\n```python slwo\n1\n```\n")
+
+
+def test_blocks_inside_lists_are_blocks():
+    (block,) = blocks("- item\n\n    ```python\n    if True:\n        x = 1\n    ```\n")
+    assert block.code == "if True:\n    x = 1\n"
+    assert block.line == 3
+
+
+def test_skipped_blocks_are_compiled():
+    page_blocks.run_page("page.md", "```python unrun\nimport nothing_like_it\n```\n")
+    with pytest.raises(SyntaxError):
+        page_blocks.run_page("page.md", "```python unrun\nx =\n```\n")
