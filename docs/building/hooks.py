@@ -56,18 +56,14 @@ def run_pages(texts: dict[str, str]) -> dict[str, tuple[list[page_blocks.Shown],
     with (
         tempfile.TemporaryDirectory() as compiled,
         ProcessPoolExecutor(
-            min(len(todo) or 1, os.cpu_count() or 1), mp_context=context, initializer=_share, initargs=(compiled,)
+            min(len(todo) or 1, os.cpu_count() or 1),
+            mp_context=context,
+            initializer=page_blocks.prepare_process,
+            initargs=(compiled,),
         ) as pool,
     ):
         futures = {name: pool.submit(page_blocks.run_page, name, todo[name], skipped) for name in order}
         return {name: futures[name].result() for name in todo}
-
-
-def _share(compiled: str) -> None:
-    """Keep compiled programs where all processes of a build find them."""
-    names = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
-    os.environ.update(zip(names, (compiled, "0"), strict=True))
-    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 
 def on_page_markdown(markdown, page, **_):

@@ -99,6 +99,15 @@ def run_page(name: str, text: str, skipped: Sequence[str] = ("unrun",)) -> tuple
     return shown, written
 
 
+def prepare_process(compiled: str) -> None:
+    """Prepare a process that runs pages: one thread, and compiled programs in a folder that all processes share."""
+    os.environ.update(
+        JAX_COMPILATION_CACHE_DIR=compiled,
+        JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
+        XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    )
+
+
 def images(text: str) -> set[str]:
     """Return the names of the images that lie beside a page, or that its blocks write."""
     return {path for path in re.findall(r"!\[[^\]]*\]\(([\w./-]+)\)", text) if not path.startswith((".", "/"))}

@@ -11,6 +11,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+
+from dynsim.papers import PAPERS
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("dynsim", "analysis", "figures")
@@ -54,11 +57,13 @@ def test_the_metadata_name_authors_licence_and_topics(unpacked):
 
 
 def test_the_citation_is_that_of_the_package():
-    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    said = dict(re.findall(r"^(?:  - )?(\w+): (.+)$", text, flags=re.MULTILINE))
-    (author,) = project["authors"]
-    assert (said["version"], said["license"], said["name"]) == (project["version"], project["license"], author["name"])
+    ((author,), (known,)) = project["authors"], said["authors"]
+    assert (said["version"], said["license"], known) == (project["version"], project["license"], author)
+    begins = [re.split(r"[:,?]", paper.title)[0] for paper in PAPERS.values()]
+    assert [re.split(r"[:,?]", one["title"])[0] for one in said["references"]] == begins
+    assert all(one["authors"] for one in said["references"])
 
 
 def test_the_source_distribution_has_the_documents(tmp_path):
