@@ -340,29 +340,23 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
         return []
     rise = 1 if other.before == high else -1
     growth = lambda point: np.sort(curve.growth(point.values))[::-1][low:high]
-    mean = lambda point: float(np.mean(growth(point)))
-    size = float(np.linalg.norm(end.flat - begin.flat))
-    signs = {id(begin): -rise, id(end): rise}
-    # at a known bifurcation these eigenvalues may be zero up to their error
-    zeros = [p for p in (begin, end) if signs[id(p)] * mean(p) <= float(np.max(curve.neutral(p)))]
-    largest = max([abs(mean(p)) for p in (begin, end) if not any(p is zero for zero in zeros)], default=1.0)
 
     def test(point: CurvePoint) -> float:
-        """Average the growth of the eigenvalues that cross, divided by the distances from known zeros at the ends."""
-        if id(point) in signs:
-            return signs[id(point)] * largest
-        shares = [float(np.linalg.norm(point.flat - zero.flat)) / size for zero in zeros]
-        return mean(point) / max(math.prod(shares), float(np.finfo(float).tiny))
+        """Average the growth of the eigenvalues that cross; at a known bifurcation, it is zero up to its error."""
+        value, sign = float(np.mean(growth(point))), -rise if point is begin else rise
+        ends = point is begin or point is end
+        return sign * max(sign * value, float(np.finfo(float).tiny)) if ends else value
 
     point, share = located(curve, begin, end, test)
     if point is None:
         return []
+    size = float(np.linalg.norm(end.flat - begin.flat))
     order = np.argsort(-curve.growth(point.values), kind="stable")
     critical, rest = point.values[order[low:high]], np.delete(point.values, order[low:high])
     error = float(np.max(np.broadcast_to(curve.neutral(point), len(order))[order[low:high]]))
     bound = ZEROED * max(float(np.max(np.abs(growth(p)))) for p in (begin, end)) + ERRORS * error
     apart = float(np.max(np.abs(curve.growth(critical)))) > bound  # several bifurcations in one step
-    if apart and (abs(mean(point)) > bound or not halvings):
+    if apart and (abs(test(point)) > bound or not halvings):
         return []  # the eigenvalues jump, or one hides another
     if apart:
         if not 0.01 < share < 0.99:
@@ -390,7 +384,7 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
         if not crossed and min(abs(curve.least_singular(p)) for p in (begin, end)) <= CROSSING:
             return []  # beside a branch point, where the error of the points moves the eigenvalue
         name = "branch point" if crossed else "fold"
-    c = _coefficient(curve, name, (begin, point, end), frequency, mean) if alone or name == "fold" else UNKNOWN
+    c = _coefficient(curve, name, (begin, point, end), frequency, test) if alone or name == "fold" else UNKNOWN
     why = curve.unknown(name, point)
     found = [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
     if halvings and LOCATED < share < 1 - LOCATED:
