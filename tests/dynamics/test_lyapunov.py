@@ -236,3 +236,16 @@ def test_a_fast_contraction_shortens_the_default_interval():
     given = lyapunov_spectrum(flow, jnp.array([1.0, 1.0]), 60.0, interval=1.0)
     assert given.resolved == (True, False)
     assert "below -21 (tolerance of the solver: a shorter interval" in str(given)
+
+
+def test_one_stretch_to_zero_decides_an_exponent_and_one_without_a_number_leaves_it_unknown():
+    logs = np.full((10 * BLOCKS, 4), [1.0, 0.5, 0.2, -0.1])
+    logs[5, :2], logs[9, 1] = -np.inf, np.nan
+    found = _spectrum(logs, 0.5)
+    assert found.exponents.tolist() == [
+        pytest.approx(0.4),
+        pytest.approx(-0.2),
+        -np.inf,
+        pytest.approx(np.nan, nan_ok=True),
+    ]
+    assert (found.converged, found.reason) == (False, "the trajectory left the finite numbers")
