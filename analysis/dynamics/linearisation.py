@@ -24,6 +24,8 @@ NEAR_ZERO = 1e-7
 """Real parts below this share of the Jacobian's norm count as zero (rounding moves a double zero by sqrt(eps))."""
 
 
+CENTRE = "centre of the linearisation"
+"""Type of an equilibrium whose eigenvalues are purely imaginary; terms of higher order decide about its stability."""
 OWN = 1e-10
 """Relative error of the entries of a Jacobian by which the error of an eigenvalue is bounded (see `own_eigenvalue`)."""
 INVERSE = 3
@@ -153,7 +155,22 @@ class Spectrum(NamedTuple):
     kind: str
 
     __repr__ = one_line
-    __str__ = report
+
+    def __str__(self) -> str:
+        """Describe the spectrum in lines, with the type in words if it is more than `kind`."""
+        return report(self) + ("" if self.description == self.kind else f"\n  {self.description}")
+
+    @property
+    def description(self) -> str:
+        """Stability type in words: `kind`, or `centre of the linearisation`, about which it does not decide."""
+        return CENTRE if self.kind == "undecided" and is_centre(self.values, self.tolerance) else self.kind
+
+
+def is_centre(values: ArrayLike, tolerance: float) -> bool:
+    """Test whether all eigenvalues of an equilibrium are purely imaginary and not zero, within a tolerance."""
+    return bool(
+        np.size(values) and np.all((np.abs(np.real(values)) <= tolerance) & (np.abs(np.imag(values)) > tolerance))
+    )
 
 
 def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequence[SymmetryGenerator] = ()) -> Spectrum:

@@ -22,6 +22,7 @@ from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator
+from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
 from dynsim.notebook import picture
 from dynsim.simulation.checks import as_state, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -56,6 +57,8 @@ MONOTONE = 4.0
 AT_REST, FAR = 1e-3, 1e6
 # Exponent that may be zero, relative to the largest one and to 1 in rescaled units.
 ZERO = 0.01
+# Number of intervals in which jumps are looked for of a field whose pieces are not known.
+PASSED = 256
 # Number of standard errors by which the two halves of a run may differ.
 DRIFT = 3.0
 
@@ -64,7 +67,8 @@ class LyapunovSpectrum(NamedTuple):
     """Lyapunov exponents, largest first, per time unit or step, with standard errors.
 
     Attributes:
-        exponents: the exponents; -inf where all vectors are contracted to zero, as at a superstable fixed point.
+        exponents: the exponents; -inf where all vectors are contracted to zero, as at a superstable fixed point, and
+            where the trajectory slides on a surface on which the field jumps, once for each such surface.
         errors: standard errors from means of blocks, at least the range of the summed rates divided by the duration.
             The latter matters where sums are bounded, as along a periodic orbit.
         times: times since the start of the run.
@@ -217,8 +221,11 @@ def _run(
     if bool(early) or bool(failed):
         raise IntegrationError(_why_failed(pair, flat), outcome=Outcome.MAX_STEPS)
     logs, end = np.asarray(logs, float)[:samples], begin + samples * every
-    floor = logs[:, :1] + math.log(PARALLEL * float(jnp.finfo(flat.dtype).eps))
+    if not is_map and may_leave_out(system, x):
+        _check_jumps(pair, partial(over, samples=jnp.asarray(1)), flat, frame, end, every)
+    floor = _parallel(logs[:, :1], flat)
     lost = np.isfinite(floor) & (logs < floor)  # vectors that are parallel up to rounding
+    lost &= ~(np.isneginf(logs) & (pair.switched is not None))  # sliding
     logs = np.where(lost, floor, logs)
     resolved = ~np.any(lost, axis=0)
     if np.any(logs < TINY):
@@ -237,10 +244,26 @@ def _run(
     cause = STEPPED if solver is not None else ABSOLUTE if np.any(below & ~np.any(lost, axis=0)) else ROUNDED
     spectrum = _spectrum(logs, every, resolved)._replace(bounded_by=cause)
     if spectrum.converged and not is_map and k == dimension and depends_on_time(system, x) is False:
-        speed = float(jnp.max(jnp.abs(pair.field(end, (flat, frame))[0])))
+        speed = float(jnp.max(jnp.abs(pair.velocity(end, flat))))
         why = _contradiction(spectrum, float(jnp.max(jnp.abs(flat))), speed)
         spectrum = spectrum._replace(converged=not why, reason=why)
     return spectrum
+
+
+def _check_jumps(pair: Linearised, over: Any, x: Array, V: Array, t: Any, every: float) -> None:
+    """Raise `ValueError` if the trajectory crosses a jump of a field whose pieces are not known."""
+    states = [x]
+    for k in range(PASSED):
+        x, V, *_ = over(x, V, t + k * every)
+        states.append(x)
+    where = jumps_left_out(pair.system, jax.vmap(pair.restored)(jnp.stack(states)), float(t))
+    if where:
+        raise ArgumentError("system", WHOLE, f"has one that jumps where {where}")
+
+
+def _parallel(first: Any, like: Array) -> Any:
+    """The logarithm of the stretching factor below which a vector is parallel to others up to rounding."""
+    return first + math.log(PARALLEL * float(jnp.finfo(like.dtype).eps))
 
 
 def _contradiction(spectrum: LyapunovSpectrum, size: float, speed: float) -> str:
@@ -253,22 +276,19 @@ def _contradiction(spectrum: LyapunovSpectrum, size: float, speed: float) -> str
     """
     if not (AT_REST * (1 + size) < speed and size < FAR):
         return ""
-    values, largest = spectrum.exponents, float(np.max(np.abs(spectrum.exponents)))
-    near = 5 * spectrum.errors + ZERO * max(1.0, largest)
-    if np.sum(values) > np.sum(near):
+    finite = np.isfinite(spectrum.exponents)  # not where it slides
+    values, errors = spectrum.exponents[finite], spectrum.errors[finite]
+    near = 5 * errors + ZERO * np.max(np.abs(values), initial=1.0)
+    if np.all(finite) and np.sum(values) > np.sum(near):
         return "the sum of the exponents is positive, which is impossible on a bounded set"
-    if not np.any(np.abs(values) <= near) and np.any(values < 0):
+    if not np.any(np.abs(values) <= near) and np.any(spectrum.exponents < 0):
         return "no exponent is zero, as one must be on an attractor that is no equilibrium"
     return ""
 
 
 def _why_failed(pair: Linearised, x: Array) -> str:
     if pair.switched is not None and not bool(jnp.all(jnp.isfinite(x))):
-        return (
-            "The field points to a surface on which it jumps from both sides, so that the trajectory slides on it, "
-            f"where {pair.switched.named()}: exponents of sliding motion are not computed; a smooth field, as with "
-            "`tanh(x / 1e-3)` for `sign(x)`, has them."
-        )
+        return f"{pair.switched.blocked()}: exponents of such motion are not computed."
     return "The solver failed: take a smaller interval, another start or, of a stiff flow, an implicit `integrator`."
 
 
@@ -299,8 +319,10 @@ def _advance_flow(
         x, V, step, failed, logs, steps = carry
         begin = t + k.astype(float) * every
         # starts with the mean step of the last interval
-        x, V, step, wrong = pair.over(begin, begin + every, step, x, V, rtol)
+        x, V, step, wrong, slid = pair.over(begin, begin + every, step, x, V, rtol)
         V, found = _orthonormal(V)
+        zero = slid & (found < _parallel(found[0], V)) & (jnp.arange(V.shape[1]) == jnp.argmin(found))
+        found = jnp.where(zero, -jnp.inf, found)
         return x, V, step, failed | wrong, logs.at[k].set(found), steps.at[k].set(step)
 
     room_for_steps = jnp.ones(room, every.dtype)

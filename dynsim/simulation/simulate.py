@@ -18,6 +18,7 @@ from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
+from dynsim.integrators.sliding import jumping, slid
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_state,
@@ -68,6 +69,9 @@ def simulate(
 ) -> Trajectory:
     """Integrate a flow from an initial state, and return its trajectory at the given times.
 
+    Where the field points to a surface on which it jumps from both sides, as with dry friction, the trajectory slides
+    on it by Filippov's convention. It slides on one surface at a time.
+
     Args:
         flow: the system; `velocity` is evaluated at the projected point and made tangent.
         y0: the initial state, a point of the space (an array, nested sequences of numbers, or a named tuple of these);
@@ -95,12 +99,25 @@ def simulate(
     solver = chosen(flow, integrator, key)
     y0, times = _checked(flow, y0, ts, solver)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
-        ys, stats = solver.integrate(flow, y0, times)
+        ys, stats, why = _solved(solver, flow, y0, times)
+        if throw and why:
+            raise IntegrationError(why, outcome=Outcome(int(stats.outcome)))
         if throw:
             raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, solver, ys))
         if error_estimate:
-            stats = with_error(stats, ys, confirming(solver, flow, y0, times).integrate(flow, y0, times)[0])
+            stats = with_error(stats, ys, _solved(confirming(solver, flow, y0, times), flow, y0, times)[0])
     return Trajectory(times, ys, flow, stats, solver)
+
+
+def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: Any) -> tuple[State, Stats, str]:
+    """Solve; where steps become too small because the trajectory slides on a surface, by Filippov's convention.
+
+    Give the states, statistics, and why it cannot be followed, or an empty text.
+    """
+    ys, stats = integrator.integrate(flow, y0, ts)
+    rtol = getattr(integrator, "rtol", None)
+    again = None if rtol is None else slid(flow, y0, ts, rtol, stats)
+    return (ys, stats, "") if again is None else (ys, stats, again[2]) if again[2] else again
 
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
@@ -134,7 +151,8 @@ def simulate_until(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, integrator, ys))
+    tiny = functools.partial(_below_tolerance, flow, integrator, ys)
+    raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or tiny())
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))

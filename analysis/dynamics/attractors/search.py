@@ -11,7 +11,7 @@ from analysis.dynamics.attractors.distances import (
     extent_of,
     extent_of_paths,
     one_curve,
-    resolution,
+    same_limit,
     same_set,
     set_distance,
     stays_on,
@@ -266,8 +266,7 @@ class AttractorSearch:
         """
         surface = among_surfaces(self.time_map, limit, self.attractors, self.extent)
         for place, known in enumerate(self.attractors):
-            near = SAME + 2 * resolution(known, self.extent)
-            if known.kind == limit.kind and set_distance(known, limit, self.extent) <= near:
+            if same_limit(known, limit, self.extent, SAME):
                 return place
             if one_curve(known, limit, self.extent) or place == surface:
                 return place

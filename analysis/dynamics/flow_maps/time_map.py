@@ -21,7 +21,9 @@ from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for
 from dynsim._core.types import State
 from dynsim.integrators.embedded import solve_within
-from dynsim.integrators.time_structure import breakpoints
+from dynsim.integrators.switched_field import SwitchedField
+from dynsim.integrators.switched_solver import switched_over, switched_velocity
+from dynsim.integrators.time_structure import breakpoints, longest_step
 from dynsim.simulation.ensemble import cores
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -51,7 +53,7 @@ class TimeMap(eqx.Module):
     `sizes`, (n,), which are 1 by default. A state is frozen once a feature exceeds `bound`, or where the field is not
     finite. With a larger bound `beyond` it continues to move. It has then escaped only beyond the larger bound, or
     where the solver fails beyond the smaller one, as before a blow-up. With a `solver`, such as an implicit one for
-    stiff flows, each state has its own steps.
+    stiff flows, each state has its own steps; also if the field may jump on surfaces of states, on which it slides.
     """
 
     system: AbstractFlow | AbstractMap
@@ -64,6 +66,7 @@ class TimeMap(eqx.Module):
     unit: Array
     sizes: Array
     solver: dfx.AbstractAdaptiveSolver | None
+    switched: SwitchedField | None
 
     def __init__(
         self,
@@ -78,7 +81,8 @@ class TimeMap(eqx.Module):
         solver: dfx.AbstractAdaptiveSolver | None = None,
     ):
         """Store the system, the structure of a state, and numbers as arrays, so that new values compile nothing."""
-        self.system, self.restored = system, Linearised(system, state).restored
+        pair = Linearised(system, state)
+        self.system, self.restored, self.switched = system, pair.restored, None if solver else pair.switched
         self.features, self.solver = features, solver
         self.interval, self.rtol, self.bound = (jnp.asarray(number, float) for number in (interval, rtol, bound))
         self.beyond, self.unit = jnp.asarray(max(float(bound), float(beyond))), jnp.asarray(2 * float(interval))
@@ -146,7 +150,7 @@ class TimeMap(eqx.Module):
             return np.asarray(begin), np.empty(0), None
         like = jax.eval_shape(self.restored, jax.ShapeDtypeStruct(self.sizes.shape, float))
         jumps = breakpoints(self.system, like, begin, begin + WINDOW * float(self.interval))
-        longest = self.system.step_limit()
+        longest = self.system.step_limit() if self.switched is None else longest_step(self.system, like)
         padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
         return np.asarray(begin), padded, None if math.isinf(longest) else np.asarray(longest)
 
@@ -226,7 +230,9 @@ def _defined(time_map: TimeMap, xs: Array) -> Array:
 
 def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
     """Build the vector field of a flow, or the step of a map, as a function of flattened states."""
-    system, restored = time_map.system, time_map.restored
+    system, restored, field = time_map.system, time_map.restored, time_map.switched
+    if field is not None:
+        return lambda t, x: switched_velocity(field, jnp.asarray(t, float), x)
     if isinstance(system, AbstractMap):
         return lambda t, x: ravel_pytree(system.step(t.astype(int), restored(x)))[0]
     return lambda t, x: ravel_pytree(system.vector_field(t, restored(x)))[0]
@@ -235,6 +241,8 @@ def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
 @compiled
 def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any) -> tuple[Array, Array]:
     """Compute the states after each interval, and whether the solver failed; inside, members are the last axis."""
+    if time_map.switched is not None:
+        return _switched(time_map, time_map.switched, xs, begin, longest), jnp.asarray(False)
     if time_map.solver is not None:
         return _apart(time_map, xs, begin, jumps, longest), jnp.asarray(False)
     step = _map_interval if isinstance(time_map.system, AbstractMap) else _flow_interval
@@ -272,6 +280,26 @@ def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: An
 
     states = jax.vmap(one, out_axes=2)(xs)
     return jnp.swapaxes(jax.vmap(lambda ys: _on(time_map, ys))(states), 1, 2)
+
+
+def _switched(time_map: TimeMap, field: SwitchedField, xs: Array, begin: Array, longest: Any) -> Array:
+    """Do the same for a field that jumps on surfaces of states; NaN where the solver fails or two surfaces meet."""
+    length = time_map.interval
+    limit = jnp.inf if longest is None else longest
+
+    def out(x: Array) -> Array:
+        return jnp.max(jnp.abs(jnp.ravel(time_map.features(time_map.restored(x))))) > time_map.bound
+
+    def over(x: Array, k: Array) -> tuple[Array, Array]:
+        start, none = begin + k.astype(float) * length, jnp.zeros((x.shape[0], 0))
+        end = begin + (k + 1).astype(float) * length
+        found = switched_over(
+            field, start, end, length / 4, x, none, time_map.rtol, limit, sizes=time_map.sizes, stops=out
+        )
+        x = jnp.where(found.failed | found.blocked, jnp.nan, found.x)
+        return x, x
+
+    return jax.vmap(lambda x: jax.lax.scan(over, x, jnp.arange(WINDOW))[1], out_axes=1)(xs)
 
 
 def _frozen(time_map: TimeMap, ys: Array, moved: Array, still: Array | float) -> Array:
