@@ -12,8 +12,8 @@ def _quotient(a: Any, b: Any) -> Any:
     if a.dtype.kind not in "iu":
         return a / b
     safe = np.where(b == 0, 1, b)
-    found = np.where((a < 0) != (safe < 0), -(np.abs(a) // np.abs(safe)), np.abs(a) // np.abs(safe))
-    return np.where(b == 0, np.asarray(-1).astype(found.dtype), found).astype(a.dtype)
+    truncated = (a - np.fmod(a, safe)) // safe
+    return np.where(b == 0, np.asarray(-1).astype(a.dtype), truncated).astype(a.dtype)
 
 
 def _remainder(a: Any, b: Any) -> Any:

@@ -172,11 +172,10 @@ class Switches:
             count, last = 2 * count, len(at)
         low, high = ts[at], ts[at + 1]
         start = branches[:, at]
-        while np.any((middle := low + (high - low) / 2) != low) and np.any((middle > low) & (middle < high)):
+        while np.any(np.nextafter(low, np.inf) < high):
+            middle = low + (high - low) / 2
             same = np.all(self._branches(self._values(known, middle), which, middle) == start, axis=0)
             low, high = np.where(same, middle, low), np.where(same, high, middle)
-            if np.all(np.nextafter(low, np.inf) >= high):
-                break
         return high
 
     def _turns(self, values: dict[int, Any], k: int, ts: np.ndarray) -> np.ndarray:
@@ -254,8 +253,7 @@ def followed(operation: Operation, given: list[StraightLine], t: float) -> tuple
     if name == "rem" and given[1].b == 0 and given[1].a != 0:
         size = abs(float(given[1].a))
         turns, switch = _whole(StraightLine(given[0].a / size, given[0].b / size), t)
-        turns = turns if given[0].at(t) + given[0].b * CLOSE > 0 else turns + 1  # truncated towards zero
-        return StraightLine(given[0].a - size * turns, given[0].b), switch
+        return StraightLine(given[0].a - size * _towards_zero(turns), given[0].b), switch
     return CURVE, None if switches else math.inf
 
 
@@ -285,5 +283,10 @@ def _whole(line: StraightLine, t: float) -> tuple[float, float]:
 def _rounded(operation: Operation, line: StraightLine, t: float) -> tuple[StraightLine, float]:
     shift = 0.5 if operation.name == "round" else 0.0
     below, switch = _whole(StraightLine(float(line.a) + shift, line.b), t)
-    up = operation.name == "ceil" or (_truncates(operation) and line.at(t) < 0)
-    return StraightLine(operation.dtype.type(below + (1 if up else 0)), 0.0), switch
+    found = _towards_zero(below) if _truncates(operation) else below + (operation.name == "ceil")
+    return StraightLine(operation.dtype.type(found), 0.0), switch
+
+
+def _towards_zero(below: float) -> float:
+    """The whole number that numbers between `below` and the next whole number are truncated to."""
+    return below if below >= 0 else below + 1

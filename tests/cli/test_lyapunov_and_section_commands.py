@@ -163,7 +163,6 @@ def test_a_cobweb_goes_from_the_graph_to_the_diagonal(ax):
     assert {(0.8, 0.4), (0.4, 0.4), (0.4, 0.2)} <= ends
 
 
-@pytest.mark.slow
 def test_symbols():
     assert [symbol(name) for name in ("p_x", "theta_1", "prey", "x1", "fast_1", "$y$")] == [
         "$p_{x}$", r"$\theta_{1}$", "prey", "$x_{1}$", "fast 1", "$y$"]  # fmt: skip

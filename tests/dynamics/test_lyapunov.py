@@ -261,3 +261,16 @@ def test_the_absolute_tolerance_limits_the_error():
     assert abs(fine.exponents[0] + 1) < 1e-7 < 1e-6 < abs(coarse.exponents[0] + 1)
     with pytest.raises(ArgumentError, match="`atol` must be positive"):
         lyapunov_spectrum(flow, [0.1], atol=0.0)
+
+
+def test_one_stretch_to_zero_decides_an_exponent_and_one_without_a_number_leaves_it_unknown():
+    logs = np.full((10 * BLOCKS, 4), [1.0, 0.5, 0.2, -0.1])
+    logs[5, :2], logs[9, 1] = -np.inf, np.nan
+    found = _spectrum(logs, 0.5)
+    assert found.exponents.tolist() == [
+        pytest.approx(0.4),
+        pytest.approx(-0.2),
+        -np.inf,
+        pytest.approx(np.nan, nan_ok=True),
+    ]
+    assert (found.converged, found.reason) == (False, "the trajectory left the finite numbers")

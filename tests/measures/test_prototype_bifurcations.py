@@ -120,12 +120,31 @@ def test_the_coefficient_is_the_fourth_derivative_of_the_least_potential_at_a_gi
     assert found.coefficient == pytest.approx(float(fourth), rel=2e-3)
 
 
+def test_the_branch_of_collapse_spans_the_bounds_in_steps_of_a_20th_of_them():
+    z = np.array([[-1.0], [0.2], [1.1]])
+    (together,) = branches_in_temperature(
+        z, 2, PrototypeLoss("frozen"), (2.0, 3.0), random_key(0, "none"), num_starts=0
+    )
+    assert together.parameters[[0, -1]].tolist() == [2.0, 3.0]
+    steps = np.diff(together.parameters)
+    assert (steps[0], np.max(steps)) == pytest.approx((0.05 / 4, 0.05))  # a tenth of the deviation of z is longer
+    np.testing.assert_allclose(together.states[:, :, 0], 0.1, rtol=1e-9)
+    (fine,) = branches_in_temperature(
+        0.1 * z, 2, PrototypeLoss("frozen"), (2.0, 2.5), random_key(0, "none"), num_starts=0
+    )
+    assert np.max(np.diff(fine.parameters)) == pytest.approx(0.1 * (0.1 * np.std(z) + 1e-3))
+
+
 BAD = [
     (lambda: pitchfork(jnp.ones((3, 1)), PrototypeLoss()), "Argument `z` must have two embeddings that differ, but"),
     (lambda: pitchfork(jnp.asarray([[1.0, 0], [-1, 0], [0, 1], [0, -1]]), PrototypeLoss()), "Argument `z` must have a"),
     (
         lambda: branches_in_temperature(Z, 2, PrototypeLoss(), (0, 1), random_key(0, "a")),
         "Argument `bounds` must be a pos",
+    ),
+    (
+        lambda: branches_in_temperature(Z, 2, PrototypeLoss(), (2, 1), random_key(0, "a")),
+        "Argument `bounds` must be a positive temperature and a higher one, but are (2, 1)",
     ),
     (
         lambda: branch_in_temperature(Parameter(PrototypeFlow(Z, Annealing()), "ridge", 0, 1), Z[:2]),

@@ -233,7 +233,7 @@ def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
         ) from None
 
 
-def from_toml(options: type[Options], path: Path, *, named: bool = False) -> Options:
+def from_toml(options: type[Options], path: Path, *, named: bool) -> Options:
     """Read options from a TOML file; raise `ValueError` for an unknown, missing or ill-typed option.
 
     With `named`, names that are not options are ignored.

@@ -306,7 +306,7 @@ def _of_tokens(leaves: Sequence[Any]) -> bool:
 
 
 def run_measures(
-    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None = None, atol: float | None = None
+    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None, atol: float | None
 ) -> dict[str, Any]:
     """Simulate a system, and measure each component's final value and its mean and range over the second half."""
     import jax
