@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.attractors.limit_set import LimitSet
-from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.scaling.flat import flat_states
 from figures.fitted import fitted
 from figures.panels.basins import basin_image
 from figures.panels.labels import axis_labels, slice_label

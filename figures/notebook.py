@@ -11,12 +11,12 @@ from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.diagrams import Diagram
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import OrbitDiagram, Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim.simulation.trajectory import Trajectory
 from figures import basins, diagrams
 from figures.fitted import fitted

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from figures.fitted import fitted
 from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
-from figures.panels.portrait_curves import cycles, families, paths, separatrices, sphere_cycles
+from figures.panels.portrait_curves import cycles, families, jumps, paths, separatrices, sphere_cycles
 from figures.panels.simplices import simplex_portrait
 from figures.panels.tokens import AXES, View
 from figures.style import COLUMN, PAGE, canvas, colour, settings
@@ -60,6 +60,7 @@ def plane(
             kinds=[e.kind for e in found.equilibria], labels=(labels[0], labels[1]), legend=False,
             hidden=found.poles, touching=found.touching, speed_label=speed, speeds=common.speeds,
         )  # fmt: skip
+        jumps(ax, found.surfaces, found.sliding, [(e.state, e.last) for e in found.pseudo_equilibria])
         paths(ax, found.trajectories)
         separatrices(ax, found.stable_curves, found.unstable_curves)
         cycles(ax, found.cycles, found.cycle_kinds)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PyTree
 
-from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.types import State
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Scipy

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.spatial.distance import pdist
 
-from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.scaling.flat import flat_states
 from analysis.tokens.consensus import diameter
 from dynsim.errors import ArgumentError
 from dynsim.simulation.trajectory import Trajectory

@@ -91,15 +91,15 @@ class _KrylovSpace:
             return before, np.full(len(ts), EPSILON)
         most = min(MAX_DIMENSION, self.V.shape[1])
         for m in range(1, most + 1):
-            invariant = self.extend(m)
-            if m % CHECK_EVERY == 0 or invariant or m == most:
+            whole = self.extend(m) or m == len(self.V[0])  # the space holds the solution
+            if m % CHECK_EVERY == 0 or whole or m == most:
                 small = self._small(m, ts)
                 if not np.all(np.isfinite(small)):  # an eigenvalue of H near zero with the wrong sign: not converged
                     change = np.full(len(ts), np.inf)
                     continue
                 solution = self.size * small @ self.V[:m]
-                change, before = np.max(abs(solution - before), axis=1), solution
-                if invariant or np.all(change <= tolerance + 4 * EPSILON * self.size):
+                change, before = np.zeros(len(ts)) if whole else np.max(abs(solution - before), axis=1), solution
+                if whole or np.all(change <= tolerance + 4 * EPSILON * self.size):
                     break
         failed = change > MAX_CHANGE * max(1.0, self.size)
         rounding = 32 * EPSILON * (self.size + self.stiffness * np.max(abs(before), axis=1))

@@ -1,3 +1,4 @@
+from .attractors.attracting_orbit import attracting_orbit as attracting_orbit
 from .attractors.basins import Basins as Basins
 from .attractors.basins import basins as basins
 from .attractors.edge_tracking import EdgeExponents as EdgeExponents

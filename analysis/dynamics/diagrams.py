@@ -15,11 +15,11 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch, cut_at
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
-from analysis.dynamics.continuation.orbits import SEGMENTS, families_from_hopf
+from analysis.dynamics.continuation.orbits import RTOL, SEGMENTS, families_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
-from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.periodic_orbits.maps import phases
+from analysis.dynamics.scaling.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, SymmetryGenerator
@@ -73,9 +73,11 @@ class Diagram(NamedTuple):
         """Describe the diagram in one line."""
         kinds = [b.kind for one in (*self.branches, *self.orbits) for b in one.bifurcations]
         found = ", ".join(counted(kinds.count(kind), kind) for kind in dict.fromkeys(kinds)) or "no bifurcation"
-        orbits = f" and {len(self.orbits)} of periodic orbits" if self.orbits else ""
+        numbers = [len(part) for part in (self.branches, self.orbits) if part] or [0]
+        parts = [counted(numbers[0], "branch", "branches"), *map(str, numbers[1:])]
+        of = " of periodic orbits" if self.orbits else ""
         curves = f"; {counted(len(self.curves), 'curve')} in {self.parameter} and {self.second}" if self.curves else ""
-        return f"{counted(len(self.branches), 'branch', 'branches')}{orbits} in {self.parameter}: {found}{curves}"
+        return f"{' and '.join(parts)}{of} in {self.parameter}: {found}{curves}"
 
 
 class BranchLine(NamedTuple):
@@ -245,18 +247,27 @@ def with_orbits(
 ) -> Diagram:
     """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`.
 
-    A family that leads from one Hopf point to another is one branch.
+    A family that leads from one Hopf point to another is one branch. Orbits that the diagram has already stay.
     """
     points = [at for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"]
-    options: Any = {"segments": segments, "steps": steps, "max_period": max_period}
     found: list[tuple[Bifurcation, Branch]] = []
     for at in points:
-        if any(_shrinks_to(known, at) for _, known in found):
+        if any(_begins_at(one, at) or _shrinks_to(one, at) for one in (*diagram.orbits, *(one for _, one in found))):
             continue
-        new = families_from_hopf(parameter, at, **options)
+        new = families_from_hopf(parameter, at, (segments, steps, max_period, RTOL))
         found = [(begin, known) for begin, known in found if not any(_shrinks_to(one, begin) for one in new)]
         found += [(at, one) for one in new]
     return diagram._replace(orbits=(*diagram.orbits, *(one for _, one in found)))
+
+
+def _begins_at(orbits: Branch, hopf: Bifurcation) -> bool:
+    """Test whether a branch of periodic orbits begins at a Hopf point, with an orbit of size zero."""
+    if orbits.ends[0] != "Hopf point":
+        return False
+    states: Any = orbits.states
+    nodes, x = flat_states(jax.tree.map(lambda part: part[:, 0], states.nodes)), np.asarray(ravel_pytree(hopf.state)[0])
+    near = abs(float(orbits.parameters[0]) - hopf.parameter) <= SAME * float(np.ptp(orbits.parameters))
+    return bool(near and np.all(np.abs(nodes[0] - x) <= SAME * (np.ptp(nodes, axis=0) + np.abs(x))))
 
 
 def _shrinks_to(orbits: Branch, hopf: Bifurcation) -> bool:
@@ -312,8 +323,9 @@ def _extend_diagram(
     *,
     steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
+    max_period: float | None = None,
 ) -> Diagram:
-    """Extend the branches of a diagram at their open ends.
+    """Extend the branches of a diagram, and its branches of periodic orbits, at their open ends.
 
     Its curves in a second parameter stay as they are; see `with_curves`. Branches of a map that are phases of the same
     cycles become one.
@@ -328,7 +340,9 @@ def _extend_diagram(
         same = [(other, j) for other, j in found if j == k > 1]
         if not passes.follows(same, more, phases(parameter, *_middle(more), k)):
             found.append((more, k))
-    return known._replace(branches=tuple(b for b, _ in found), iterates=tuple(k for _, k in found), of=parameter)
+    orbits = tuple(extend(one, parameter, steps=steps, max_period=max_period) for one in known.orbits)
+    branches, iterates = tuple(b for b, _ in found), tuple(k for _, k in found)
+    return known._replace(branches=branches, iterates=iterates, orbits=orbits, of=parameter)
 
 
 def save_diagram(path: str | Path, diagram: Diagram) -> None:

@@ -24,10 +24,14 @@ NEAR_ZERO = 1e-7
 """Real parts below this share of the Jacobian's norm count as zero (rounding moves a double zero by sqrt(eps))."""
 
 
+CENTRE = "centre of the linearisation"
+"""Type of an equilibrium whose eigenvalues are purely imaginary; terms of higher order decide about its stability."""
 OWN = 1e-10
 """Relative error of the entries of a Jacobian by which the error of an eigenvalue is bounded (see `own_eigenvalue`)."""
 INVERSE = 3
 """Number of steps of inverse iteration; each one multiplies the error of an eigenvector by that of the eigenvalue."""
+CONVERGED = 1e-14
+"""Residual of an eigenvector, relative to the norm of the matrix, above which inverse iteration has not converged."""
 
 
 def tangent_basis(space: AbstractSpace, x: State) -> np.ndarray:
@@ -94,13 +98,27 @@ def own_eigenvalue(
         value: an approximation of the eigenvalue.
         sizes: sizes of the diagonal entries that they have elsewhere, if they are small here.
     """
+    d, eps = len(A), float(np.finfo(float).eps)
+    rows = np.fmax(np.max(np.abs(A), axis=1), sizes)
+    rows = np.where(rows > 0, rows, np.max(rows) or 1.0)  # an equation without terms has no size of its own
+    x, y = _inverse_iteration(A, value, rows)
+    product = complex(np.vdot(y, x))
+    terms = float(np.abs(y) @ (np.abs(A) @ np.abs(x) + np.broadcast_to(sizes, d) * np.abs(x)))
+    if not abs(product) > eps or not np.isfinite(terms):
+        return complex(value), np.inf
+    rounding = 16 * eps * float(np.abs(y) @ rows) * float(np.sum(np.abs(x)))  # of entries that are small in their row
+    moved, error = complex(np.vdot(y, A @ x)) / product, (OWN * terms + rounding) / abs(product)
+    return (moved if abs(moved - value) <= NEAR_ZERO * float(np.max(np.abs(A))) else complex(value)), error
+
+
+def _inverse_iteration(
+    A: Float[np.ndarray, "d d"], value: complex, rows: Float[np.ndarray, " d"]
+) -> tuple[Complex[np.ndarray, " d"], Complex[np.ndarray, " d"]]:
+    """Compute unit right and left eigenvectors of the eigenvalue near a value; equations are divided by `rows`."""
     import scipy.linalg
 
     d, eps = len(A), float(np.finfo(float).eps)
-    shifted = A - value * np.eye(d)
-    rows = np.fmax(np.max(np.abs(A), axis=1), sizes)
-    rows = np.where(rows > 0, rows, np.max(rows) or 1.0)  # an equation without terms has no size of its own
-    scaled = shifted / rows[:, None]
+    scaled = (A - value * np.eye(d)) / rows[:, None]
     (factorise,) = scipy.linalg.get_lapack_funcs(("getrf",), dtype=complex)  # without a warning for a zero pivot
     factors, pivots, _ = factorise(scaled + 4 * eps * np.eye(d))
     places = np.flatnonzero(np.abs(np.diagonal(factors)) < eps)
@@ -111,13 +129,7 @@ def own_eigenvalue(
         x = scipy.linalg.lu_solve(lu, x / rows, check_finite=False)
         y = scipy.linalg.lu_solve(lu, y, trans=2, check_finite=False) / rows
         x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
-    product = complex(np.vdot(y, x))
-    terms = float(np.abs(y) @ (np.abs(A) @ np.abs(x) + np.broadcast_to(sizes, d) * np.abs(x)))
-    if not abs(product) > eps or not np.isfinite(terms):
-        return complex(value), np.inf
-    rounding = 16 * eps * float(np.abs(y) @ rows) * float(np.sum(np.abs(x)))  # of entries that are small in their row
-    moved, error = complex(np.vdot(y, A @ x)) / product, (OWN * terms + rounding) / abs(product)
-    return (moved if abs(moved - value) <= NEAR_ZERO * float(np.max(np.abs(A))) else complex(value)), error
+    return x, y
 
 
 def _square(name: str, matrix: ArrayLike) -> np.ndarray:
@@ -153,7 +165,22 @@ class Spectrum(NamedTuple):
     kind: str
 
     __repr__ = one_line
-    __str__ = report
+
+    def __str__(self) -> str:
+        """Describe the spectrum in lines, with the type in words if it is more than `kind`."""
+        return report(self) + ("" if self.description == self.kind else f"\n  {self.description}")
+
+    @property
+    def description(self) -> str:
+        """Stability type in words: `kind`, or `centre of the linearisation`, about which it does not decide."""
+        return CENTRE if self.kind == "undecided" and is_centre(self.values, self.tolerance) else self.kind
+
+
+def is_centre(values: ArrayLike, tolerance: float) -> bool:
+    """Test whether all eigenvalues of an equilibrium are purely imaginary and not zero, within a tolerance."""
+    return bool(
+        np.size(values) and np.all((np.abs(np.real(values)) <= tolerance) & (np.abs(np.imag(values)) > tolerance))
+    )
 
 
 def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequence[SymmetryGenerator] = ()) -> Spectrum:
@@ -213,11 +240,20 @@ def eigenvectors_near(
     A: Float[np.ndarray, "d d"], value: complex
 ) -> tuple[Complex[np.ndarray, " d"], Complex[np.ndarray, " d"], complex]:
     """Find the eigenvalue m nearest to a value, with unit vectors q, p such that A q = m q, A^T p = conj(m) p."""
+    for begin in (lambda: value, lambda: min(np.linalg.eigvals(A), key=lambda one: abs(one - value))):
+        q, p = _inverse_iteration(A, begin(), np.ones(len(A)))
+        found = complex(np.vdot(q, A @ q))
+        if max(_rest(A, q, found), _rest(A.T, p, np.conj(found))) <= CONVERGED * float(np.linalg.norm(A)):
+            return q, p, found
     values, right = np.linalg.eig(A)
     others, left = np.linalg.eig(A.T)
     k, j = np.argmin(np.abs(values - value)), np.argmin(np.abs(others - np.conj(value)))
     q, p = right[:, k] / np.linalg.norm(right[:, k]), left[:, j] / np.linalg.norm(left[:, j])
     return q + 0j, p + 0j, complex(values[k])
+
+
+def _rest(A: np.ndarray, vector: np.ndarray, value: complex) -> float:
+    return float(np.linalg.norm(A @ vector - value * vector))
 
 
 def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenerator]) -> np.ndarray:

@@ -22,6 +22,7 @@ from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator
+from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
 from dynsim.notebook import picture
 from dynsim.simulation.checks import as_state, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # Default duration of a run, in steps or in units of time.
 DURATION = 500
+# Largest number of intervals, whose stretching factors are kept.
+MOST = 10_000_000
 # Smallest default interval, relative to the duration.
 LONG = 1e-6
 # Times that a default interval is shortened, and by which factor, where stretching factors are lost in rounding.
@@ -42,7 +45,7 @@ ABSOLUTE = "tolerance of the solver: a shorter interval or a smaller `rtol` is n
 STEPPED = "it acts within a step of the implicit solver"
 # Logarithm of a stretching factor below which it may be rounding error.
 TINY = math.log(1e-12)
-# Least stretching factor over an interval, in relative tolerances, that the absolute tolerance leaves two digits of.
+# Least stretching factor over an interval, in relative tolerances, that the solver leaves two digits of.
 KEPT = 30.0
 # Number of roundings of the first vector below which the remainder of another vector is rounding error.
 PARALLEL = 8
@@ -56,6 +59,8 @@ MONOTONE = 4.0
 AT_REST, FAR = 1e-3, 1e6
 # Exponent that may be zero, relative to the largest one and to 1 in rescaled units.
 ZERO = 0.01
+# Number of intervals in which jumps are looked for of a field whose pieces are not known.
+PASSED = 256
 # Number of standard errors by which the two halves of a run may differ.
 DRIFT = 3.0
 
@@ -64,7 +69,8 @@ class LyapunovSpectrum(NamedTuple):
     """Lyapunov exponents, largest first, per time unit or step, with standard errors.
 
     Attributes:
-        exponents: the exponents; -inf where all vectors are contracted to zero, as at a superstable fixed point.
+        exponents: the exponents; -inf where all vectors are contracted to zero, as at a superstable fixed point, and
+            where the trajectory slides on a surface on which the field jumps, once for each such surface.
         errors: standard errors from means of blocks, at least the range of the summed rates divided by the duration.
             The latter matters where sums are bounded, as along a periodic orbit.
         times: times since the start of the run.
@@ -122,6 +128,7 @@ def lyapunov_spectrum(
     transient: float | None = None,
     interval: float | None = None,
     rtol: float = 1e-8,
+    atol: float | None = None,
     t0: float = 0.0,
     integrator: AbstractIntegrator | None = None,
 ) -> LyapunovSpectrum:
@@ -144,8 +151,8 @@ def lyapunov_spectrum(
         interval: time, or number of steps of a map, between two orthonormalisations. The default is one step, or
             one rescaled time unit, and at least a millionth of the duration; it becomes up to 256 times as short where
             a direction contracts to rounding within it.
-        rtol: relative tolerance of the solver for state and tangent vectors. The absolute tolerance is a hundredth
-            of it, in rescaled units.
+        rtol: relative tolerance of the solver for state and tangent vectors.
+        atol: absolute tolerance for every entry of the state; the default is a hundredth of `rtol` in rescaled units.
         t0: initial time.
         integrator: replaces Tsit5 at `rtol` for a flow. For stiff flows use `Diffrax(Kvaerno4(), rtol=1e-8)` with
             diffrax's `Kvaerno4`. Only its solver and its relative tolerance are used; the vectors follow the
@@ -166,19 +173,26 @@ def lyapunov_spectrum(
     shortest = 1.0 if is_map else max(units.time, LONG * span)
     every = shortest if interval is None else number("interval", interval)
     if is_map:
-        every = float(integer("interval", round(every), least=1))
-    samples = max(1, round(span / every))
+        if every < 1:
+            raise ArgumentError("interval", "be at least 1 step of a map", f"is {every:g}")
+        every = float(round(every))
+    before = span / 10 if transient is None else number("transient", transient)
+    for name, time in (("duration", span), ("transient", before)):
+        if not time / every <= MOST:
+            raise ArgumentError(name, f"be at most {MOST} intervals of {every:g}", f"is {time:g}")
+    samples, warm = max(1, round(span / every)), max(1, round(before / every))
     if samples < 2 * BLOCKS:
         must = f"be at least {2 * BLOCKS} intervals of {every:g}"
         raise ArgumentError("duration", must, f"is {span:g}")
-    warm = max(1, round((span / 10 if transient is None else number("transient", transient)) / every))
     tolerance, solver = tolerance_of(rtol, integrator), solver_of(system, integrator)
-    found = _run(units, x, samples, warm, every, count, tolerance, t0, solver)
+    absolute = None if atol is None else number("atol", atol) / max(map(np.max, jax.tree.leaves(units.scale)))
+    run = partial(_run, units, x, count=count, rtol=tolerance, atol=absolute, t0=t0, solver=solver)
+    found = run(samples, warm, every)
     for _ in range(SHORTENED if interval is None and not is_map and solver is None else 0):
         if all(found.resolved):
             break
         every, samples, warm = every / SHORTER, SHORTER * samples, SHORTER * warm
-        found = _run(units, x, samples, warm, every, count, tolerance, t0, solver)
+        found = run(samples, warm, every)
     if units.time == 1:
         return found
     parts: Any = {name: getattr(found, name) / units.time for name in ("exponents", "errors", "running")}
@@ -191,8 +205,10 @@ def _run(
     samples: int,
     warm: int,
     every: float,
+    *,
     count: int | None,
     rtol: float,
+    atol: float | None,
     t0: float,
     solver: "dfx.AbstractAdaptiveSolver | None",
 ) -> LyapunovSpectrum:
@@ -209,7 +225,7 @@ def _run(
     # a random frame, since a coordinate axis may be invariant with an exponent that is not the largest
     frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)
     advance = _advance_map if is_map else _advance_flow
-    pair = Linearised(system, x, solver)
+    pair = Linearised(system, x, solver, atol)
     over = partial(advance, pair, jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm)))
     flat, frame, _, _, early = over(flat, frame, jnp.asarray(float(t0)), jnp.asarray(warm))
     begin = jnp.asarray(float(t0) + warm * every)
@@ -217,8 +233,11 @@ def _run(
     if bool(early) or bool(failed):
         raise IntegrationError(_why_failed(pair, flat), outcome=Outcome.MAX_STEPS)
     logs, end = np.asarray(logs, float)[:samples], begin + samples * every
-    floor = logs[:, :1] + math.log(PARALLEL * float(jnp.finfo(flat.dtype).eps))
+    if not is_map and may_leave_out(system, x):
+        _check_jumps(pair, partial(over, samples=jnp.asarray(1)), flat, frame, end, every)
+    floor = _parallel(logs[:, :1], flat)
     lost = np.isfinite(floor) & (logs < floor)  # vectors that are parallel up to rounding
+    lost &= ~(np.isneginf(logs) & (pair.switched is not None))  # sliding
     logs = np.where(lost, floor, logs)
     resolved = ~np.any(lost, axis=0)
     if np.any(logs < TINY):
@@ -227,8 +246,8 @@ def _run(
         both = [np.asarray(over(y, frame, end, jnp.asarray(looked))[2], float)[:looked] for y in (flat, moved)]
         resolved &= _resolved(*both)
     below = np.zeros_like(resolved)
-    if solver is None and not is_map:  # vectors are integrated with an absolute tolerance of a hundredth of `rtol`
-        below = np.any(logs < math.log(KEPT * rtol), axis=0)
+    if solver is None and not is_map:
+        below = np.any(logs < math.log(KEPT * max(rtol, 100 * (atol or 0.0))), axis=0)
         resolved &= ~below
     if solver is not None:
         least = -every / np.asarray(steps, float)[:samples, None]
@@ -237,10 +256,26 @@ def _run(
     cause = STEPPED if solver is not None else ABSOLUTE if np.any(below & ~np.any(lost, axis=0)) else ROUNDED
     spectrum = _spectrum(logs, every, resolved)._replace(bounded_by=cause)
     if spectrum.converged and not is_map and k == dimension and depends_on_time(system, x) is False:
-        speed = float(jnp.max(jnp.abs(pair.field(end, (flat, frame))[0])))
+        speed = float(jnp.max(jnp.abs(pair.velocity(end, flat))))
         why = _contradiction(spectrum, float(jnp.max(jnp.abs(flat))), speed)
         spectrum = spectrum._replace(converged=not why, reason=why)
     return spectrum
+
+
+def _check_jumps(pair: Linearised, over: Any, x: Array, V: Array, t: Any, every: float) -> None:
+    """Raise `ValueError` if the trajectory crosses a jump of a field whose pieces are not known."""
+    states = [x]
+    for k in range(PASSED):
+        x, V, *_ = over(x, V, t + k * every)
+        states.append(x)
+    where = jumps_left_out(pair.system, jax.vmap(pair.restored)(jnp.stack(states)), float(t))
+    if where:
+        raise ArgumentError("system", WHOLE, f"has one that jumps where {where}")
+
+
+def _parallel(first: Any, like: Array) -> Any:
+    """The logarithm of the stretching factor below which a vector is parallel to others up to rounding."""
+    return first + math.log(PARALLEL * float(jnp.finfo(like.dtype).eps))
 
 
 def _contradiction(spectrum: LyapunovSpectrum, size: float, speed: float) -> str:
@@ -253,22 +288,19 @@ def _contradiction(spectrum: LyapunovSpectrum, size: float, speed: float) -> str
     """
     if not (AT_REST * (1 + size) < speed and size < FAR):
         return ""
-    values, largest = spectrum.exponents, float(np.max(np.abs(spectrum.exponents)))
-    near = 5 * spectrum.errors + ZERO * max(1.0, largest)
-    if np.sum(values) > np.sum(near):
+    finite = np.isfinite(spectrum.exponents)  # not where it slides
+    values, errors = spectrum.exponents[finite], spectrum.errors[finite]
+    near = 5 * errors + ZERO * np.max(np.abs(values), initial=1.0)
+    if np.all(finite) and np.sum(values) > np.sum(near):
         return "the sum of the exponents is positive, which is impossible on a bounded set"
-    if not np.any(np.abs(values) <= near) and np.any(values < 0):
+    if not np.any(np.abs(values) <= near) and np.any(spectrum.exponents < 0):
         return "no exponent is zero, as one must be on an attractor that is no equilibrium"
     return ""
 
 
 def _why_failed(pair: Linearised, x: Array) -> str:
     if pair.switched is not None and not bool(jnp.all(jnp.isfinite(x))):
-        return (
-            "The field points to a surface on which it jumps from both sides, so that the trajectory slides on it, "
-            f"where {pair.switched.named()}: exponents of sliding motion are not computed; a smooth field, as with "
-            "`tanh(x / 1e-3)` for `sign(x)`, has them."
-        )
+        return f"{pair.switched.blocked()}: exponents of such motion are not computed."
     return "The solver failed: take a smaller interval, another start or, of a stiff flow, an implicit `integrator`."
 
 
@@ -299,8 +331,10 @@ def _advance_flow(
         x, V, step, failed, logs, steps = carry
         begin = t + k.astype(float) * every
         # starts with the mean step of the last interval
-        x, V, step, wrong = pair.over(begin, begin + every, step, x, V, rtol)
+        x, V, step, wrong, slid = pair.over(begin, begin + every, step, x, V, rtol)
         V, found = _orthonormal(V)
+        zero = slid & (found < _parallel(found[0], V)) & (jnp.arange(V.shape[1]) == jnp.argmin(found))
+        found = jnp.where(zero, -jnp.inf, found)
         return x, V, step, failed | wrong, logs.at[k].set(found), steps.at[k].set(step)
 
     room_for_steps = jnp.ones(room, every.dtype)

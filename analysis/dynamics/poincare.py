@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.host import filled, room_for
 from dynsim._core.printing import one_line
 from dynsim._core.types import Scalar, State, Time
@@ -27,7 +27,8 @@ from dynsim.simulation.dense import DensePath, dense_path
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.named import components, real_parameter, with_parameter
+from dynsim.systems.named import components, with_parameter
+from dynsim.systems.parameter import Parameter
 
 # Number of samples in a piece of the trajectory.
 SAMPLES = 2000
@@ -136,6 +137,8 @@ def poincare_section(
     function("surface", surface, "time and state", 2)
     wanted, step = integer("count", count, least=1), number("spacing", spacing)
     end = number("longest", longest)
+    if step < np.finfo(float).eps * end:
+        raise ArgumentError("spacing", f"be longer than the rounding of times up to {end:g}", f"is {step:g}")
     if direction not in (-1, 0, 1):
         raise ArgumentError("direction", "be -1, 0 or 1", f"is {direction}")
     x, t = check_start("start", flow, start), 0.0
@@ -254,9 +257,8 @@ class OrbitDiagram(NamedTuple):
 
 
 def orbit_diagram(
-    system: AbstractMap,
-    where: Callable[[Any], Any],
-    parameters: ArrayLike,
+    parameter: Parameter,
+    values: ArrayLike,
     start: State,
     *,
     coordinate: Callable[[State], Scalar] = lambda x: jnp.ravel(x)[0],
@@ -265,10 +267,14 @@ def orbit_diagram(
 ) -> OrbitDiagram:
     """Compute a coordinate along orbits of a map after a transient, for each value of a parameter.
 
+    >>> from dynsim.catalogue import Logistic
+    >>> found = orbit_diagram(Parameter(Logistic(), "r", 2.5, 4.0), [2.8, 3.2, 3.5], [0.3])
+    >>> found.periods().tolist()
+    [1, 2, 4]
+
     Args:
-        system: a map in JAX.
-        where: selects the parameter among the leaves of the system, such as `lambda system: system.r`.
-        parameters: parameter values.
+        parameter: the parameter of a map in JAX.
+        values: the values of the parameter.
         start: initial state, the same for each value.
         coordinate: a function of the state; the default is the first entry.
         transient: length of the transient to discard, in steps.
@@ -277,18 +283,21 @@ def orbit_diagram(
     Raises:
         ValueError: for bad input.
     """
+    system = parameter.system
     if not isinstance(system, AbstractMap) or system.on_host:
-        raise ArgumentError("system", "be a map in JAX", f"is {type(system).__name__}")
-    values = np.asarray(reals("parameters", parameters), float)
-    if values.ndim != 1 or not len(values):
-        raise ArgumentError("parameters", "have shape (values,) with at least one", f"has shape {values.shape}")
-    take, _ = real_parameter("where", where, system)
+        raise ArgumentError("parameter", "belong to a map in JAX", f"belongs to {type(system).__name__}")
+    places = np.asarray(reals("values", values), float)
+    if places.ndim != 1 or not len(places):
+        raise ArgumentError("values", "have shape (values,) with at least one", f"has shape {places.shape}")
+    if not np.all((places >= parameter.low) & (places <= parameter.high)):
+        must = f"lie in the range of the parameter, {parameter.low:g} to {parameter.high:g}"
+        raise ArgumentError("values", must, f"go from {np.min(places):g} to {np.max(places):g}")
     function("coordinate", coordinate, "the state")
     x = as_state("start", start)
     _check_number("coordinate", coordinate, x)
     before, after = integer("transient", transient, least=0), integer("kept", kept, least=1)
-    found = _orbits(system, take, jnp.asarray(values), x, coordinate, jnp.asarray(before), after)
-    return OrbitDiagram(values, np.asarray(found))
+    found = _orbits(system, parameter.take, jnp.asarray(places), x, coordinate, jnp.asarray(before), after)
+    return OrbitDiagram(places, np.asarray(found))
 
 
 @eqx.filter_jit

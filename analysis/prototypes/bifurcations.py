@@ -16,7 +16,7 @@ from analysis.dynamics.equilibria.newton import equilibria
 from analysis.prototypes.collapse import collapse, critical_temperature
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar
-from dynsim._core.validation import integer, number
+from dynsim._core.validation import instance, integer, number
 from dynsim.errors import ArgumentError, shown
 from dynsim.systems.parameter import Parameter
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
@@ -101,37 +101,42 @@ def branches_in_temperature(
         together = collapse(points, k, loss)
         states = [together, *(p for p in states if np.max(np.abs(p - together)) > 1e-6)]
     largest = min(0.1 * float(scale), (high - low) / 20) if max_step is None else number("max_step", max_step)
-    return tuple(branch_in_temperature(flow, p, (low, high), max_step=largest) for p in states)
+    temperature = Parameter(flow, _temperature_of, low, high, name="temperature")
+    steps = Steps(first=largest / 4, largest=largest)
+    return tuple(branch_in_temperature(temperature, p, steps=steps) for p in states)
 
 
-def branch_in_temperature(
-    flow: PrototypeFlow, start: ArrayLike, bounds: tuple[float, float], *, max_step: float
-) -> Branch:
+def branch_in_temperature(temperature: Parameter, start: ArrayLike, *, steps: Steps = Steps()) -> Branch:
     """Continue the equilibria near a start in the temperature, from the flow's own value in both directions.
 
     Args:
-        flow: the flow, with a constant temperature.
-        start: guess of an equilibrium, prototypes (k, m).
-        bounds: lower and upper bound of the temperature.
-        max_step: largest step along the branch, in the norm of prototypes and temperature together.
+        temperature: the temperature of a `PrototypeFlow`, and its range.
+        start: prototypes near an equilibrium, (k, m).
+        steps: the steps along the curve.
 
     Raises:
-        ValueError: for a temperature that is annealed, or as `continue_equilibria` does.
+        ValueError: for a parameter of another system, or as `continue_equilibria` does.
 
     Example:
         >>> import dynsim as ds
         >>> from analysis.prototypes import branch_in_temperature
         >>> loss = ds.prototypes.PrototypeLoss("frozen")
         >>> flow = ds.prototypes.PrototypeFlow([[-1.0], [1.0]], 2.5, loss=loss)
-        >>> branch = branch_in_temperature(flow, [[0.0], [0.0]], (1.0, 3.0), max_step=0.2)
+        >>> temperature = ds.Parameter(flow, lambda flow: flow.temperature.value, 1.0, 3.0)
+        >>> branch = branch_in_temperature(temperature, [[0.0], [0.0]])
         >>> round(float(branch.bifurcations[0].parameter), 4)  # twice the variance of the embeddings
         2.0
     """
-    if not isinstance(flow.temperature, ConstantTemperature):
-        raise ArgumentError("flow", "have a constant temperature", f"has {type(flow.temperature).__name__}")
-    temperature = Parameter(flow, _temperature_of, *bounds, name="temperature")
-    steps = Steps(first=max_step / 4, largest=max_step)
-    return continue_equilibria(temperature, as_points("start", start), steps=steps)
+    given = instance("temperature", temperature, Parameter, "a `Parameter`")
+    flow: Any = given.system
+    if (
+        not isinstance(flow, PrototypeFlow)
+        or not isinstance(flow.temperature, ConstantTemperature)
+        or given.take(flow) is not flow.temperature.value
+    ):
+        must = "be the constant temperature of a `PrototypeFlow`"
+        raise ArgumentError("temperature", must, f"is {shown(given)}")
+    return continue_equilibria(given, as_points("start", start), steps=steps)
 
 
 def _temperature_of(flow: Any) -> Any:

@@ -183,11 +183,19 @@ def returned(name: str, fn: Any, *arguments: Any) -> Any:
     return jax.eval_shape(arrays, *arguments)
 
 
-def box_sides(name: str, value: Any) -> np.ndarray:
-    """Check a box, (low, high) for each component, (d, 2), and return all lower and all upper bounds, (2, d)."""
+def box_sides(name: str, value: Any, count: int | None = None) -> np.ndarray:
+    """Check a box, (low, high) for each component, (d, 2), and return all lower and all upper bounds, (2, d).
+
+    Args:
+        name: the name of the argument.
+        value: the box.
+        count: the number of components, d, if it is known.
+    """
     sides = np.asarray(reals(name, value), float)
-    if sides.ndim != 2 or sides.shape[1] != 2:
-        raise ArgumentError(name, "have shape (d, 2), (low, high) for each component", f"has shape {sides.shape}")
+    if sides.ndim != 2 or sides.shape != (len(sides) if count is None else count, 2) or not len(sides):
+        must = f"have shape ({'d' if count is None else count}, 2), (low, high) for each component"
+        turned = ": transpose it" if sides.ndim == 2 and len(sides) == 2 and count in (None, sides.shape[1]) else ""
+        raise ArgumentError(name, must, f"has shape {sides.shape}{turned}")
     if not (np.all(np.isfinite(sides)) and np.all(sides[:, 0] < sides[:, 1])):
         raise ArgumentError(name, "hold finite (low, high) for each component, low before high", f"is {sides.tolist()}")
     return sides.T

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from dynsim.cli.parsing.options import parse, say
+from dynsim.cli.parsing.options import parse, say, typed_as
 from dynsim.errors import ArgumentError, nearest
 from dynsim.io.data import use_data
 
@@ -44,7 +44,7 @@ def main(words: Sequence[str]) -> int:
         raise ArgumentError("seeds", "be at least 1", f"is {o.seeds}")
     use_data(o.data)
     folder = results_folder() if o.out is None else o.out
-    with cluster(o.cluster) as executor:
+    with cluster(o.cluster) as executor, typed_as(results="out"):
         for kept in records(found[o.name], o.size, range(o.seeds), results=folder, executor=executor):
             say(f"{kept.name}, size {kept.size}, seed {kept.seed}, kept in {folder}")
             say(found[o.name].summary(kept.arrays))

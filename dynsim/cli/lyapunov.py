@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.options import check_outputs, refuse_solvers, say
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import IntegrationError, Outcome
@@ -41,6 +41,8 @@ class Lyapunov(SystemOptions):
     """number of exponents; all by default"""
     rtol: float = 1e-8
     """relative tolerance of the solver"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one, in units near the size of the state"""
     integrator: Literal["diffrax", "stiff"] = "diffrax"
     """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     against: str = ""
@@ -61,6 +63,7 @@ def main(words: Sequence[str]) -> int:
     from dynsim.programs import without_compiling
 
     made = found(o, "lyapunov")
+    refuse_solvers(o, made.system)
     with without_compiling():
         return against(o, made) if o.against else single(o, made)
 
@@ -72,7 +75,7 @@ def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
 
     return lyapunov_spectrum(
         system, made.begun(), o.duration, count=o.count, transient=o.transient, interval=o.interval, rtol=o.rtol,
-        integrator=of_many(o.integrator, o.rtol),
+        atol=o.atol, integrator=of_many(o.integrator, o.rtol),
     )  # fmt: skip
 
 

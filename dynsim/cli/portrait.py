@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FRAMES = 12  # default number of frames of a movie; each frame computes a portrait
 MOST = 400  # largest number of grid points per side of the window, to bound time and memory
+CURVES = 10_000  # largest number of trajectories; a figure shows no more
 LOOKED_AT = 9  # points per side at which the field is tested for dependence on time
 
 
@@ -77,12 +78,14 @@ def main(words: Sequence[str]) -> int:
     o = parse_system(Portrait, words, "portrait")
     check_at_least(0, trajectories=o.trajectories)
     check_at_least(8, grid=o.grid)
-    if o.grid > MOST:
-        raise ArgumentError("grid", f"be at most {MOST}", f"is {o.grid}")
+    for name, most in (("grid", MOST), ("trajectories", CURVES)):
+        if getattr(o, name) > most:
+            raise ArgumentError(name, f"be at most {most}", f"is {getattr(o, name)}")
     if len(o.through) % 2:
         raise ArgumentError("through", "hold two numbers for each start", f"holds {len(o.through)}")
-    if not all(map(math.isfinite, (o.time, *o.through))):
-        raise ArgumentError(["time", "through"], "be finite", f"are {o.time} and {o.through}")
+    for name, numbers in (("time", (o.time,)), ("through", o.through)):
+        if not all(map(math.isfinite, numbers)):
+            raise ArgumentError(name, "be finite", f"is {', '.join(map(str, numbers))}")
     check_positive(horizon=o.horizon)
     check_outputs(o.force, figure=o.figure, movie=o.movie)
     from dynsim.cli.building.systems import flow
@@ -144,7 +147,7 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
     space = found.system.space
     d = dimension(o, found)
     if found.start is None and d is not None:  # only its number of entries matters here
-        found = found._replace(start=jnp.asarray(np.zeros(d)))
+        found = found._replace(start=jnp.asarray(np.zeros(d), float))
     state = np.asarray(found.begun(), float)
     if state.ndim == 2 and len(state) == 1:
         state, found = state[0], found._replace(system=of_one_token(found.system))
@@ -192,6 +195,7 @@ def in_plane(
 ) -> Computed:
     """Compute the phase portrait of a planar flow, or of a slice of a larger system."""
     from analysis.dynamics.portraits.plane import phase_plane, trajectory_starts, window
+    from dynsim.systems.named import listed
     from figures.panels.labels import axis_labels, rate_label, shared_unit, slice_label
     from figures.portraits import plane
 
@@ -199,7 +203,7 @@ def in_plane(
     if o.plane and len(o.plane) != 2:
         raise ArgumentError("plane", "name two components", f"names {len(o.plane)}")
     if d > 2 and not o.plane:
-        raise ArgumentError("plane", f"name two of {', '.join(known.names)}", f"is not given for {d} components")
+        raise ArgumentError("plane", f"name two of {listed(known.names)}", f"is not given for {d} components")
     first, second = (known.index(name, "plane") for name in o.plane) if o.plane else (0, 1)
     if first == second:
         raise ArgumentError("plane", "name two different components", f"names `{o.plane[0]}` twice")
@@ -243,7 +247,7 @@ def basins_of(
 
     from analysis.dynamics.attractors.basins import basins
     from analysis.dynamics.flow_maps.autonomy import change_in_time
-    from analysis.dynamics.flow_maps.flat import grid_states
+    from analysis.dynamics.scaling.flat import grid_states
 
     start, sides = jnp.asarray(state), np.reshape(box, (-1, 2))
     points = grid_states([np.linspace(low, high, LOOKED_AT) for low, high in sides], state, which)

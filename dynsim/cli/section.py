@@ -1,5 +1,6 @@
 """`dynsim section`: draw Poincare sections and return maps of flows, or orbit diagrams and cobwebs of maps."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,8 +175,6 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
 
 def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
     """Build the function whose zeros define the surface of section, and get the index of its component."""
-    import math
-
     import jax.numpy as jnp
 
     if o.strobe is not None:
@@ -223,10 +222,16 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
     from figures.panels.labels import axis_labels, symbol
 
     labels = axis_labels(known.names, known.units)
+    if not math.isfinite(o.transient):
+        raise ArgumentError("transient", "be finite", f"is {o.transient}")
+    sizes = {"count": o.count, "transient": round(o.transient), "orbits": o.orbits}
+    check_memory(
+        lambda count, transient, orbits: COPIES * FLOAT * (count + transient) * orbits * len(known.names), **sizes
+    )
     start, warm = jnp.asarray(made.begun()), round(o.transient)
     if o.against:
         from analysis.dynamics.poincare import orbit_diagram
-        from dynsim.systems.named import where
+        from dynsim.systems.parameter import Parameter
         from figures.panels import maps
 
         name, some = parameter_values(o.against, VALUES, made.system, "against")
@@ -234,8 +239,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         refuse_unused(o, ("plane",), "with `--against`, which draws one `--component`")
         k = known.index(o.component) if o.component else 0
         found = orbit_diagram(
-            made.system,
-            where(made.system, name),
+            Parameter(made.system, name, float(np.min(values)), float(np.nextafter(np.max(values), np.inf))),
             values,
             start,
             coordinate=lambda x: x[k],

@@ -1,6 +1,7 @@
 """Integration by diffrax: compiled, differentiable, and safe under `vmap`."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,7 +33,7 @@ from dynsim.integrators.base import (
     step_limit,
     unchanged,
 )
-from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent
+from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent, is_implicit
 from dynsim.integrators.events import (
     at_end,
     before_reset,
@@ -187,7 +188,7 @@ def _solve(
     ts: Array,
     jumps: Array,
     limit: Any,
-    wrap: Callable[[dfx.AbstractSolver], dfx.AbstractSolver] = Guarded,
+    wrap: Callable[[dfx.AbstractSolver], dfx.AbstractSolver],
     adjoint: dfx.AbstractAdjoint = dfx.RecursiveCheckpointAdjoint(),
     **options: Any,
 ) -> Any:
@@ -209,6 +210,12 @@ def _solve(
         throw=False,
         **options,
     )
+
+
+def _guarded(integrator: Diffrax, ts: Array | None) -> Callable[..., dfx.AbstractSolver]:
+    """The guard of a solver for the times at which states are wanted, or for any time."""
+    between = ts is None or ts.shape[0] > 2
+    return functools.partial(Guarded, sampled=between and is_implicit(integrator.solver))
 
 
 def _stats(solution: Any, defect: Array) -> Stats:
@@ -239,7 +246,7 @@ def _begun(values: Any, first: Any) -> Any:
 def _integrate(integrator, flow, y0, saved, jumps, limit):
     ts = times_of(saved)
     save = dfx.SaveAt(subs=request(saved), controller_state=True)
-    solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
+    solution = _solve(integrator, flow, y0, ts, jumps, limit, _guarded(integrator, ts), saveat=save)
     ys, defect = on_space(flow.space, _begun(solution.ys, y0))
     stats = _stats(solution, defect)
     return masked(ys, ts, stats), stats
@@ -248,7 +255,7 @@ def _integrate(integrator, flow, y0, saved, jumps, limit):
 @eqx.filter_jit
 def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
     ts = times_of(saved)
-    wrap = lambda solver: Guarded(by_entry(solver), reverse=False)
+    wrap = lambda solver: _guarded(integrator, ts)(by_entry(solver), reverse=False)
 
     def one(flow, y0):
         form, z0, back = coordinates(flow, y0)
@@ -287,7 +294,8 @@ def _locate(integrator, flow, y0, saved, jumps, limit, events):
 @eqx.filter_jit
 def _dense(integrator, flow, y0, ts, jumps, limit):
     save = dfx.SaveAt(dense=True, controller_state=True)
-    solution = _solve(integrator, flow, y0, ts, jumps, limit, saveat=save)
+    wrap = _guarded(integrator, None)
+    solution = _solve(integrator, flow, y0, ts, jumps, limit, wrap, saveat=save)
     path = solution.interpolation
     return path, _stats(solution, flow.space.defect(path.evaluate(path.t1)))
 

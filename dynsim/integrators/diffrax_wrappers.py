@@ -7,6 +7,7 @@ import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool
 
 from dynsim._core.types import State
@@ -96,22 +97,54 @@ class _Wrapper(dfx.AbstractWrappedSolver):
         return self.solver.func(terms, t0, y0, args)
 
 
+NODES = (1 - np.cos(np.pi * np.arange(6) / 5)) / 2  # Chebyshev points, as shares of a step
+POWERS = np.linalg.inv(np.vander(NODES))  # from values at the nodes to the coefficients of their polynomial
+
+
+class Sampled(dfx.AbstractLocalInterpolation):
+    """The polynomial through the states at six nodes of a step, its ends among them."""
+
+    t0: Any
+    t1: Any
+    nodes: State
+
+    def evaluate(self, t0, t1=None, left=True):
+        """State at a time, or the difference of the states at two times."""
+        del left
+        if t1 is not None:
+            return jax.tree.map(jnp.subtract, self.evaluate(t1), self.evaluate(t0))
+        share = (t0 - self.t0) / jnp.where(self.t1 == self.t0, 1, self.t1 - self.t0)
+        weights = jnp.polyval(jnp.asarray(POWERS, share.dtype), share)  # of each node
+        return jax.tree.map(lambda ys: jnp.tensordot(weights.astype(ys.dtype), ys, 1), self.nodes)
+
+
 class Guarded(_Wrapper):
     """A solver whose non-finite candidates become rejections.
 
     A trial step that overflows makes the controller's next step NaN, after which every step is rejected; here the
     candidate is replaced by the old state with an error so large that the controller shrinks by its full factor.
     Its derivatives in reverse mode are zero.
+
+    If `sampled`, the states within a step come from steps of the same solver that end there. The interpolants of
+    Kvaerno's methods use the field at the ends of a step, in which a stiff field multiplies the errors of the states:
+    they are wrong by 1e-3 at a tolerance of 1e-6.
     """
 
     reverse: bool = eqx.field(static=True, default=True)
+    sampled: bool = eqx.field(static=True, default=False)
+
+    @property
+    def interpolation_cls(self):
+        """The polynomial through sampled states, or the wrapped solver's."""
+        return Sampled if self.sampled else self.solver.interpolation_cls
 
     def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
         """Step, and turn a candidate that is not finite, or an implicit stage that failed, into a rejection."""
 
         def stepped(given: Any) -> Any:
             terms, t0, t1, y0, args, solver_state = given
-            found = self.solver.step(terms, t0, t1, y0, args, solver_state, made_jump)
+            step = lambda end: self.solver.step(terms, t0, end, y0, args, solver_state, made_jump)
+            found = _with_samples(step, t0, t1, y0) if self.sampled else step(t1)
             return found, _below(lambda dtype: jnp.inf, found[:2])
 
         given = terms, t0, t1, y0, args, solver_state
@@ -121,6 +154,19 @@ class Guarded(_Wrapper):
         error = jax.tree.map(lambda e: jnp.where(finite, e, jnp.finfo(e.dtype).max ** 0.25), error)
         result = dfx.RESULTS.where(finite, result, dfx.RESULTS.successful)
         return y1, error, dense, state, result
+
+
+def _with_samples(step: Callable[[Array], Any], t0: Array, t1: Array, y0: State) -> Any:
+    """Take a step to each node, and return the last one with the states at the nodes as its dense output."""
+    ends = jnp.append(t0 + NODES[1:-1].astype(t0.dtype) * (t1 - t0), t1)
+    found = jax.vmap(step)(ends)
+    y1, error, _, state, result = jax.tree.map(lambda a: a[-1], found)
+    return y1, error, {"nodes": jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), y0, found[0])}, state, result
+
+
+def is_implicit(solver: dfx.AbstractSolver) -> bool:
+    """Whether the states within the steps of a solver have to be sampled."""
+    return isinstance(solver, dfx.AbstractImplicitSolver)
 
 
 class UpToEvent(_Wrapper):
@@ -135,6 +181,16 @@ class UpToEvent(_Wrapper):
     sides: Array  # the signs of the events at the start
     quiet: Array  # and the times up to which rounding decides about them
 
+    @property
+    def guarded(self):
+        """The solver that takes the steps."""
+        return Guarded(self.solver, sampled=is_implicit(self.solver))
+
+    @property
+    def interpolation_cls(self):
+        """That of the guarded solver."""
+        return self.guarded.interpolation_cls
+
     def init(self, terms, t0, t1, y0, args):
         """Initialise the wrapped solver."""
         return self.solver.init(terms, t0, t1, y0, args), untouched(t0, t0, self.sides, self.quiet), y0
@@ -142,9 +198,9 @@ class UpToEvent(_Wrapper):
     def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
         """Step, and look for events in the step."""
         inner, last, _ = solver_state
-        guarded = Guarded(self.solver)
+        guarded = self.guarded
         y1, error, dense, inner, result = guarded.step(terms, t0, t1, y0, args, inner, made_jump)
-        path = self.interpolation_cls(t0=t0, t1=t1, **dense).evaluate
+        path = guarded.interpolation_cls(t0=t0, t1=t1, **dense).evaluate
         found = located(self.events, self.space, untouched(t0, t1, last.sides, last.quiet), path)
         occurs = (found.event >= 0) & (result == dfx.RESULTS.successful)
         result = dfx.RESULTS.where(occurs, EVENT, result)

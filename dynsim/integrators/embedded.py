@@ -37,6 +37,7 @@ def solve_within(
     y0: Any,
     *,
     rtol: Array | float,
+    atol: Array | float | None = None,
     first: Array | None = None,
     longest: Array | None = None,
     jumps: Array | None = None,
@@ -54,7 +55,8 @@ def solve_within(
         begin: the first time, before `end`.
         end: the last time.
         y0: the state at `begin`, any tree of arrays.
-        rtol: the relative tolerance; the absolute one is a hundredth of it.
+        rtol: the relative tolerance.
+        atol: the absolute tolerance, by default a hundredth of `rtol`.
         first: the first step, positive; by default diffrax's own choice.
         longest: the longest step, none by default.
         jumps: times at which the field jumps; a step ends there.
@@ -68,7 +70,7 @@ def solve_within(
     chosen: dict[str, Any] = {} if norm is None else {"norm": norm}
     if isinstance(solver, dfx.AbstractImplicitSolver):  # else every other step is rejected, measured on relaxations
         chosen |= {"pcoeff": 0.3, "icoeff": 0.4}
-    control: Any = dfx.PIDController(rtol=rtol, atol=rtol / 100, dtmax=longest, **chosen)
+    control: Any = dfx.PIDController(rtol=rtol, atol=rtol / 100 if atol is None else atol, dtmax=longest, **chosen)
     jumps = None if jumps is None or not jumps.shape[0] else jumps
     if stops is not None or jumps is not None:
         control = dfx.ClipStepSizeController(control, step_ts=stops, jump_ts=jumps)

@@ -1,6 +1,7 @@
 """States as flat float64 vectors, and vector fields of them for solvers on the host."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,7 +15,12 @@ from numpy.typing import ArrayLike
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.integrators.base import program_form
-from dynsim.systems.base import AbstractFlow
+from dynsim.integrators.sparse_jacobians import SMALLEST, Pattern, sparse_pattern
+from dynsim.programs import ProgramError, scalar_program
+from dynsim.programs.program import Program
+from dynsim.programs.python_function import python_function
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 
 FlatField = Callable[[float, np.ndarray], np.ndarray]
 
@@ -66,13 +72,47 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
                 _check_real(part)
         except Exception as direct:  # noqa: BLE001
             raise direct if isinstance(error, jax.errors.JAXTypeError) else error from None
-        return lambda t, y: _on_host(flow.vector_field(t, unravel.on_host(y)))
+        direct_field = field_on_host(flow)
+        return lambda t, y: direct_field(t, unravel.on_host(y))
 
     def evaluated(t: float, y: np.ndarray) -> np.ndarray:
         both[0], both[1:] = t, y
         return np.asarray(field(leaves, both), float)
 
     return evaluated
+
+
+def field_on_host(flow: AbstractFlow) -> Callable[[Any, State], np.ndarray]:
+    """Flat velocity of a state in NumPy arrays; of a function without a space without the checks of each call."""
+    if type(flow) is FunctionFlow and type(flow.space) is Euclidean:
+        rhs, parameters = flow.rhs, dict(flow.parameters)
+        return lambda t, x: _on_host(rhs(t, x, **parameters))
+    return lambda t, x: _on_host(flow.vector_field(t, x))
+
+
+def shortened(
+    flow: AbstractFlow, unravel: Unravel, field: FlatField, jacobian: FlatField
+) -> tuple[FlatField, FlatField]:
+    """Field and Jacobian as Python functions of numbers where they have few operations, which is faster.
+
+    Where a number is not finite, the compiled functions decide.
+    """
+    leaves, programs = _of_one_kind(_programs, flow, unravel)
+    fixed = [entry for leaf in leaves for entry in np.asarray(leaf).ravel().tolist()]
+
+    def quick(function: Callable[..., list[float]] | None, compiled: FlatField, axes: int) -> FlatField:
+        def evaluated(t: float, y: np.ndarray) -> np.ndarray:
+            try:
+                found = function([t, *y.tolist(), *fixed])
+            except (ArithmeticError, ValueError):
+                return compiled(t, y)
+            if not math.isfinite(sum(found)):
+                return compiled(t, y)
+            return np.array(found) if axes == 1 else np.array(found).reshape(len(y), len(y))
+
+        return compiled if function is None else evaluated
+
+    return quick(programs.short(leaves), field, 1), quick(programs.short(leaves, jax.jacfwd), jacobian, 2)
 
 
 def flat_jacobian(
@@ -82,29 +122,35 @@ def flat_jacobian(
 
     SciPy's finite differences are avoided. Near an equilibrium, where the field is small but its Jacobian is not, SciPy
     shrinks their increments until they drown in the rounding error of the field, and its implicit methods stall. A
-    column that is not finite, as where a norm is zero, is replaced by a difference quotient.
+    column that is not finite, as where a norm is zero, is replaced by a difference quotient. Large Jacobians with few
+    entries are sparse matrices.
     """
     leaves, jacobian = _of_one_kind(_differentiated, flow, unravel)
     both = np.append(t0, flat)
     try:
-        jacobian(leaves, both)
+        pattern = jacobian(leaves, both)[1]
     # a callback, or a function with only a `vjp` rule
     except (jax.errors.JAXTypeError, NotImplementedError, TypeError, ValueError):
         return None
 
-    def evaluated(t: float, y: np.ndarray) -> np.ndarray:
+    def evaluated(t: float, y: np.ndarray) -> Any:
         both[0], both[1:] = t, y
-        found = np.array(jacobian(leaves, both), float)
-        for k in np.flatnonzero(~np.all(np.isfinite(found), axis=0)):
+        found = np.array(jacobian(leaves, both)[0], float)
+        wrong = ~np.isfinite(found)
+        for k in np.unique(pattern.columns[wrong]) if pattern else np.flatnonzero(np.any(wrong, axis=0)):
             other = y.copy()
             other[k] += INCREMENT * max(float(np.max(np.abs(y))), np.finfo(float).tiny / INCREMENT)
-            found[:, k] = (field(t, other) - field(t, y)) / (other[k] - y[k])
-        return found
+            column = (field(t, other) - field(t, y)) / (other[k] - y[k])
+            if pattern:
+                found[pattern.columns == k] = column[pattern.rows[pattern.columns == k]]
+            else:
+                found[:, k] = column
+        return pattern.matrix(found) if pattern else found
 
     return evaluated
 
 
-def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[list[Array], Callable[..., Array]]:
+def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[list[Array], Any]:
     """Arrays of a flow, and `compiled` applied to the rest of it, which flows of one kind share."""
     arrays, others = eqx.partition(program_form(flow), eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)  # flattened once, because it takes as long as an evaluation
@@ -121,7 +167,7 @@ def _check_real(v: Any) -> None:
         raise ArgumentError("flow", "have a real velocity", "has a complex one")
 
 
-def _on_host(v: State) -> np.ndarray:
+def _on_host(v: Any) -> np.ndarray:
     return np.concatenate([np.ravel(np.asarray(part, float)) for part in jax.tree.leaves(v)])
 
 
@@ -135,18 +181,72 @@ def _field(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[l
     return field
 
 
+class Programs:
+    """Scalar programs of the field of flows of one kind, of time, flat state and the flow's arrays of some shapes."""
+
+    def __init__(self, tree: Any, static: tuple, rest: Any, unravel: Unravel):
+        """Prepare the field, which is traced when a program is asked for."""
+        self.field, self.unravel = _field(tree, static, rest, unravel), unravel
+        self.size = sum(int(np.prod(shape)) for shape in unravel.shapes)
+        self.known: dict[Any, Any] = {}
+
+    def whole(self, leaves: list[Array], changed: Callable[..., Any] = lambda fn: fn) -> Program | None:
+        """The program of a change of the field as a function of the state; None if it has none."""
+
+        def fn(t: Array, x: Array, *given: Array) -> Array:
+            return changed(lambda x: self.field(list(given), jnp.append(t, x)))(x)
+
+        key = (changed, *((leaf.shape, leaf.dtype) for leaf in leaves))
+        if key not in self.known:
+            shaped = [jax.ShapeDtypeStruct(*one) for one in key[1:]]
+            try:
+                self.known[key] = scalar_program(fn, (), (self.size,), *shaped, drop_zeros=True)
+            except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError):
+                self.known[key] = None
+        return self.known[key]
+
+    def short(self, leaves: list[Array], *changed: Callable[..., Any]) -> Callable[..., Any] | None:
+        """A Python function of all numbers for the same, or None for a large state, other types and a long program."""
+        if self.size > SMALLEST or any(dtype != np.float64 for dtype in self.unravel.dtypes):
+            return None
+        program = self.whole(leaves, *changed)
+        if program is not None and program not in self.known:
+            self.known[program] = python_function(program)
+        return None if program is None else self.known[program]
+
+
+_programs = functools.lru_cache(maxsize=32)(Programs)
+
+
 @functools.lru_cache(maxsize=32)
 def _compiled(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
     return jax.jit(_field(tree, static, rest, unravel))
 
 
 @functools.lru_cache(maxsize=32)
-def _differentiated(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
-    field = _field(tree, static, rest, unravel)
+def _differentiated(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Any]:
+    """Jacobian for the arrays of a flow: the matrix and None, or its entries and their pattern if they are few."""
+    field, programs = _field(tree, static, rest, unravel), Programs(tree, static, rest, unravel)
 
-    @jax.jit
-    def jacobian(leaves: list[Array], both: Array) -> Array:
-        along = lambda direction: jax.jvp(functools.partial(field, leaves), (both,), (jnp.append(0.0, direction),))[1]
-        return jax.lax.map(along, jnp.eye(both.size - 1), batch_size=COLUMNS).T
+    def along(leaves: list[Array], both: Array, directions: Array) -> Array:
+        one = lambda direction: jax.jvp(functools.partial(field, leaves), (both,), (jnp.append(0.0, direction),))[1]
+        return jax.lax.map(one, directions, batch_size=COLUMNS)
+
+    def whole(leaves: list[Array], both: Array) -> Array:
+        return along(leaves, both, jnp.eye(both.size - 1)).T
+
+    def compressed(pattern: Pattern, leaves: list[Array], both: Array) -> Array:
+        return along(leaves, both, jnp.asarray(pattern.seeds))[pattern.groups[pattern.columns], pattern.rows]
+
+    known: dict[Any, tuple[Pattern | None, Callable[..., Array]]] = {}
+
+    def jacobian(leaves: list[Array], both: Any) -> tuple[Array, Pattern | None]:
+        shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        if shapes not in known:
+            program = programs.whole(leaves) if len(both) > SMALLEST else None
+            pattern = None if program is None else sparse_pattern(program, len(both) - 1)
+            known[shapes] = pattern, jax.jit(functools.partial(compressed, pattern) if pattern else whole)
+        pattern, function = known[shapes]
+        return function(leaves, both), pattern
 
     return jacobian

@@ -1,6 +1,8 @@
 """Integration by SciPy: an independent implementation at tighter tolerances, to confirm diffrax's results."""
 
 import functools
+import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -37,7 +39,7 @@ from dynsim.integrators.events import (
     untouched,
     values,
 )
-from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flat_jacobian, flattened
+from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flat_jacobian, flattened, shortened
 from dynsim.integrators.time_structure import breakpoints
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -145,7 +147,8 @@ class Scipy(AbstractIntegrator):
 
     `longest_step` limits the steps, as in `Diffrax`. A field that calls NumPy, or branches on its state, cannot be
     compiled and is called directly, which is slower. Radau and BDF use the exact Jacobian of a field that can be
-    differentiated, and SciPy's differences otherwise.
+    differentiated, as a sparse matrix if it is large and has few entries, and SciPy's differences otherwise. They
+    evaluate a short field as a Python function of numbers, whose results are those of the compiled one up to rounding.
 
     Saved states come from the dense output of a step. It is less accurate than the steps, by four digits where
     stability rather than accuracy limits their length. Where it does not satisfy the equation up to some hundred
@@ -199,16 +202,19 @@ class Scipy(AbstractIntegrator):
         saved[0] = flat
         implicit = self.method in IMPLICIT
         jacobian = flat_jacobian(flow, unravel, field, float(ts[0]), flat) if implicit else None
+        if jacobian is not None:  # SciPy's own work is small, and calls of a compiled field are most of the time
+            field, jacobian = shortened(flow, unravel, field, jacobian)
         walk = _Walk(self, flow, field, unravel, events, jacobian)
-        t, y, fired, outcome, steps = ts[0], saved[0], (), Outcome.FINISHED, 0
+        t, y, fired, outcome, steps, begin = ts[0], saved[0], (), Outcome.FINISHED, 0, 1
         for piece in walk.pieces(ts, saved[0]):
             steps += 1
             if piece.outcome is not Outcome.FINISHED:
                 outcome = piece.outcome
                 break
-            inside = (ts > piece.t0) & (ts <= piece.t1)
-            if inside.any():
-                saved[inside] = piece.states(ts[inside])
+            end = int(np.searchsorted(ts, piece.t1, "right"))
+            if end > begin:
+                saved[begin:end] = piece.states(ts[begin:end])
+                begin = end
             if kept is not None and isinstance(piece.states, StepOutput):
                 kept.append(piece.states.settled())
             t, y, fired = piece.t1, piece.y1, piece.events
@@ -272,7 +278,9 @@ class _Walk(NamedTuple):
                 return
             # the field may jump at a breakpoint or at the next float
             first, last = np.nextafter(a, b) if a > ts[0] else a, np.nextafter(b, a) if b < ts[-1] else b
-            field = lambda t, y, first=first, last=last: self.field(min(max(t, first), last), y)
+            field = self.field
+            if (first, last) != (a, b):
+                field = lambda t, y, first=first, last=last: self.field(min(max(t, first), last), y)
             start = functools.partial(
                 getattr(si, self.integrator.method), field, max_step=step_limit(self.integrator, self.flow),
                 **self.tolerances(y), **self.differentiated(first, last),
@@ -306,7 +314,7 @@ class _Walk(NamedTuple):
 
     def outcome(self, solver: Any, left: int) -> Outcome:
         """Why the solver cannot go on; `FINISHED` if it can."""
-        if not np.all(np.isfinite(solver.y)):
+        if not math.isfinite(solver.y.sum()) and not np.all(np.isfinite(solver.y)):
             return Outcome.NON_FINITE
         if solver.status == "failed":
             ahead = self.field(solver.t + 1e-9 * max(1.0, abs(solver.t)), solver.y)
@@ -369,7 +377,12 @@ def _overflows(solver: Any) -> bool:
     """Take a step; True if SciPy's linear algebra refused a Jacobian that is not finite."""
     try:
         with np.errstate(all="ignore"):
-            solver.step()
+            if type(solver).__name__ != "LSODA":
+                solver.step()
+            else:
+                with warnings.catch_warnings():  # its failure is reported as every other one
+                    warnings.simplefilter("ignore")
+                    solver.step()
     except ValueError:  # from `lu_factor`; the field has been traced already and raises nothing more
         return True
     return False

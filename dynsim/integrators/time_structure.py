@@ -10,7 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from dynsim.errors import ArgumentError
 from dynsim.integrators.base import AbstractIntegrator, program_form, step_limit
+from dynsim.integrators.flat_fields import field_on_host
+from dynsim.integrators.numpy_switches import numpy_switches
 from dynsim.programs import ProgramError, scalar_program
 from dynsim.programs.switches import MOST, Switches
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -27,15 +30,41 @@ def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray
     """Times strictly between `t0` and `t1` at which the vector field jumps or has a kink, whatever the state.
 
     To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of
-    time and parameters in a right-hand side of the user's. They are not found in a field that JAX cannot trace or that
-    takes more than 20,000 operations, nor where they depend on a parameter that is traced.
+    time and parameters in a right-hand side of the user's, and the knots of its tables (`interp`). They are not found
+    in a field of more than 20,000 operations, nor where they depend on a parameter that is traced. Those of a field in
+    NumPy are found with the state held at `y0`.
     """
     known = flow.breakpoints(t0, t1)
     if not _undeclared(flow):
         return known
     made, inputs = _switches(flow, y0)
-    found = np.empty(0) if made is None else made.times(inputs, t0, t1)
+    if made is not None:
+        found = made.times(inputs, t0, t1)
+    else:
+        found = np.empty(0) if _traceable(flow, y0) else _numpy_switches(flow, y0, t0, t1)
     return np.unique(np.concatenate([known, found])) if found.size else known
+
+
+def _traceable(flow: AbstractFlow, y0: Any) -> bool:
+    """Whether JAX can trace the vector field."""
+    try:
+        jax.eval_shape(flow.vector_field, 0.0, y0)
+    except Exception:  # noqa: BLE001  (a function for NumPy may raise anything when it is traced)
+        return False
+    return True
+
+
+def _numpy_switches(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray:
+    """The switches of a field in NumPy, with the state held; none if it cannot be evaluated there."""
+    y0 = jax.tree.map(np.asarray, y0)
+    field = field_on_host(flow)
+    try:
+        field(t0, y0)
+        return numpy_switches(lambda t: field(t, y0), t0, t1)
+    except Exception as error:
+        if isinstance(error, ArgumentError) and error.names == ("ts",):
+            raise
+        return np.empty(0)
 
 
 def longest_step(flow: AbstractFlow, y0: Any) -> float:
@@ -64,7 +93,8 @@ def field_program(flow: AbstractFlow, y0: Any) -> tuple[Switches | None, list[An
     if not _undeclared(flow):
         return None, []
     arrays = jax.tree.leaves(eqx.filter(program_form(flow), eqx.is_array))
-    return _switches(flow, y0)[0], arrays
+    made = _switches(flow, y0)[0]
+    return None if made is None or made.looks_up_states else made, arrays
 
 
 def _undeclared(flow: Any) -> bool:
@@ -112,7 +142,7 @@ def _recorded(
 
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shaped]
     try:
-        program = scalar_program(field, (), *inputs, limit=LIMIT)
+        program = scalar_program(field, (), *inputs, limit=LIMIT, lookups=True)
     except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError):
         return None
     moved = [np.full(int(np.prod(shape)), k < count or traced[k - count]) for k, (shape, _) in enumerate(shaped)]

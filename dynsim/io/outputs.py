@@ -10,7 +10,7 @@ MARKS = (b"dynsim", "dynsim".encode("utf-32-le"), b'{"statement": ', b'{"claim":
 LOOKED_AT = 2**20  # number of bytes searched at the beginning, and as many at the end
 
 
-def check_output(name: str, path: Path, *, force: bool = False) -> None:
+def check_output(name: str, path: Path, *, force: bool) -> None:
     """Raise `ValueError`, naming the argument `name`, unless the file `path` may be written.
 
     A missing folder is created. A device, a pipe or a folder is never replaced. A file is replaced only if dynsim wrote

@@ -12,8 +12,8 @@ def _quotient(a: Any, b: Any) -> Any:
     if a.dtype.kind not in "iu":
         return a / b
     safe = np.where(b == 0, 1, b)
-    found = np.where((a < 0) != (safe < 0), -(np.abs(a) // np.abs(safe)), np.abs(a) // np.abs(safe))
-    return np.where(b == 0, np.asarray(-1).astype(found.dtype), found).astype(a.dtype)
+    truncated = (a - np.fmod(a, safe)) // safe
+    return np.where(b == 0, np.asarray(-1).astype(a.dtype), truncated).astype(a.dtype)
 
 
 def _remainder(a: Any, b: Any) -> Any:
@@ -42,6 +42,8 @@ def _integer_power(a: Any, exponent: int) -> Any:
 def _selected(which: Any, *cases: Any) -> Any:
     if len(cases) == 2:
         return np.where(which, cases[1], cases[0])
+    if not any(np.ndim(case) for case in cases):
+        return np.asarray(cases)[which]
     return functools.reduce(lambda so_far, k: np.where(which >= k, cases[k], so_far), range(1, len(cases)), cases[0])
 
 

@@ -95,7 +95,7 @@ def gathered(params: Params, x: np.ndarray, indices: np.ndarray, fill: Any) -> n
     apart = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
     batching = (numbers.operand_batching_dims, numbers.start_indices_batching_dims)
     at, valid = places(x.shape, indices, numbers.start_index_map, batching, sizes, apart, params["mode"])
-    found = np.where(valid, x[at], fill) if not np.all(valid) else x[at]
+    found = np.asarray(x[at] if np.all(valid) else np.where(valid, x[at], fill))
     count = found.ndim
     batch = [k for k in range(count) if k not in numbers.offset_dims]
     return np.moveaxis(found, range(count), [*batch, *numbers.offset_dims])

@@ -22,9 +22,9 @@ class Entries(NamedTuple):
 class Recorder:
     """Builder of a program: the operations recorded so far."""
 
-    def __init__(self, size: int, drop_zeros: bool, limit: int):
-        """Start with a number of inputs; `drop_zeros` omits products with zero."""
-        self.size, self.drop_zeros, self.limit = size, drop_zeros, limit
+    def __init__(self, size: int, drop_zeros: bool, limit: int, lookups: bool = False):
+        """Start with a number of inputs; `drop_zeros` omits products with zero, `lookups` admits varying indices."""
+        self.size, self.drop_zeros, self.limit, self.lookups = size, drop_zeros, limit, lookups
         self.operations: list[Operation | None] = [None] * size
         self.numbers: dict[int, Any] = {}
         self.seen: dict[Any, int] = {}

@@ -3,6 +3,7 @@
 Moves of entries are carried out while recording, calls are inlined, and loops of known length are unrolled.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -26,11 +27,18 @@ CALLS = {
 }  # fmt: skip
 """Primitives that call a function, with the parameter that holds the function."""
 RECORDED = frozenset((*NUMPY, *MOVES, *CONTRACTIONS, "gather"))
+TOTAL = {"lt_to": "lt", "le_to": "le"}
+"""Comparisons in which NaN is the largest number, and those of numbers."""
 EFFECTS = ("callback", "infeed", "outfeed", "rng_uniform")  # parts of the names of primitives with side effects
 
 
 def scalar_program(
-    fn: Callable[..., Any], *arguments: Any, dtype: Any = float, drop_zeros: bool = False, limit: int = LIMIT
+    fn: Callable[..., Any],
+    *arguments: Any,
+    dtype: Any = float,
+    drop_zeros: bool = False,
+    limit: int = LIMIT,
+    lookups: bool = False,
 ) -> Program:
     """List the scalar operations of a function of arrays, traced once by JAX.
 
@@ -54,6 +62,8 @@ def scalar_program(
         dtype: the type of arguments that are described by a shape.
         drop_zeros: leave out products with the constant zero, of which derivatives have many, also where the other
             factor may be infinite or NaN.
+        lookups: record table look-ups at one index that depends on the input, as in `jnp.interp`, as selections among
+            all entries.
         limit: the most operations; the record of 200,000 takes about 2 s and 100 MB, and more are faster compiled.
 
     Raises:
@@ -65,7 +75,7 @@ def scalar_program(
     traced, shaped = jax.make_jaxpr(lambda *given: fn(*given), return_shape=True)(*described)  # fn may have no hash
     leaves, structure = jax.tree.flatten(tuple(described))
     sizes = [math.prod(leaf.shape) for leaf in leaves]
-    recorder, first, given = Recorder(sum(sizes), drop_zeros, limit), 0, []
+    recorder, first, given = Recorder(sum(sizes), drop_zeros, limit, lookups), 0, []
     for leaf, size in zip(leaves, sizes, strict=True):
         given.append(Entries(np.arange(first, first + size).reshape(leaf.shape), np.dtype(leaf.dtype)))
         first += size
@@ -128,6 +138,8 @@ def _recorded(recorder: Recorder, equation: Any, given: list[Any]) -> list[Any]:
         return _constants(equation, given)
     if name in LOOPS:
         return LOOPS[name](recorder, params, given)
+    if name in TOTAL and recorder.lookups:
+        return [Entries(_total(recorder, TOTAL[name], *map(recorder.placed, given)), np.dtype(bool))]
     if name not in RECORDED:
         raise ProgramError(f"`{name}`")
     dtype = np.dtype(equation.outvars[0].aval.dtype)
@@ -160,6 +172,15 @@ def _constants(equation: Any, given: list[Any]) -> list[Any]:
     return [_value(v) for v in (found if equation.primitive.multiple_results else [found])]
 
 
+def _total(recorder: Recorder, name: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Record a comparison in which NaN is the largest number, which `jnp.searchsorted` uses; zeros have no sign."""
+    kind = np.dtype(bool)
+    last = recorder.each("ne", right, right, dtype=kind)
+    if name == "lt":
+        last = recorder.each("and", last, recorder.each("eq", left, left, dtype=kind), dtype=kind)
+    return recorder.each("or", recorder.each(name, left, right, dtype=kind), last, dtype=kind)
+
+
 def _parameter(name: str, params: dict[str, Any]) -> Any:
     """Get the parameter of an elementwise operation, or None."""
     if name == "convert_element_type":
@@ -177,17 +198,61 @@ def _moved(recorder: Recorder, equation: Any, given: list[Any]) -> list[Entries]
     """Apply an operation that moves array entries to their value numbers."""
     name, params = equation.primitive.name, equation.params
     first = INDICES.get(name, 1 if name == "gather" else len(given))
-    if any(isinstance(v, Entries) for v in given[first:]):
-        raise ProgramError(f"`{name}` at an index that depends on the input")
     numbered = [*map(recorder.placed, given[:first]), *given[first:]]
     dtypes = [np.dtype(v.aval.dtype) for v in equation.outvars]
     if name == "gather":
         outside = recorder.constant(fill_value(params, dtypes[0]), dtypes[0])
-        found = gathered(params, numbered[0], numbered[1], outside)
+        move = lambda x, indices: gathered(params, x, indices, outside)
     else:
-        found = MOVES[name](params, *numbered)
+        move = functools.partial(MOVES[name], params)
+    moving = [k for k in range(first, len(given)) if isinstance(given[k], Entries)]
+    axis = _looked_up_axis(name, params, moving) if recorder.lookups else None
+    if not moving:
+        found = move(*numbered)
+    elif axis is None:
+        raise ProgramError(f"`{name}` at an index that depends on the input")
+    else:
+        found = _looked_up(recorder, axis, move, numbered, moving[0], dtypes[0])
     many = found if equation.primitive.multiple_results else [found]
     return [Entries(v, dtype) for v, dtype in zip(many, dtypes, strict=True)]
+
+
+def _looked_up_axis(name: str, params: dict[str, Any], moving: list[int]) -> int | None:
+    """The axis of a table that its only varying index belongs to; None if the look-up is of another kind."""
+    if name == "dynamic_slice" and len(moving) == 1:
+        return moving[0] - 1
+    mapped = params["dimension_numbers"].start_index_map if name == "gather" else ()
+    return mapped[0] if moving and len(mapped) == 1 else None
+
+
+def _looked_up(
+    recorder: Recorder, axis: int, move: Callable[..., np.ndarray], numbered: list[Any], at: int, dtype: np.dtype
+) -> np.ndarray:
+    """Record a look-up in a table: a selection among the entries that the values of one index lead to.
+
+    `axis` is the one of the table that the index belongs to. The values include one below and one above those in
+    bounds, for which a gather may fill in another value.
+    """
+    index, wide, narrow = numbered[at], np.dtype(np.int64), np.dtype(np.int32)
+    values = range(-1, numbered[0].shape[axis] + 1)
+    recorder.check(len(values))
+    cases = []
+    for k in values:
+        given = list(numbered)
+        given[at] = np.full(index.where.shape, k)
+        cases.append(np.asarray(move(*given)))
+    where = index.where[..., 0] if index.where.ndim else index.where
+    for name, operands, to in (
+        ("convert_element_type", (where,), wide),
+        ("add", (where, 1), wide),
+        ("clamp", (0, where, len(values) - 1), wide),
+        ("convert_element_type", (where,), narrow),
+    ):
+        placed = [recorder.placed(np.asarray(v, to)) if isinstance(v, int) else where for v in operands]
+        parameter = to if name == "convert_element_type" else None
+        where = recorder.each(name, *placed, dtype=to, parameter=parameter)
+    spread = where.reshape(where.shape + (1,) * (cases[0].ndim - where.ndim))
+    return recorder.each("select_n", spread, *cases, dtype=dtype)
 
 
 def _scanned(recorder: Recorder, params: dict[str, Any], given: list[Any]) -> list[Any]:

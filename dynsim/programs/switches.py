@@ -62,8 +62,15 @@ class Switches:
             self.timed[k] = not self.free[k] and any(self.timed[j] for j in operation.operands)
             if not self.free[k]:
                 self.steps.append((k, operation))
+        self.last: tuple[Any, np.ndarray] = None, np.empty(0)  # the last request, which a second run repeats
         self.uses_time = any(0 in o.operands for o in program.operations) or any(0 in o for o in program.outputs)
         self.switching = [k for k, o in self.steps if self.timed[k] and (o.name in SWITCHING or _truncates(o))]
+
+    @property
+    def looks_up_states(self) -> bool:
+        """Whether a table is looked up at an index that depends on the state."""
+        chosen = [o.operands[0] for o in self.program.operations if o.name == "select_n" and len(o.operands) > 3]
+        return any(self.free[k] for k in chosen)
 
     def times(self, inputs: Sequence[Any], begin: float, end: float) -> np.ndarray:
         """Times strictly between two at which the function switches, for the entries of its inputs after the time.
@@ -73,6 +80,12 @@ class Switches:
         """
         if not self.switching or not begin < end:
             return np.empty(0)
+        asked = (tuple(inputs), begin, end)
+        if asked != self.last[0]:
+            self.last = asked, self._times(inputs, begin, end)
+        return self.last[1]
+
+    def _times(self, inputs: Sequence[Any], begin: float, end: float) -> np.ndarray:
         known = [None, *inputs, *self.program.constants]
         found, curved, t = [], set(), begin
         while True:
@@ -96,8 +109,12 @@ class Switches:
         value = lambda k: lines[k] if k in lines else StraightLine(known[k], 0.0)
         first, bent = math.inf, set()
         for k, operation in self.steps:
+            if operation.name == "select_n":  # of a table only one entry
+                which = value(operation.operands[0])
+                lines[k] = CURVE if which.b != 0 else value(operation.operands[1 + int(which.a)])
+                continue
             given = [value(j) for j in operation.operands]
-            lines[k], switch = _followed(operation, given, t)
+            lines[k], switch = followed(operation, given, t)
             if switch is None:
                 bent.add(k)
             elif switch < first:
@@ -155,11 +172,10 @@ class Switches:
             count, last = 2 * count, len(at)
         low, high = ts[at], ts[at + 1]
         start = branches[:, at]
-        while np.any((middle := low + (high - low) / 2) != low) and np.any((middle > low) & (middle < high)):
+        while np.any(np.nextafter(low, np.inf) < high):
+            middle = low + (high - low) / 2
             same = np.all(self._branches(self._values(known, middle), which, middle) == start, axis=0)
             low, high = np.where(same, middle, low), np.where(same, high, middle)
-            if np.all(np.nextafter(low, np.inf) >= high):
-                break
         return high
 
     def _turns(self, values: dict[int, Any], k: int, ts: np.ndarray) -> np.ndarray:
@@ -193,7 +209,7 @@ def _branch(operation: Operation, given: list[Any], value: Any) -> Any:
     return value
 
 
-def _followed(operation: Operation, given: list[StraightLine], t: float) -> tuple[StraightLine, float | None]:
+def followed(operation: Operation, given: list[StraightLine], t: float) -> tuple[StraightLine, float | None]:
     """The line of a result just after `t`, and the time of its own next switch; None where a curve switches."""
     name, fixed = operation.name, all(line.b == 0 for line in given)
     if fixed:
@@ -201,8 +217,6 @@ def _followed(operation: Operation, given: list[StraightLine], t: float) -> tupl
         with np.errstate(all="ignore"):
             return StraightLine(NUMPY[name](*(np.asarray(line.a) for line in given), *extra)[()], 0.0), math.inf
     switches = name in SWITCHING or _truncates(operation)
-    if name == "select_n":
-        return _selected(given), math.inf
     if any(math.isnan(line.b) for line in given):
         return CURVE, None if switches else math.inf
     if name in LINEAR:
@@ -220,7 +234,8 @@ def _followed(operation: Operation, given: list[StraightLine], t: float) -> tupl
         return given[0], math.inf
     if name in COMPARING:
         side, switch = _side(given[0], given[1], t)
-        return StraightLine(np.bool_(NUMPY[name](np.asarray(side), np.asarray(0))), 0.0), switch
+        value = StraightLine(np.bool_(NUMPY[name](np.asarray(side), np.asarray(0))), 0.0)
+        return value, switch if name in SIDES else math.inf
     if name in ("max", "min"):
         side, switch = _side(given[0], given[1], t)
         return given[0] if (side > 0) == (name == "max") else given[1], switch
@@ -238,14 +253,8 @@ def _followed(operation: Operation, given: list[StraightLine], t: float) -> tupl
     if name == "rem" and given[1].b == 0 and given[1].a != 0:
         size = abs(float(given[1].a))
         turns, switch = _whole(StraightLine(given[0].a / size, given[0].b / size), t)
-        turns = turns if given[0].at(t) + given[0].b * CLOSE > 0 else turns + 1  # truncated towards zero
-        return StraightLine(given[0].a - size * turns, given[0].b), switch
+        return StraightLine(given[0].a - size * _towards_zero(turns), given[0].b), switch
     return CURVE, None if switches else math.inf
-
-
-def _selected(given: list[StraightLine]) -> StraightLine:
-    which, *cases = given
-    return CURVE if which.b != 0 else cases[int(which.a)]
 
 
 def _side(left: StraightLine, right: StraightLine, t: float) -> tuple[int, float]:
@@ -274,5 +283,10 @@ def _whole(line: StraightLine, t: float) -> tuple[float, float]:
 def _rounded(operation: Operation, line: StraightLine, t: float) -> tuple[StraightLine, float]:
     shift = 0.5 if operation.name == "round" else 0.0
     below, switch = _whole(StraightLine(float(line.a) + shift, line.b), t)
-    up = operation.name == "ceil" or (_truncates(operation) and line.at(t) < 0)
-    return StraightLine(operation.dtype.type(below + (1 if up else 0)), 0.0), switch
+    found = _towards_zero(below) if _truncates(operation) else below + (operation.name == "ceil")
+    return StraightLine(operation.dtype.type(found), 0.0), switch
+
+
+def _towards_zero(below: float) -> float:
+    """The whole number that numbers between `below` and the next whole number are truncated to."""
+    return below if below >= 0 else below + 1

@@ -266,6 +266,8 @@ def ensemble(
         (2, 2)
     """
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
+    if not flows:
+        raise ArgumentError("flow", "be a flow, or a sequence with one for each member", "is empty")
     solver = chosen_for_all(flows, integrator, key)
     work = _checked(flows, solver, y0s, ts, function("fn", fn, "(t, x)", 2))
     finer = dataclasses.replace(work, integrator=solver.tightened()) if error_estimate else None

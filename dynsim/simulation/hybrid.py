@@ -342,7 +342,7 @@ def _phase(
     """
     begin, wanted = ts[0], np.unique(ts)
     waited = None
-    if dwell > 0:
+    if begin + dwell > begin:  # it may be below the rounding of the time
         end = min(begin + dwell, wanted[-1])
         within = np.append(wanted[wanted < end], end)
         waited = _at(simulate(flow, y, _filled(within, len(ts)), integrator=integrator), within)

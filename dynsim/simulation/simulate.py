@@ -18,6 +18,7 @@ from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
+from dynsim.integrators.sliding import jumping, slid
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_state,
@@ -37,6 +38,8 @@ from dynsim.systems.base import AbstractFlow, AbstractMap, in_types_of
 from dynsim.systems.named import components, listed
 
 HIDDEN = 100  # absolute tolerances, below which an error of a component is not seen to a hundredth of it
+LOOKS = np.geomspace(1e-3, 0.99, 15)  # shares of a failed run at which its states are looked at
+AGAIN = 20_000  # most steps of a failed run that is solved once more for that
 
 
 class Stop(eqx.Module):
@@ -68,6 +71,9 @@ def simulate(
 ) -> Trajectory:
     """Integrate a flow from an initial state, and return its trajectory at the given times.
 
+    Where the field points to a surface on which it jumps from both sides, as with dry friction, the trajectory slides
+    on it by Filippov's convention. It slides on one surface at a time.
+
     Args:
         flow: the system; `velocity` is evaluated at the projected point and made tangent.
         y0: the initial state, a point of the space (an array, nested sequences of numbers, or a named tuple of these);
@@ -79,8 +85,9 @@ def simulate(
         throw: raise on failure; otherwise the states after it are NaN, and `stats.succeeded` is False.
         error_estimate: solve again with a tenth of the tolerance, and store the difference of every number in
             `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps, so
-            that it does not step over the same pulses; shorter ones need `breaks` of the flow, or `longest_step` of the
-            integrator. Meaningless where both solutions share the error, for example in chaotic flows over long times.
+            that it does not step over the same pulses; shorter ones that are not found by themselves need `breaks` of
+            the flow, or `longest_step` of the integrator. Meaningless where both solutions share the error, for example
+            in chaotic flows over long times.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span.
@@ -95,12 +102,25 @@ def simulate(
     solver = chosen(flow, integrator, key)
     y0, times = _checked(flow, y0, ts, solver)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
-        ys, stats = solver.integrate(flow, y0, times)
+        ys, stats, why = _solved(solver, flow, y0, times)
+        if throw and why:
+            raise IntegrationError(why, outcome=Outcome(int(stats.outcome)))
         if throw:
-            raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, solver, ys))
+            raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, solver, times, stats, ys))
         if error_estimate:
-            stats = with_error(stats, ys, confirming(solver, flow, y0, times).integrate(flow, y0, times)[0])
+            stats = with_error(stats, ys, _solved(confirming(solver, flow, y0, times), flow, y0, times)[0])
     return Trajectory(times, ys, flow, stats, solver)
+
+
+def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: Any) -> tuple[State, Stats, str]:
+    """Solve; where steps become too small because the trajectory slides on a surface, by Filippov's convention.
+
+    Give the states, statistics, and why it cannot be followed, or an empty text.
+    """
+    ys, stats = integrator.integrate(flow, y0, ts)
+    rtol = getattr(integrator, "rtol", None)
+    again = None if rtol is None else slid(flow, y0, ts, rtol, stats)
+    return (ys, stats, "") if again is None else (ys, stats, again[2]) if again[2] else again
 
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
@@ -149,7 +169,8 @@ def simulate_until(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, integrator, ys))
+    tiny = functools.partial(_below_tolerance, flow, integrator, times, stats, ys)
+    raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or tiny())
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
@@ -254,21 +275,30 @@ def raise_if_failed(stats: Stats, ts: Any, why: Callable[[], str] = str) -> None
         raise IntegrationError(said, outcome=Outcome(int(stats.outcome)))
 
 
-def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ys: State) -> str:
-    """Say which components of the saved states are below the absolute tolerance, which then hides their errors."""
+def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any, stats: Stats, ys: State) -> str:
+    """Say which components are below the absolute tolerance up to a failure, which then hides their errors.
+
+    Where fewer than three states were saved before it, the same integrator solves once more up to it.
+    """
     atol, rtol = getattr(integrator, "atol", None), getattr(integrator, "rtol", None)
     leaves = jax.tree.leaves(ys)
     if atol is None or rtol is None or any(isinstance(leaf, Tracer) for leaf in leaves):
         return ""
+    where, begin, end = "At all saved times", float(ts[0]), float(stats.last_time)
+    if np.sum(np.asarray(ts) <= end) < 3 and begin < end and int(stats.num_steps) <= AGAIN:
+        again = np.append(begin, begin + (end - begin) * LOOKS).astype(np.asarray(ts).dtype)
+        ys, _ = integrator.integrate(flow, jax.tree.map(lambda leaf: leaf[0], ys), jnp.asarray(again))
+        where, leaves = f"At {len(LOOKS)} times up to there", jax.tree.leaves(ys)
     rows = np.concatenate([np.asarray(leaf, float).reshape(len(leaf), -1) for leaf in leaves], axis=1)
     sizes = np.max(np.abs(rows), axis=0, where=np.isfinite(rows), initial=0.0)
     small = np.flatnonzero((sizes > 0) & (sizes < HIDDEN * float(atol)))
     if not small.size:
         return ""
     names = components(flow, jax.tree.map(lambda leaf: leaf[0], ys)).names
-    least = float(rtol) * float(np.min(sizes[small]))
+    seen = np.abs(rows[:, small])
+    least = float(rtol) * float(np.min(seen, where=seen > 0, initial=float(atol)))
     return (
-        f"At all saved times {listed([names[k] for k in small])} {'is' if len(small) == 1 else 'are'} near the "
+        f"{where} {listed([names[k] for k in small])} {'is' if len(small) == 1 else 'are'} near the "
         f"absolute tolerance, {float(atol):.2g}, or below it, so that the solver does not see their errors, which may "
         f"grow: give `atol` a smaller value, such as {least:.0e}."
     )

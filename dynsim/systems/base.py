@@ -229,9 +229,9 @@ class FunctionFlow(AbstractFlow):
             space: the state space; Euclidean by default.
             breaks: times at which the right-hand side jumps, in its time unit, so that no solver steps over a pulse.
                 Jumps where time and parameters are compared (`jnp.where(t > 50, ...)`, `jnp.mod(t, 5.0) < w`, `floor`,
-                `sign`, `clip`) are found without it. It is needed for a function that JAX cannot trace, as one that
-                calls NumPy or `jnp.interp`, and for short smooth pulses, unless `longest_step` of the integrator is
-                shorter.
+                `sign`, `clip`) and the knots of `jnp.interp` are found without it, also in functions for NumPy unless
+                they depend on the state. It is needed for short smooth pulses, and for others that last for less than
+                1/4096 of the run where `math` hides them, unless `longest_step` of the integrator is shorter.
             fastest_period: shortest period of its time dependence, in its time unit; steps are limited to half of it.
             names: names of the components of the state.
             units: units of the components of the state.

@@ -169,7 +169,7 @@ def _unit(value: Any) -> jax.Array:
     units = np.asarray(reals("state", value), float)
     if units.ndim > 1 or not units.size or not np.all((units > 0) & np.isfinite(units)):
         raise ArgumentError("state", "be a positive number, or one for each component", f"is {shown(value)}")
-    return jnp.asarray(units)
+    return jnp.asarray(units, float)  # a given dtype compiles nothing
 
 
 def _multiples(scale: State, flow: AbstractFlow) -> tuple[str, ...]:

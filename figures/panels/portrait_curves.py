@@ -56,6 +56,27 @@ def sphere_cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str], v
                     zorder=4.5 if seen else 3.4)  # fmt: skip
 
 
+def jumps(ax: Axes, surfaces: ArrayLike, sliding: ArrayLike, rests: Sequence[tuple[ArrayLike, ArrayLike]]) -> None:
+    """Draw the curves on which a field jumps, thicker where trajectories slide, and the states at rest there.
+
+    Args:
+        ax: the axes.
+        surfaces: segments, (segments, 2, 2).
+        sliding: which of them trajectories slide along.
+        rests: first and last point of each set of states at rest.
+    """
+    pieces, slides = np.reshape(np.asarray(surfaces, float), (-1, 2, 2)), np.asarray(sliding, bool)
+    for which, width, label in ((~slides, 0.8, "the field jumps"), (slides, 2.2, "sliding")):
+        if np.any(which):
+            lines = LineCollection(list(pieces[which]), colors=[colour("surface")], linewidths=width, zorder=3.2)
+            ax.add_collection(lines)
+            ax.plot([], [], color=colour("surface"), linewidth=width, label=label)
+    for k, (first, last) in enumerate(rests):
+        line = np.array([first, last], float)
+        label = "at rest by sliding" if k == 0 else None
+        ax.plot(*line.T, color="black", marker="D", markersize=3.5, linewidth=2.2, zorder=5.0, label=label)
+
+
 def families(ax: Axes, found: Sequence[Family], *, view: View | None = None) -> None:
     """Draw curves of equilibria, each part in the colour and line style of its type, each type named once.
 

@@ -5,11 +5,13 @@ import matplotlib.figure
 import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.steps import Steps
 from analysis.fast_slow.critical_manifold import KINDS
 from analysis.prototypes.bifurcations import branch_in_temperature
 from analysis.prototypes.collapse import critical_temperature
 from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.prototypes.losses import GradientMode
 from figures import panels
 from figures.figure import Numbers, figure
@@ -46,8 +48,8 @@ def bifurcations_figure(key: Key) -> Numbers:
 
 def _branch(mode: GradientMode, guess: tuple[float, ...], share: float) -> Branch:
     """The branch through an equilibrium near a guess, from the lowest to the highest temperature."""
-    flow, bounds = pair_flow(mode, share), (LEAST * VARIANCE, LARGEST * VARIANCE)
-    return branch_in_temperature(flow, jnp.asarray(guess)[:, None], bounds, max_step=STEP)
+    temperature = Parameter(pair_flow(mode, share), "value", LEAST * VARIANCE, LARGEST * VARIANCE)
+    return branch_in_temperature(temperature, jnp.asarray(guess)[:, None], steps=Steps(first=STEP / 4, largest=STEP))
 
 
 @bifurcations_figure.with_drawing

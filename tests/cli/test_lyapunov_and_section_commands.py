@@ -1,9 +1,21 @@
 """The commands `dynsim lyapunov` and `dynsim section`, and the panels that they draw."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from dynsim.cli.basins.command import search_of
+from dynsim.cli.basins.options import BasinsOptions
+from dynsim.cli.building.flow_options import Simulate
+from dynsim.cli.lyapunov import Lyapunov
+from dynsim.cli.section import Section
+from dynsim.cli.simulate.fast_slow import FastSlowOptions
+from dynsim.cli.simulate.prototypes.options import Prototypes
+from dynsim.cli.sweep.options import Sweep
+from dynsim.systems.catalogue.oscillators import DoubleWell
+from dynsim.systems.named import components
 from figures.panels.exponents import exponents_against, running_exponents
 from figures.panels.labels import axis_label, symbol
 from figures.panels.maps import cobweb, orbit_diagram, section
@@ -70,6 +82,9 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
         ("section lorenz --against rho=1:2", "Argument `against` must be left out for a flow"),
         ("section logistic --surface x=3", "Argument `surface` must be left out for a map"),
         ("section logistic --against q=1:2", "Argument `against` must name a parameter of Logistic, r, but is `q`"),
+        ("lyapunov henon --atol 1e-3", "Argument `atol` must be left out for a map, but is 0.001"),
+        ("basins henon --rtol 1e-3", "Argument `rtol` must be left out for a map, but is 0.001"),
+        ("lyapunov lorenz --atol 0", "Argument `atol` must be a positive number, but is 0.0"),
         (
             "section logistic --against r=1",
             "Argument `against` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `r=1`",
@@ -112,6 +127,19 @@ def test_bad_input_is_one_sentence(capsys, tmp_path, monkeypatch, words, sentenc
     assert sentence in refused(capsys, *words.split())
 
 
+@pytest.mark.parametrize("options", [Lyapunov, Section, BasinsOptions, Sweep, Simulate, FastSlowOptions, Prototypes])
+def test_a_relative_tolerance_comes_with_an_absolute_one(options):
+    assert {"rtol", "atol"} <= {field.name for field in dataclasses.fields(options)}
+
+
+def test_the_absolute_tolerance_reaches_the_solver(capsys):
+    """Of the default in rescaled units one run differs from one with a large tolerance."""
+    words = ("lyapunov", "double-well", "--start", 0.1, "--duration", 50, "--interval", 1)
+    assert answer(capsys, *words) != answer(capsys, *words, "--atol", 0.1)
+    o = BasinsOptions("double-well", atol=1e-3)
+    assert search_of(o, components(DoubleWell(), np.ones(1))).atol == 1e-3
+
+
 def test_panels_refuse_what_does_not_fit(ax):
     for call in (
         lambda: section(ax, np.zeros((3, 3)), labels=("x", "y")),
@@ -135,7 +163,6 @@ def test_a_cobweb_goes_from_the_graph_to_the_diagonal(ax):
     assert {(0.8, 0.4), (0.4, 0.4), (0.4, 0.2)} <= ends
 
 
-@pytest.mark.slow
 def test_symbols():
     assert [symbol(name) for name in ("p_x", "theta_1", "prey", "x1", "fast_1", "$y$")] == [
         "$p_{x}$", r"$\theta_{1}$", "prey", "$x_{1}$", "fast 1", "$y$"]  # fmt: skip

@@ -89,8 +89,6 @@ def test_figures_and_reports_are_recognised(tmp_path):
 def test_a_device_is_never_replaced():
     command = [sys.executable, "-m", "dynsim", "check", "equation-5", "--json", "/dev/full", "--force"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (
-        2,
-        "dynsim: Argument `json` must be a regular file, but `/dev/full` is a device.\n",
-    )
+    sentence = "dynsim: Argument `json` must be a regular file, but `/dev/full` is a device."
+    assert (ran.returncode, ran.stderr.splitlines()[-1]) == (2, sentence)  # a slow machine says the time before
     assert Path("/dev/full").is_char_device()

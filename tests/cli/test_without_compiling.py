@@ -9,7 +9,6 @@ import pytest
 
 from analysis.dynamics.equilibria.least_squares import least_squares
 from analysis.dynamics.equilibria.newton import equilibria
-from analysis.dynamics.flow_maps.dop853 import EXTENDED, STAGES, A, C
 from analysis.dynamics.flow_maps.numpy_solver import follow, sampled
 from analysis.dynamics.flow_maps.rolled_solver import followed_path
 from analysis.dynamics.lyapunov import lyapunov_spectrum
@@ -17,6 +16,7 @@ from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from analysis.dynamics.poincare import poincare_section
 from analysis.dynamics.portraits.plane import phase_plane
 from dynsim.errors import IntegrationError
+from dynsim.integrators.dop853 import EXTENDED, STAGES, A, C
 from dynsim.programs import Programmed, compiles_little, without_compiling
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE

@@ -105,7 +105,9 @@ def test_a_second_call_with_scipy_compiles_nothing(name):
 
 
 def test_a_parameter_taken_by_another_lambda_compiles_nothing():
-    run = lambda: orbit_diagram(Logistic(), lambda system: system.r, [3.2, 3.5], [0.3], transient=9, kept=2)
+    run = lambda: orbit_diagram(
+        Parameter(Logistic(), lambda system: system.r, 0.0, 4.0), [3.2, 3.5], [0.3], transient=9, kept=2
+    )
     run()
     assert count(run) == 0
 

@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+from dynsim.keys import numpy_rng, random_key
 from tests.support.draws import first_of_one_draw
 
 KEY = jax.random.key(3)
@@ -23,6 +24,17 @@ def test_bounds_and_types_are_kept():
     expected = jax.random.uniform(KEY, (3,), "float32", minval=-2.0, maxval=5.0)
     np.testing.assert_array_equal(drawn, expected)
     assert drawn.dtype == "float32"
+
+
+def test_numbers_of_numpy_depend_on_the_key_and_on_the_purpose():
+    first, again, other, key = (
+        numpy_rng(*of).normal(size=3).tolist()
+        for of in ((KEY, "starts"), (KEY, "starts"), (KEY, "order"), (random_key(1, "draws"), "starts"))
+    )
+    assert first == again
+    assert first != other
+    assert first != key
+    assert numpy_rng(KEY).normal() == numpy_rng(KEY, "").normal()
 
 
 def test_files_that_do_not_ask_draw_as_users_do():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from dynsim.programs import ProgramError, Tabulated, evaluate, jacobian_program, scalar_program
+from dynsim.programs import NumpyEvaluator, ProgramError, Tabulated, evaluate, jacobian_program, scalar_program
 from dynsim.programs.arrays import NUMPY
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, -4.2, 1e-3, 60.0, np.inf, -np.inf, np.nan])
@@ -67,21 +67,25 @@ def test_operations_agree_with_jax_at_ordinary_and_special_values(name):
 
 def test_whole_numbers_divide_as_in_jax():
     def fn(x):
-        a, b = jnp.floor(x).astype(int), jnp.asarray([2, -2, 3, -1, 0])
+        a, b = jnp.floor(x).astype(int), jnp.asarray([2, -2, 3, -1, 0, 3, -2])
         return lax.div(a, b), lax.rem(a, b), a**3, jnp.sum(x > 0), lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)
 
-    agree(fn, np.array([7.0, 7.5, -7.0, -0.5, 2.5]))
+    agree(fn, np.array([7.0, 7.5, -7.0, -0.5, 2.5, -1e30, 1e30]))
     agree(lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), np.array([0.5, 1.5, -2.5, 0.49999999999999994]))
     agree(lambda x: (x > 0).astype(float) - (x < 1).astype(float), np.array([0.0, 1.0, 2.0]))
 
 
 def moves(x):
     """Return what moves of entries make of a matrix (3, 4)."""
-    rows, flat = jnp.array([2, 0]), x.ravel()
+    rows, flat, cube, whole = jnp.array([2, 0]), x.ravel(), x.reshape(3, 2, 2), jnp.floor(10 * x).astype(int)
     return (
         x[1], x[:, -1], x[::2, 1:], x[None], x.T, flat[::-1], x[rows], x[rows, rows], x[:, rows], jnp.pad(x, 1),
         lax.pad(x, 0.5, ((1, -1, 1), (-1, 0, 2))), jnp.roll(x, 1, axis=0), jnp.stack([x, x], 1), jnp.unstack(x),
-        jnp.concatenate([x, 2 * x]), jnp.tile(x, (2, 1)), jnp.split(x, [1], axis=1), jnp.take(x, 5, axis=0),
+        jnp.concatenate([x, 2 * x]), jnp.tile(x, (2, 1)), jnp.split(x, [1, 3], axis=1), jnp.take(x, 5, axis=0),
+        cube[rows], cube[:, rows[1:]], cube[rows, :, 1], cube.at[rows].add(cube[1:]), cube.at[:, 1, rows[1:]].set(0.5),
+        x.at[rows + 1].get(mode="fill", fill_value=7.0), lax.dynamic_slice(x, (-9, 1), (2, 2)),
+        [kind.at[rows + 1].get(mode="fill") for kind in (whole, whole.astype(jnp.uint8), whole > 3)],
+        x.at[rows + 1].get(mode="clip"), x.at[rows + 1].set(x[:2], mode="clip"),
         x.at[1].set(7.0), x.at[rows].add(x[:2]), x.at[0, rows].multiply(3.0), x.at[rows, 1].max(0.2), x.at[9].set(1.0),
         lax.dynamic_slice(x, (2, 1), (2, 2)), lax.dynamic_update_slice(x, x[:2, :2], (2, 1)), jnp.diag(x[:, 0]),
         jnp.broadcast_to(x[0], (2, 4)), jnp.expand_dims(x, (0, 2)), jnp.repeat(x, 2, axis=1), jnp.flip(x),
@@ -94,14 +98,20 @@ def moves(x):
 
 def contractions(x):
     """Return sums, products of matrices and the like of a matrix (3, 4)."""
-    y = x[:, :3]
+    y, cube, whole, rows = x[:, :3], x.reshape(3, 2, 2), jnp.floor(10 * x).astype(int), jnp.array([2, 0])
     return (
         jnp.sum(x), jnp.sum(x, 0), jnp.prod(x, 1), jnp.max(x), jnp.min(x, 0), jnp.any(x > 0.9, 1), jnp.all(x > 0),
         x @ x.T, jnp.einsum("ij,kj->ki", x, x), jnp.einsum("ij,ij->i", x, x), jnp.tensordot(x, x, ((0, 1), (0, 1))),
         jnp.cumsum(x, 1), jnp.cumprod(x, 0), lax.cummax(x, 1), lax.cummin(x, 0, reverse=True), lax.cumsum(x, 0, True),
         jnp.argmax(x), jnp.argmin(x, 1), jnp.mean(x), jnp.var(x, 0), jax.nn.softmax(x), jax.nn.logsumexp(x),
         jnp.linalg.norm(y), jnp.trace(y), jnp.sum(x[:0]), jnp.prod(x[:0], 0), jnp.outer(x[0], x[1]), jnp.cross(y, y[1]),
-        jnp.linalg.det(jnp.eye(2)) * x, jnp.eye(3) @ x, jnp.arange(4.0)[None] * x, jnp.hypot(x, 1.0), jax.nn.gelu(x),
+        jnp.linalg.det(jnp.eye(2)) * x, jnp.eye(3) @ x,
+        *(reduce(part, (0,)) for reduce in (lax.reduce_max, lax.reduce_min) for part in (x[:0], whole[:0], whole)),
+        *(reduce(part, (1,)) for reduce in (lax.reduce_and, lax.reduce_or, lax.reduce_xor)
+          for part in (whole > 3, whole, whole[:, :0], whole[:, :0] > 3)),
+        lax.dot_general(whole, x, (((1,), (1,)), ((), ())), preferred_element_type=float),
+        jnp.einsum("bij,bkj->bik", cube, 2 * cube),
+        x.at[rows].subtract(x[:2]), jnp.arange(4.0)[None] * x, jnp.hypot(x, 1.0), jax.nn.gelu(x),
     )  # fmt: skip
 
 
@@ -188,6 +198,37 @@ def test_leading_axes_broadcast_and_blocks_join():
     assert evaluate(program, many[:0], A, 2.0).shape == (0, 2)
 
 
+def test_first_arguments_may_be_fixed_and_entries_given_one_by_one():
+    fn = lambda A, x, s: (A @ x * s, jnp.sum(A), s)
+    program, rng = scalar_program(fn, (2, 3), (3,), ()), np.random.default_rng(1)
+    A, x, s = rng.normal(size=(2, 3)), rng.normal(size=(5, 3)), rng.normal(size=(5,))
+    for found in (NumpyEvaluator(program, A)(x, s), NumpyEvaluator(program)(A, x, s)):
+        np.testing.assert_allclose(found[0], x @ A.T * s[:, None], rtol=1e-13)
+        np.testing.assert_allclose(found[1], np.full(5, np.sum(A)), rtol=1e-13)
+        np.testing.assert_array_equal(found[2], s)
+    entries = NumpyEvaluator(program, A).columns(*x.T, s)
+    np.testing.assert_allclose(entries[:2], (x @ A.T * s[:, None]).T, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("fn", "smooth"),
+    [
+        (lambda x: jnp.sin(x) / (1 + x**2), True), (jnp.abs, False), (jnp.sqrt, False), (lambda x: x + abs(-2.0), True),
+        (lambda x: x + jnp.abs(jnp.asarray(-2.0)), True), (lambda x: x.astype(jnp.float32).astype(float), True),
+        (lambda x: x.astype(int).astype(float), False), (lambda x: jnp.where(x > 0, x, -x), False),
+    ],
+)  # fmt: skip
+def test_functions_of_smooth_operations_on_the_input_are_smooth(fn, smooth):
+    assert scalar_program(fn, ()).is_smooth == smooth
+
+
+def test_the_limit_counts_equations_and_operations():
+    fn = lambda x: jnp.sum(jnp.sin(x))  # two equations, three sines and two sums
+    assert len(scalar_program(fn, (3,), limit=7).operations) == 5
+    with pytest.raises(ProgramError, match="more than 6 of them"):
+        scalar_program(fn, (3,), limit=6)
+
+
 def test_trees_go_in_and_come_out():
     fn = lambda state: {"sum": state["a"] + state["b"], "parts": (state["a"], jnp.ones(2))}
     program = scalar_program(fn, {"a": np.zeros(2), "b": np.zeros(())})
@@ -206,6 +247,7 @@ def test_single_precision_stays_single():
     agree(fn, x, tolerance=1e-6)
     program = scalar_program(fn, (2,), dtype=np.float32)
     assert [v.dtype for v in evaluate(program, x.astype(float))] == [np.float32, float, *[np.float32] * 3]
+    assert evaluate(jacobian_program(lambda x: x**2, (2,), dtype=np.float32), x.astype(float)).dtype == np.float32
 
 
 def test_singular_points_give_infinities_without_warnings():
@@ -262,6 +304,20 @@ def test_what_is_no_list_of_scalar_operations_is_refused_by_name(named):
         scalar_program(REFUSED[named], ())
     assert str(error.value).startswith("Argument `fn` must consist of scalar operations on its input, but uses `")
     assert str(error.value).count(".") == 1
+
+
+def test_look_ups_in_tables_are_recorded_on_request():
+    knots, table = np.array([0.0, 1.0, 1.5, np.nan]), jnp.arange(4.0) ** 2
+    for fn in (
+        lambda x: jnp.interp(x, knots, table, right=7.0) + table[jnp.searchsorted(knots, x) % 4],
+        lambda x: jnp.take(jnp.stack([table, x * table]), x.astype(int), axis=1, mode="fill", fill_value=-1.0),
+        lambda x: jnp.take(table, jnp.stack([x, 2 * x]).astype(int), mode="clip"),
+    ):
+        program = scalar_program(fn, (), lookups=True)
+        for x in (-3.0, 0.0, 0.3, 1.0, 1.2, 3.7, 9.0, np.nan):
+            np.testing.assert_array_equal(evaluate(program, x), fn(jnp.asarray(x)))
+    with pytest.raises(ProgramError, match="`dynamic_slice` at an index"):
+        scalar_program(lambda x: jnp.outer(table, table)[x.astype(int), x.astype(int)], (), lookups=True)
 
 
 def test_a_random_draw_that_does_not_depend_on_the_input_is_a_constant():

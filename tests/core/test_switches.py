@@ -3,17 +3,20 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 from dynsim.programs import scalar_program
 from dynsim.programs.switches import Switches
 
 
 def switches(fn, begin, end, *parameters):
-    program = scalar_program(fn, (), (1,), *[() for _ in parameters])
+    program = scalar_program(fn, (), (1,), *[() for _ in parameters], lookups=True)
     moved = np.array([False, True] + [False] * len(parameters))
     return Switches(program, moved).times([0.0, *map(np.float64, parameters)], begin, end)
 
 
+KNOTS, BUMP = np.array([0.0, 50.0, 50.5, 51.0, 90.0]), jnp.array([1.0, 1.0, 5.0, 1.0, 1.0])
+whole = lambda t: t.astype(int).astype(float)
 PERIODIC = np.sort(np.append(0.3 + 1.7 * np.arange(-3, 12), 0.31 + 1.7 * np.arange(-3, 12)))
 
 
@@ -29,23 +32,86 @@ PERIODIC = np.sort(np.append(0.3 + 1.7 * np.arange(-3, 12), 0.31 + 1.7 * np.aran
         (lambda t, x: jnp.clip(t - 3, 0, 1) * x, (0, 9), (), [3, 4]),
         (lambda t, x: jnp.maximum(t - 3, 0) * x + jnp.abs(t - 1) + jnp.minimum(2 * t, 9), (0, 9), (), [1, 3, 4.5]),
         (lambda t, x: jnp.round(t) * x + jnp.ceil(t), (0, 2), (), [0.5, 1, 1.5]),
-        (lambda t, x: jnp.remainder(-t, 2.0) * x + t.astype(int).astype(float), (0.5, 3.5), (), [1, 2, 3]),
+        (lambda t, x: jnp.remainder(-t, 2.0) * x + whole(t), (0.5, 3.5), (), [1, 2, 3]),
         (lambda t, x: jnp.sign(jnp.sin(t)) * x, (1, 10), (), np.pi * np.arange(1, 4)),
         (lambda t, x: jnp.where(jnp.exp(-t) > 0.3, x, -x), (0, 9), (), [-np.log(0.3)]),
+        (lambda t, x: jnp.interp(t, KNOTS, BUMP) - x, (0, 200), (), [50, 50.5, 51, 90]),
+        (lambda t, x, a: jnp.interp(t, a + KNOTS, BUMP) * x, (0, 60), (0.5,), [0.5, 50.5, 51, 51.5]),
+        (lambda t, x: jnp.interp(t, KNOTS, BUMP, period=100.0) - x, (60, 155), (), [90, 100, 150, 150.5, 151]),
+        (lambda t, x: BUMP[jnp.floor(t / 3).astype(int)] * x, (0, 10), (), [3, 6, 9]),
+        (lambda t, x: jnp.take(BUMP, (t / 3).astype(int)) * x, (1, 7), (), [3, 6]),
+        (lambda t, x: jnp.sum(jnp.interp(jnp.stack([t, t + 1]), KNOTS, BUMP)) - x, (49.8, 51), (), [50, 50.5]),
+        (lambda t, x: BUMP[jnp.digitize(t, KNOTS) - 1] - x, (1, 51), (), [50, 50.5]),
+        (lambda t, x: jnp.interp(x, KNOTS, BUMP), (0, 9), (), []),
         (lambda t, x: jnp.sin(t) * x, (0, 9), (), []),
         (lambda t, x: jnp.where(t > x, 1.0, 0.0), (0, 9), (), []),
         (lambda t, x: jnp.where(x > 0, 1.0, 0.0) * t, (0, 9), (), []),
+        # what a value is after one switch decides when the next one comes
+        (lambda t, x: jnp.where(jnp.maximum(t, 6 - 2 * t) > 4, x, 0.0), (0, 9), (), [1, 2, 4]),
+        (lambda t, x: jnp.where(jnp.minimum(t, 6 - 2 * t) > 1, x, 0.0), (0, 9), (), [1, 2, 2.5]),
+        (lambda t, x: jnp.where(jnp.abs(3 - t) > 1, x, 0.0), (0, 9), (), [2, 3, 4]),
+        (lambda t, x: jnp.where(jnp.sign(3 - t) + t > 4, x, 0.0), (0, 9), (), [3, 5]),
+        (lambda t, x: jnp.where(lax.clamp(2.0, t, 5.0) * 2 > 7, x, 0.0), (0, 9), (), [2, 3.5, 5]),
+        (lambda t, x: jnp.where(lax.clamp(2.0, 6 - t, 5.0) > 3, x, 0.0), (0, 9), (), [1, 3, 4]),
+        (lambda t, x: jnp.where(jnp.floor(t) / 2 + t > 3.2, x, 0.0), (0.5, 4.5), (), [1, 2, 2.2, 3, 4]),
+        (lambda t, x: jnp.where(jnp.ceil(t) / 2 + t > 2.7, x, 0.0), (0.5, 4.5), (), [1, 1.7, 2, 3, 4]),
+        (lambda t, x: jnp.where(jnp.floor(-t) / 2 + t > 0.7, x, 0.0), (0.5, 3.5), (), [1, 1.7, 2, 2.2, 3]),
+        (lambda t, x: jnp.where(jnp.round(-t) + 2 * t > 1.2, x, 0.0), (0, 2), (), [0.5, 1.1, 1.5, 1.6]),
+        (lambda t, x: jnp.where(whole(t) + t > 0.4, x, 0.0), (0, 1.5), (), [0.4, 1]),
+        (lambda t, x: jnp.where(whole(1 - t) + t > 1.4, x, 0.0), (-0.5, 1.8), (), [0, 1, 1.4]),
+        (lambda t, x: jnp.where(whole(-t) + t > 0.6, x, 0.0), (0, 2.5), (), [0.6, 1, 1.6, 2]),
+        (lambda t, x: jnp.where(jnp.fmod(1 - t, 2.0) > -0.7, x, 0.0), (0.2, 4.2), (), [1, 1.7, 3, 3.7]),
+        (lambda t, x: jnp.where(jnp.fmod(t - 3, 2.0) > -0.3, x, 0.0), (0.2, 4.2), (), [0.7, 1, 2.7, 3]),
+        (lambda t, x: jnp.where(jnp.where(t > 1, t, 4 - t) > 3.5, x, 0.0), (0, 9), (), [0.5, 1, 3.5]),
+        (lambda t, x, a: jnp.where(jnp.where(a > 0, t, 9 - t) > 7, x, 0.0), (0, 9), (1.0,), [7]),
+        (lambda t, x: jnp.where((3 * t - 2) - (t + 1) > 0, x, -x), (0, 9), (), [1.5]),
+        (lambda t, x: jnp.where(-(t - 3) > -1, x, -x), (0, 9), (), [4]),
+        # at neither end
+        (lambda t, x: jnp.floor(t) * x, (1, 3), (), [2]),
+        # curves
+        (lambda t, x: jnp.where(t * t > 2, x, -x), (0, 9), (), [np.sqrt(2)]),
+        (lambda t, x: jnp.where(1 / (t + 1) > 0.3, x, -x), (0, 9), (), [7 / 3]),
+        (lambda t, x: jnp.abs(jnp.sin(t)) * x, (1, 8), (), [np.pi, 2 * np.pi]),
+        (lambda t, x: jnp.maximum(jnp.sin(t), 0.5) * x, (1, 8), (), np.pi * np.array([5, 13]) / 6),
+        (lambda t, x: jnp.minimum(0.5, jnp.sin(t)) * x, (1, 8), (), np.pi * np.array([5, 13]) / 6),
+        (lambda t, x: lax.clamp(-0.5, jnp.sin(t), 0.5) * x, (1, 6), (), np.pi * np.array([5, 7, 11]) / 6),
+        (lambda t, x: jnp.floor(jnp.exp(t)) * x, (0.1, 1.2), (), np.log([2, 3])),
+        (lambda t, x: jnp.fmod(jnp.exp(t), 2.0) * x, (0.1, 2), (), np.log([2, 4, 6])),
+        (lambda t, x: jnp.sign(jnp.sin(1000 * t)) * x, (1e-3, 20), (), np.pi * np.arange(1, 6367) / 1000),
+        (
+            lambda t, x: jnp.where(jnp.where(jnp.sin(t) > 0, t, -t) > 1, x, 0.0),
+            (0.5, 9),
+            (),
+            [1, *np.pi * np.arange(1, 3)],
+        ),
     ],
 )
 def test_the_times_of_switches_are_those_of_closed_forms(fn, span, parameters, times):
     np.testing.assert_allclose(switches(fn, *span, *parameters), times, rtol=1e-14, atol=1e-14)
 
 
+LINES = [
+    lambda t: 2 * t, lambda t: t * 2, lambda t: t / 0.5, lambda t: t + t, lambda t: t - (-t), lambda t: 3 * t - t,
+    lambda t: (t + 1) * 2 - 2, lambda t: 2 * (t - 1) + 2, lambda t: -(1 - 2 * t) + 1, lambda t: (t - 3) / 0.5 + 6,
+    lambda t: jnp.where(t < 40, t, t) * 2, lambda t: 4 * (t / 2), lambda t: 2 * t / 1.0,
+    lambda t: 3.4 * jnp.mod(t / 1.7, 1.0), lambda t: jnp.maximum(2 * t, t), lambda t: lax.clamp(0.0, 2 * t, 400.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
+def test_pulses_that_no_sample_meets_are_found_for_every_linear_function_of_time(line):
+    """Lines have formulas: curves would be sampled, and pulses of a millionth of their period missed."""
+    found = switches(lambda t, x: jnp.where(jnp.mod(line(t), 3.4) < 1e-6, x, 0.0), 1.0, 60.0)
+    starts = 1.7 * np.arange(1, 36)
+    expected = np.sort(np.append(starts, starts + 5e-7))
+    np.testing.assert_allclose(np.setdiff1d(found, [40.0]), expected, rtol=1e-13)
+
+
 def test_a_short_pulse_of_a_curved_condition_is_found_in_every_period():
-    found = switches(lambda t, x: jnp.where(jnp.sin(t) > 0.9999, x, 0.0), 0.0, 200.0)
-    half = np.pi / 2 - np.arcsin(0.9999)
+    found = switches(lambda t, x: jnp.where(jnp.sin(t) > 1 - 1e-10, x, 0.0), 0.0, 200.0)
+    half = np.pi / 2 - np.arcsin(1 - 1e-10)
     peaks = np.pi / 2 + 2 * np.pi * np.arange(32)
-    np.testing.assert_allclose(found, np.sort(np.append(peaks - half, peaks + half)), rtol=1e-10)
+    np.testing.assert_allclose(found, np.sort(np.append(peaks - half, peaks + half)), atol=1e-10)
 
 
 def test_the_float_is_that_at_which_the_comparison_changes():
@@ -58,5 +124,6 @@ def test_the_float_is_that_at_which_the_comparison_changes():
 
 def test_too_many_switches_are_refused(monkeypatch):
     monkeypatch.setattr("dynsim.programs.switches.MOST", 100)
+    assert len(switches(lambda t, x: jnp.floor(t * 100) * x, 0.0, 1.005)) == 100
     with pytest.raises(ValueError, match=r"must contain at most 100 jumps of the field in time: .* 1e-06 apart"):
         switches(lambda t, x: jnp.floor(t * 1e6) * x, 0.0, 1.0)

@@ -18,8 +18,8 @@ from analysis.dynamics.diagrams import (
     save_diagram,
     with_orbits,
 )
-from analysis.dynamics.flow_maps.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.periodic_orbits.maps import phases
+from analysis.dynamics.scaling.flat import chord_bends, chord_distances, flat_states
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.populations import Brusselator

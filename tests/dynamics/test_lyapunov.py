@@ -6,6 +6,7 @@ import pytest
 
 from analysis.dynamics.flow_maps.variational import tolerance_of
 from analysis.dynamics.lyapunov import BLOCKS, MONOTONE, _spectrum, _trend, kaplan_yorke_dimension, lyapunov_spectrum
+from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
@@ -150,6 +151,21 @@ def test_the_dimension_of_kaplan_and_yorke(exponents, dimension):
     assert kaplan_yorke_dimension(exponents) == pytest.approx(dimension)
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"interval": 1e-300}, "`duration` must be at most 10000000 intervals of 1e-300, but is 500"),
+        ({"duration": 1e30}, "`duration` must be at most 10000000 intervals of "),
+        ({"transient": 1e300}, "`transient` must be at most 10000000 intervals of 1, but is 1e.300"),
+    ],
+)
+def test_no_more_intervals_than_memory_holds(options, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        lyapunov_spectrum(FunctionFlow(lambda t, x: -x), [0.1], **options)
+    with pytest.raises(ArgumentError, match="`interval` must be at least 1 step of a map, but is 0.5"):
+        lyapunov_spectrum(Henon(), [0.1, 0.1], interval=0.5)
+
+
 def test_bad_input_is_one_sentence():
     x = jnp.asarray([0.1, 0.1])
     with pytest.raises(ValueError, match="Argument `duration` must be at least 40 intervals of 1, but is 10"):
@@ -236,3 +252,25 @@ def test_a_fast_contraction_shortens_the_default_interval():
     given = lyapunov_spectrum(flow, jnp.array([1.0, 1.0]), 60.0, interval=1.0)
     assert given.resolved == (True, False)
     assert "below -21 (tolerance of the solver: a shorter interval" in str(given)
+
+
+def test_the_absolute_tolerance_limits_the_error():
+    """Of a state that rests at 0, where the relative tolerance has no hold."""
+    flow = FunctionFlow(lambda t, x: -x)
+    coarse, fine = (lyapunov_spectrum(flow, [0.1], 50.0, interval=1.0, atol=atol) for atol in (1e-1, 1e-10))
+    assert abs(fine.exponents[0] + 1) < 1e-7 < 1e-6 < abs(coarse.exponents[0] + 1)
+    with pytest.raises(ArgumentError, match="`atol` must be positive"):
+        lyapunov_spectrum(flow, [0.1], atol=0.0)
+
+
+def test_one_stretch_to_zero_decides_an_exponent_and_one_without_a_number_leaves_it_unknown():
+    logs = np.full((10 * BLOCKS, 4), [1.0, 0.5, 0.2, -0.1])
+    logs[5, :2], logs[9, 1] = -np.inf, np.nan
+    found = _spectrum(logs, 0.5)
+    assert found.exponents.tolist() == [
+        pytest.approx(0.4),
+        pytest.approx(-0.2),
+        -np.inf,
+        pytest.approx(np.nan, nan_ok=True),
+    ]
+    assert (found.converged, found.reason) == (False, "the trajectory left the finite numbers")

@@ -241,7 +241,7 @@ def test_the_command_draws_planes_slices_spheres_and_simplices(capsys, tmp_path,
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("van-der-pol --box 3 -3 0 1", "Argument `box` must hold more than a point on each axis, low before high"),
+        ("van-der-pol --box 3 -3 0 1", "Argument `box` must hold finite (low, high) for each component, low before"),
         ("van-der-pol --box 3 4", "Argument `box` must have 4 numbers"),
         ("lorenz", "Argument `plane` must name two of x, y, z"),
         ("lorenz --plane x w", "Argument `plane` must name a component of the state, x, y, z, but is `w`"),

@@ -14,7 +14,7 @@ from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.catalogue.parameters import parameter
-from dynsim.systems.named import where
+from dynsim.systems.parameter import Parameter
 
 
 def turning(t, x):
@@ -128,7 +128,7 @@ def test_bad_sections_are_one_sentence():
     with pytest.raises(
         ValueError, match=r"Argument `coordinate` must return one real number, but returns shape \(2,\)"
     ):
-        orbit_diagram(Henon(), lambda m: m.a, [1.0], x, coordinate=lambda x: x)
+        orbit_diagram(Parameter(Henon(), "a", 0.0, 1.4), [1.0], x, coordinate=lambda x: x)
     with pytest.raises(
         ValueError, match=r"Argument `coordinate` must return one real number, but returns shape \(2,\)"
     ):
@@ -137,12 +137,15 @@ def test_bad_sections_are_one_sentence():
         poincare_section(flow, x, lambda t, x: x[0], 5, direction=2)
     with pytest.raises(ValueError, match="Argument `spacing` must be positive"):
         poincare_section(flow, x, lambda t, x: x[0], 5, spacing=0.0)
+    with pytest.raises(ValueError, match="`spacing` must be longer than the rounding of times up to 10000, but"):
+        poincare_section(flow, x, lambda t, x: x[0], 5, spacing=1e-300)
+
+
+RATE = Parameter(Logistic(), "r", 0.0, 5.0)
 
 
 def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
-    found = orbit_diagram(
-        Logistic(), lambda m: m.r, [2.8, 3.2, 3.5, 3.83, 4.0, 4.5], jnp.asarray([0.3]), transient=3000
-    )
+    found = orbit_diagram(RATE, [2.8, 3.2, 3.5, 3.83, 4.0, 4.5], jnp.asarray([0.3]), transient=3000)
     assert found.periods().tolist() == [1, 2, 4, 3, 0, 0]
     assert np.all(np.isnan(found.values[-1]))
     assert found.values[0, 0] == pytest.approx(1 - 1 / 2.8)
@@ -153,7 +156,7 @@ def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
 
 def test_a_parameter_that_is_an_array_of_one_number_keeps_its_shape():
     logistic = FunctionMap(lambda k, x, r: r[0] * x * (1 - x), parameters={"r": [2.5]})
-    found = orbit_diagram(logistic, where(logistic, "r"), [2.5, 3.2], [0.3], transient=200, kept=4)
+    found = orbit_diagram(Parameter(logistic, "r", 0.0, 4.0), [2.5, 3.2], [0.3], transient=200, kept=4)
     assert found.periods().tolist() == [1, 2]
 
 
@@ -183,7 +186,7 @@ def test_what_drifts_by_less_than_the_tolerance_in_a_step_has_no_period():
 
 @pytest.mark.slow
 def test_an_orbit_diagram_takes_any_coordinate():
-    found = orbit_diagram(Henon(), lambda m: m.a, [0.2], jnp.asarray([0.1, 0.1]), coordinate=lambda x: x[1])
+    found = orbit_diagram(Parameter(Henon(), "a", 0.0, 1.4), [0.2], jnp.asarray([0.1, 0.1]), coordinate=lambda x: x[1])
     x = (-0.7 + np.sqrt(0.49 + 0.8)) / 0.4
     assert np.allclose(found.values, 0.3 * x)
 
@@ -199,15 +202,19 @@ class Steps(AbstractMap):
 
 
 def test_steps_are_counted_from_the_start():
-    found = orbit_diagram(Steps(), lambda m: m.r, [1.0, 2.0], jnp.zeros(1), transient=5, kept=3)
+    found = orbit_diagram(Parameter(Steps(), "r", 0.0, 2.0), [1.0, 2.0], jnp.zeros(1), transient=5, kept=3)
     assert found.values.tolist() == [[5, 6, 7], [10, 12, 14]]
 
 
 def test_bad_diagrams_are_one_sentence():
-    with pytest.raises(ValueError, match="Argument `parameters` must have shape"):
-        orbit_diagram(Logistic(), lambda m: m.r, [], jnp.asarray([0.3]))
+    with pytest.raises(ValueError, match="Argument `values` must have shape"):
+        orbit_diagram(RATE, [], jnp.asarray([0.3]))
     with pytest.raises(ValueError, match="Argument `kept` must be at least 1, but is 0"):
-        orbit_diagram(Logistic(), lambda m: m.r, [3.0], jnp.asarray([0.3]), kept=0)
+        orbit_diagram(RATE, [3.0], jnp.asarray([0.3]), kept=0)
+    with pytest.raises(ValueError, match="Argument `values` must lie in the range of the parameter, 0 to 5, but go"):
+        orbit_diagram(RATE, [3.0, 6.0], jnp.asarray([0.3]))
+    with pytest.raises(ValueError, match="Argument `parameter` must belong to a map in JAX, but belongs to Lorenz"):
+        orbit_diagram(Parameter(Lorenz(), "rho", 0.0, 30.0), [3.0], jnp.ones(3))
 
 
 def test_a_section_without_crossings_prints_itself():

@@ -1,4 +1,4 @@
-"""Fields that jump on surfaces of states: exponents and multipliers by hand, kinks, and sliding that is refused."""
+"""Fields that jump on surfaces of states: exponents and multipliers by hand, kinks, and sliding."""
 
 import math
 
@@ -6,12 +6,15 @@ import diffrax as dfx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
-from analysis.dynamics.flow_maps.switched_field import switched_field
+from analysis.dynamics.flow_maps.component_sizes import trajectory_units
+from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import _contradiction, _spectrum, lyapunov_spectrum
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax
+from dynsim.integrators.switched_field import switched_field
 from dynsim.systems.base import FunctionFlow
 
 DAMPING = 0.1
@@ -36,12 +39,58 @@ def test_a_field_that_is_continuous_on_its_surface_has_the_exponents_of_its_piec
     np.testing.assert_allclose(np.sum(found.exponents), -0.1, atol=1e-6)
 
 
-def test_sliding_is_refused_and_its_surface_named():
-    friction = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] - 0.5 * jnp.sign(x[1])]))
-    with pytest.raises(IntegrationError, match=r"slides on it, where the sign changes of x_2"):
-        lyapunov_spectrum(friction, jnp.array([0.7, 0.1]), 200.0)
+DROP, BELT = 0.2, 0.5
+STICK_SLIP = FunctionFlow(  # friction on a moving belt that falls with the sliding speed
+    lambda t, x: jnp.stack([x[1], -x[0] + jnp.sign(BELT - x[1]) * (1 - DROP * jnp.abs(BELT - x[1]))])
+)
+
+
+def slip_and_stick():
+    """The time of slip, from x'' - d x' + x = 1 - d v with x = 1 and x' = v to x' = v again, and that of stick."""
+    rate, w = DROP / 2, math.sqrt(1 - DROP**2 / 4)
+    sine = (BELT - rate * DROP * BELT) / w
+    x = lambda t: math.exp(rate * t) * (DROP * BELT * math.cos(w * t) + sine * math.sin(w * t))
+    speed = lambda t: rate * x(t) + math.exp(rate * t) * w * (sine * math.cos(w * t) - DROP * BELT * math.sin(w * t))
+    slip = brentq(lambda t: speed(t) - BELT, 3.5, 2 * math.pi, xtol=1e-14)
+    return slip, (DROP * BELT - x(slip)) / BELT
+
+
+def test_a_stick_slip_orbit_has_its_period_and_the_multiplier_zero():
+    orbit = periodic_orbit(STICK_SLIP, jnp.array([1.0, BELT]), 7.0)
+    np.testing.assert_allclose(orbit.period, sum(slip_and_stick()), rtol=1e-9)
+    np.testing.assert_allclose([orbit.trivial_error, *orbit.multipliers], 0.0, atol=1e-8)
+    assert orbit.stability == "stable"
+    again = periodic_orbit(STICK_SLIP, jnp.array([1.3, 0.1]), 7.0)  # a start that slips
+    np.testing.assert_allclose([again.period, *again.multipliers], [orbit.period, 0.0], atol=1e-8)
+
+
+def test_a_sliding_state_has_the_exponents_of_the_surface_and_one_of_minus_infinity():
+    """On y = 0 the sign is 1/2 in the mean, so that x' = -0.3 x - 0.1."""
+    slides = FunctionFlow(lambda t, x: jnp.stack([-0.3 * x[0] - 0.2 * jnp.sign(x[1]), 0.5 - jnp.sign(x[1])]))
+    found = lyapunov_spectrum(slides, jnp.array([1.0, 0.2]), 100.0)
+    np.testing.assert_allclose(found.exponents, [-0.3, -np.inf], atol=1e-9)
+    assert str(found).endswith(", -inf")
+    pair, at = Linearised(slides, jnp.zeros(2)), lambda *v: map(jnp.asarray, v)
+    moved = pair.over(*at(0.0, 2.4, 0.1), jnp.array([0.0, 0.2]), jnp.eye(2), jnp.asarray(1e-10))
+    met = -2 / 3 * (1 - math.exp(-0.3 * 0.4))  # where it reaches the surface, at t = 0.4
+    np.testing.assert_allclose(moved.x, [-1 / 3 + (met + 1 / 3) * math.exp(-0.6), 0.0], atol=1e-10)
+    np.testing.assert_allclose(pair.velocity(*at(2.4), moved.x), [-0.3 * moved.x[0] - 0.1, 0.0], atol=1e-12)
+    np.testing.assert_allclose(np.asarray(moved.V)[1], 0.0, atol=1e-15)
+
+
+def test_sliding_on_two_surfaces_is_refused_and_they_are_named():
+    both = FunctionFlow(lambda t, x: -jnp.sign(x) * jnp.array([1.0, 2.0]))
+    with pytest.raises(IntegrationError, match=r"slides on two surfaces at once, .* the sign changes of x_2"):
+        lyapunov_spectrum(both, jnp.array([0.5, 0.7]), 50.0)
     with pytest.raises(ValueError, match="`integrator` must be left out for a field that may jump"):
-        lyapunov_spectrum(friction, jnp.array([0.7, 0.1]), 200.0, integrator=Diffrax(dfx.Kvaerno4()))
+        lyapunov_spectrum(both, jnp.array([0.7, 0.1]), 50.0, integrator=Diffrax(dfx.Kvaerno4()))
+
+
+@pytest.mark.parametrize("place", [0.0, 1.0])
+def test_a_kink_or_jump_at_a_state_gives_no_unit(place):
+    for bent in (jnp.abs, jnp.sign):
+        flow = FunctionFlow(lambda t, x, bent=bent: jnp.stack([x[1], -x[0] * (1 + bent(x[0] - place)) - x[1]]))
+        np.testing.assert_array_equal(trajectory_units(flow, jnp.array([place, 0.3])).scale, 1.0)
 
 
 def test_only_jumps_that_depend_on_the_state_have_surfaces():

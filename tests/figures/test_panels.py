@@ -67,6 +67,16 @@ def test_the_name_of_a_band_covers_no_data():
         check_layout(drawn)
 
 
+def test_a_component_over_time_has_a_margin_also_where_it_is_constant():
+    _, (first, second) = canvas(rows=2)
+    values = np.array([[2.0, 0.0], [2.0, 4.0], [2.0, 10.0]])
+    time_series([first, second], [0.0, 1.0, 3.0], values, labels=["$x$", "$y$"], until=0.6)
+    assert first.get_ylim() == (1.0, 3.0)
+    assert second.get_ylim() == pytest.approx((-1.5, 11.5))
+    assert [ax.get_xlim() for ax in (first, second)] == [(0.0, 3.0)] * 2
+    np.testing.assert_array_equal(second.lines[0].get_xydata(), [[0.0, 0.0], [1.0, 4.0]])
+
+
 @pytest.mark.parametrize("shape", [(3,), (2, 4)])
 def test_values_of_another_length_than_the_times_are_refused(ax, shape):
     with pytest.raises(ValueError, match=r"Argument `values` must have shape \(times,\) to match `ts`, but has"):

@@ -12,10 +12,11 @@ import pytest
 from scipy.linalg import expm
 
 from dynsim.errors import IntegrationError, Outcome
-from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened
 from dynsim.integrators.presets import implicit, stiff
-from dynsim.simulation.simulate import simulate
+from dynsim.simulation.dense import dense_output
+from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.euler import EulerMap
@@ -258,6 +259,26 @@ def test_an_implicit_solver_follows_a_slow_manifold(solver):
     np.testing.assert_allclose(end, np.cos(1.0), atol=1e-4)
 
 
+RELAXING = FunctionFlow(lambda t, x: jnp.stack([-1e4 * (x[0] - jnp.cos(t)) - jnp.sin(t)]))  # has the solution cos t
+
+
+def test_implicit_solvers_are_as_accurate_between_their_steps():
+    """The field at the ends of a step multiplies errors by 1e4: interpolants that use it are wrong by 2e-3."""
+    ts = np.linspace(0.0, 10.0, 101)
+    run = simulate(RELAXING, [1.0], ts, integrator=Diffrax(dfx.Kvaerno4(), 1e-6, 1e-8))
+    assert int(run.stats.num_steps) < 80
+    np.testing.assert_allclose(run.ys[:, 0], np.cos(ts), atol=1e-5)
+
+
+@pytest.mark.slow
+def test_implicit_solvers_locate_events_and_have_dense_output_to_their_accuracy():
+    solver, ts = Diffrax(dfx.Kvaerno5(), 1e-9, 1e-11), np.linspace(0.0, 10.0, 101)
+    stop = simulate_until(RELAXING, [1.0], ts[[0, -1]], [Event(lambda t, x: x[0] - 0.5)], integrator=solver)
+    assert float(stop.path.ts[-1]) == pytest.approx(np.pi / 3, abs=2e-9)
+    path = dense_output(simulate(RELAXING, [1.0], ts[[0, -1]], integrator=solver))
+    np.testing.assert_allclose(path(ts)[:, 0], np.cos(ts), atol=1e-8)
+
+
 @pytest.mark.parametrize("method", ["Radau", "LSODA", "RK45"])
 def test_scipy_offers_its_methods(method):
     end = simulate(WAVE, jnp.array([1.0, 0.0]), [0.0, 2.0], integrator=Scipy(method, 1e-8, 1e-10)).final
@@ -293,7 +314,7 @@ def test_a_jacobian_is_that_of_the_field_also_where_jax_has_none():
     expected = np.zeros((72, 72))
     expected[:2, :2] = 2.0 * np.eye(2) + 1.0  # to the right
     expected[2:, 2:], expected[2:, 0] = 3.0 * np.eye(70), 1.0
-    np.testing.assert_allclose(found, expected, atol=1e-7)
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("integrator", BOTH, ids=_names)

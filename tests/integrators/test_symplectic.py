@@ -117,3 +117,9 @@ def test_settings_and_uses_that_it_has_not_are_refused():
         Symplectic(order=3)
     with pytest.raises(ValueError, match="`integrator` must be able to locate events, but is Symplectic"):
         simulate_until(Pendulum(), START, [0.0, 1.0], [Event(lambda t, x: x[0])], integrator=Symplectic())
+
+
+def test_steps_are_longer_than_the_rounding_of_times():
+    assert steps_between(np.array([0.0, 1.0, 1.5]), 0.25) == 4
+    with pytest.raises(ValueError, match="`step_size` must be longer than the rounding of times up to 20, but is"):
+        steps_between(np.array([0.0, 20.0]), 1e-300)

@@ -1,5 +1,7 @@
 """Pulses of a right-hand side: found in its program, by every solver, or seen by the error estimate."""
 
+import math
+
 import diffrax as dfx
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +15,7 @@ from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.rescaled import RescaledFlow
 
 TS = np.linspace(0.0, 200.0, 5)
+BUMP = np.array([[0.0, 40.0, 40.5, 41.0, 200.0], [0.0, 0.0, 5.0, 0.0, 0.0]])
 
 
 def pulsed(t, x, start, width):
@@ -42,12 +45,67 @@ def test_a_parameter_and_a_unit_of_time_move_the_pulse():
     np.testing.assert_array_equal(breakpoints(declared, y0, 0.0, 200.0), [7.0, 40.0, 41.0])
 
 
-def test_a_pulse_of_a_function_that_cannot_be_traced_shows_in_the_error_estimate():
-    run = simulate(PLAIN, [0.0], TS, integrator=Scipy("RK23", 1e-5, 1e-7), error_estimate=True)
-    assert float(jnp.max(jnp.abs(run.ys))) < 1e-9  # stepped over
-    assert run.stats.max_error == pytest.approx(AFTER, rel=0.02)
-    declared = FunctionFlow(PLAIN.rhs, breaks=(40.0, 41.0))
-    np.testing.assert_allclose(simulate(declared, [0.0], TS, integrator=Scipy()).ys[1, 0], AFTER, rtol=1e-9)
+def test_a_pulse_of_a_function_in_numpy_is_not_stepped_over():
+    run = simulate(PLAIN, [0.0], TS, integrator=Scipy("RK23", 1e-5, 1e-7))
+    np.testing.assert_allclose(run.ys[1, 0], AFTER, rtol=1e-4)
+
+
+def test_a_pulse_that_only_some_states_meet_shows_in_the_error_estimate():
+    def kicked(t, x):
+        return [0.01 + (5.0 if x[0] > 0.2 and 40 <= t < 41 else 0.0)]
+
+    run = simulate(FunctionFlow(kicked), [0.0], TS, integrator=Scipy("RK23", 1e-5, 1e-7), error_estimate=True)
+    assert float(run.ys[-1, 0]) == pytest.approx(2.0, rel=1e-6)  # stepped over
+    assert run.stats.max_error == pytest.approx(5.0, rel=0.02)
+    declared = FunctionFlow(kicked, breaks=(40.0, 41.0))
+    np.testing.assert_allclose(simulate(declared, [0.0], TS, integrator=Scipy()).ys[-1, 0], 7.0, rtol=1e-9)
+
+
+def branching(t, x):
+    return [(5.0 if 50 < t < 50.001 else 0.0) - float(x[0])]
+
+
+def in_place(t, x, on, width):
+    dx = np.zeros(1)
+    dx[0] = (5.0 if on <= t < on + width else 0.0) - x[0]
+    return dx
+
+
+STARTS = np.array([10.0, 20.0, 31.0])
+HIDDEN = [np.arcsin(0.99), np.pi - np.arcsin(0.99)]
+IN_NUMPY = {
+    "a branch": (branching, {}, [50, 50.001]),
+    "parameters": (in_place, {"on": 33.3, "width": 0.001}, [33.3, 33.3 + 0.001]),
+    "a train": (lambda t, x: [5.0 * (t % 20 < 0.5) - float(x[0])], {}, [0.5, 20, 20.5, 40, 40.5]),
+    "whole turns": (lambda t, x: [5.0 * ((t - 3) // 7 % 2 == 0) - float(x[0])], {}, 3 + 7 * np.arange(9)),
+    "a table": (lambda t, x: np.interp(t, [0, 5, 5.01, 5.02], [0, 0, 5, 0]) - np.asarray(x), {}, [5, 5.01, 5.02]),
+    "an index": (lambda t, x: [(0.0, 3.0, 1.0)[int(t / 30)] - float(x[0])], {}, [30]),
+    "many starts": (
+        lambda t, x: np.any((t >= STARTS) & (t < STARTS + 0.5)) * 5.0 - np.asarray(x), {},
+        [10, 10.5, 20, 20.5, 31, 31.5],
+    ),
+    "a corner": (lambda t, x: [max(0.0, 1 - abs(t - 7.5)) - float(x[0])], {}, [6.5, 7.5, 8.5]),
+    "pieces": (lambda t, x: np.where((t > 3) & (t < 4), np.sin(t), 0.0) - np.asarray(x), {}, [3, 4]),
+    "hidden": (
+        lambda t, x: [(5.0 if math.sin(t / 10) > 0.99 else 0.1 * t) - float(x[0])], {}, 10 * np.array(HIDDEN)
+    ),
+    "smooth": (lambda t, x: [math.cos(t) + np.sin(t) - float(x[0])], {}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_NUMPY)
+def test_switches_of_a_function_in_numpy_are_found(name):
+    rhs, parameters, expected = IN_NUMPY[name]
+    found = breakpoints(FunctionFlow(rhs, parameters=parameters), np.zeros(1), 0.0, 60.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_the_knots_of_a_table_are_breakpoints_for_every_solver():
+    table = FunctionFlow(lambda t, x: (jnp.interp(t, *BUMP) - x) / 10)
+    for integrator in (Scipy(), Diffrax(dfx.Dopri5())):
+        run = simulate(table, [0.0], TS, integrator=integrator)
+        np.testing.assert_allclose(run.ys[1, 0], run.ys[2, 0] * np.exp(5.0), rtol=1e-7)
+        assert float(run.ys[1, 0]) == pytest.approx(2.5 * 0.1 * np.exp(-0.95), rel=1e-3)
 
 
 def test_only_fields_that_may_depend_on_time_are_confirmed_with_short_steps():
@@ -62,3 +120,9 @@ def test_the_tolerance_that_hides_components_is_named():
     blow = FunctionFlow(lambda t, x: jnp.stack([-x[0], x[1] ** 2 / 1e-14]))
     with pytest.raises(RuntimeError, match=r"x_2 is near the absolute tolerance, 1e-13, .* such as 1e-26"):
         simulate(blow, [1.0, 1e-14], [0.0, 2.0], integrator=Scipy())
+
+
+def test_too_many_jumps_of_a_function_in_numpy_are_refused(monkeypatch):
+    monkeypatch.setattr("dynsim.integrators.numpy_switches.MOST", 10)
+    with pytest.raises(ValueError, match="Argument `ts` must contain at most 10 jumps of the field in time"):
+        breakpoints(FunctionFlow(lambda t, x: [float(t % 1 < 0.5) - float(x[0])]), np.zeros(1), 0.0, 200.0)

@@ -192,6 +192,8 @@ def test_the_bound_on_what_is_left_out_is_close_to_the_truth(d, r):
     smaller = left_out(d, r / 2, 150)
     assert np.all(smaller <= bound)  # the largest norm decides
     assert left_out(d, 0.0, 5).tolist() == [0] * 6
+    assert left_out(d, 256.1, 5).tolist() == [1] * 6  # no bound is computed for so few degrees
+    assert 0.5 < left_out(d, 256.0, 5)[-1] < 1
 
 
 @pytest.mark.parametrize("d", [2, 3])

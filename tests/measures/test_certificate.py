@@ -340,6 +340,33 @@ def test_rounding_decides_no_sign(moving):
         assert (signs.any_negative, bool(signs.positive[0])) == (not moving and tiny < 0, False)
 
 
+@pytest.mark.parametrize("scale", [1, Fraction(1, 1000)])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_floats_decide_all_gaps_but_those_near_zero(scale, depth):
+    """Among tokens at rest and moving, of equal limits too; terms of second order are small, as are their bounds."""
+    rng, n = np.random.default_rng(7), 6
+    fractions = lambda *shape: np.vectorize(Fraction)(rng.integers(-99, 100, shape), 97)
+    A, limits = fractions(2, 2), fractions(n, 2)
+    limits[1], limits[4] = limits[0], limits[3]
+    terms = [[*(scale * fractions(2) * size for size in (1, Fraction(1, 10**9))[:depth])] for _ in range(n)]
+    terms[2] = []
+    motion = Motion(limits, terms, HALF, True)
+    gaps = [(*triple, exact_gap(motion, A, *triple)) for triple in itertools.product(range(n), repeat=3)]
+    gaps = [row for row in gaps if row[3].coefficients[0][0] >= 0]
+    i, ahead, behind = np.array([row[:3] for row in gaps]).T
+    signs = FloatMotion(motion, A).gap_signs(i, ahead, behind)
+    assert not signs.any_negative
+    assert signs.positive.tolist() == [row[3].stays_positive for row in gaps]
+    assert np.all(signs.unresolved <= [row[3].coefficients[0] == [0] for row in gaps])
+
+
+@pytest.mark.parametrize(("gap", "decided"), [(1e-11, True), (1e-12, True), (1e-13, False), (1e-15, False)])
+def test_gaps_of_limits_are_decided_beyond_four_error_bounds(gap, decided):
+    limits = rationals("limits", [[1.0, 0.0], [1.0 - gap, 0.0]])
+    signs = FloatMotion(Motion(limits, [[], []], HALF, True), None).gap_signs(*np.array([[0], [0], [1]]))
+    assert (signs.positive[0], signs.unresolved[0], signs.any_negative) == (decided, not decided, False)
+
+
 def test_of_five_hundred_random_tokens_floats_decide_all_but_few_pairs(monkeypatch):
     x, by_fractions = np.random.default_rng(0).normal(size=(500, 2)), []
     monkeypatch.setattr(certificate, "exact_gap", lambda *a: by_fractions.append(a) or exact_gap(*a))

@@ -12,8 +12,8 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.chains import spectra
-from analysis.chains.classes import communicating_classes, periods, transition_classes
+from analysis.chains import mixing, spectra
+from analysis.chains.classes import communicating_classes, periods, shown, transition_classes
 from analysis.chains.elimination import by_inverse_iteration
 from analysis.chains.entropies import attention_entropy, dissipation, entropy_rate, relative_entropy
 from analysis.chains.lumping import attention_lumping, blocks_of, lumping
@@ -120,6 +120,19 @@ def test_closed_forms_of_queues_urns_and_cycles():
     )
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_the_unit_of_time_changes_no_probability(scale):
+    Q = random_generator(jax.random.key(3), 12)
+    for method in ("elimination", "lu", "inverse-iteration"):
+        one, other = (stationary_distribution(size * Q, method=method) for size in (1.0, scale))
+        np.testing.assert_allclose(other.probabilities, one.probabilities, rtol=1e-13)
+        assert max(one.error, other.error) < 1e-13
+    assert spectral_gap(scale * Q).value == pytest.approx(scale * spectral_gap(Q).value, rel=1e-10)
+    assert reversibilised_gap(scale * Q) == pytest.approx(scale * reversibilised_gap(Q), rel=1e-10)
+    before, after = mixing_time(Q), mixing_time(scale * Q)
+    assert (after.lower, after.upper) == pytest.approx((before.lower / scale, before.upper / scale), rel=1e-9)
+
+
 def test_a_nearly_decoupled_chain_is_solved_or_said_not_to_be():
     Q = np.kron(np.eye(2), SWAP)
     Q[0, 2], Q[2, 2] = 1e-14, -1 - 1e-14
@@ -157,6 +170,77 @@ def test_one_closed_class_with_transient_states_has_one_law():
     assert laws.classes.transient.size > 0
     assert laws.only.method == "lu"
     assert np.all(laws.only.probabilities[laws.classes.transient] == 0)
+
+
+def test_closed_classes_come_first_and_then_those_of_smaller_states():
+    classes = communicating_classes(TRAPS)
+    assert classes.labels.tolist() == [2, 0, 1, 3]
+    assert (classes.num_classes, classes.num_closed) == (4, 2)
+    assert shown(np.arange(8)).endswith(", 6, 7}")
+    assert shown(np.arange(9)).endswith(", 6, 7, ...}")
+    assert str(communicating_classes([[0.0]])) == "The chain is irreducible: its 1 state form one class."
+
+
+EPSILON = np.finfo(float).eps
+
+
+def test_errors_are_at_least_the_rounding_of_each_method():
+    """The smallest errors that are told: of chains whose results are exact."""
+    k, half = 3, [0.5, 0.5]
+    for method, error in (("elimination", 2 * EPSILON), ("lu", EPSILON), ("inverse-iteration", EPSILON)):
+        law = stationary_distribution(SWAP, method=method)
+        assert (law.probabilities.tolist(), law.error) == (half, error)
+    assert stationary_distribution(SWAP, method="tree").error == pytest.approx(2 * 4 * EPSILON, rel=1e-6)
+    assert stationary_distribution(np.zeros((1, 1))).error == 0
+    assert spectral_gap(SWAP).error == pytest.approx(4 * EPSILON * math.sqrt(2))
+    norm = np.linalg.norm(CYCLE, 2)
+    assert spectral_gap(CYCLE).error == pytest.approx(EPSILON * norm * math.sqrt(k))  # eigenvectors are orthogonal
+
+
+def test_rates_that_span_more_than_the_floats_give_the_likely_states():
+    up = stationary_distribution(birth_death(np.full(249, 1e3), np.ones(249)), method="elimination").probabilities
+    np.testing.assert_allclose(up[:-90:-1], 1e-3 ** np.arange(89.0) * 0.999, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("limit", "way"), [(20, "all"), (19, "few")])
+def test_all_eigenvalues_are_computed_up_to_a_number_of_states(limit, way, monkeypatch):
+    monkeypatch.setattr(spectra, "DENSE", limit)
+    turning = generator_from_rates(np.roll(np.diag(np.linspace(1, 2, 20)), 1, axis=0))
+    line = birth_death(np.linspace(1, 2, 19), np.linspace(2, 1, 19))
+    names = ("all eigenvalues", "all eigenvalues, symmetrised")
+    if way == "few":
+        names = ("arnoldi, shift-invert", "lanczos, shift-invert")
+        with pytest.raises(ValueError, match="have at most 19 states"):
+            euler_bounds(turning)
+    assert tuple(spectral_gap(Q).method for Q in (turning, line)) == names
+    eigenvalues = np.linalg.eigvals(line.toarray())
+    assert euler_bounds(line).convergent == pytest.approx(-2 / np.min(eigenvalues.real), rel=1e-9)
+
+
+@pytest.mark.parametrize(("states", "method"), [(80, "all eigenvalues, symmetrised"), (100, "all eigenvalues")])
+def test_a_chain_is_symmetrised_if_the_roots_of_its_weights_are_floats(states, method):
+    found = spectral_gap(birth_death(np.full(states - 1, 1e3), np.ones(states - 1)))
+    assert found.method == method
+    exact = 1001 - 2 * math.sqrt(1e3) * math.cos(math.pi / states)
+    assert abs(found.value - exact) <= found.error  # which is small if the chain is symmetrised
+    assert (found.error < 1e-9) == method.endswith("symmetrised")
+
+
+def test_the_way_to_a_mixing_time_depends_on_the_number_of_states(monkeypatch):
+    monkeypatch.setattr(mixing, "DENSE", 3)
+    assert mixing_time(CYCLE).method == "relaxation"
+    assert mixing_time(ehrenfest(3)).method == "spectrum"
+    for distance in (0.49, 0.25, 1e-6):
+        found, exact = mixing_time(SWAP, distance=distance), -math.log(2 * distance) / 2
+        assert found.lower <= exact <= found.upper
+        assert found.upper - found.lower <= max(2**-16, 2**-15 * exact)
+
+
+def test_a_chain_without_transitions_is_balanced():
+    still = reversibility(np.zeros((3, 3)))
+    assert (still.violation, still.edge, still.accumulated) == (0.0, (0, 0), 0.0)
+    np.testing.assert_allclose(still.stationary, 1 / 3)
+    assert spectra.SpectralGap(0.0, 0j, 0.0, "none").relaxation_time == math.inf
 
 
 def test_causal_attention_ends_in_its_first_token():

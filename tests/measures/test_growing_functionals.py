@@ -10,7 +10,7 @@ import pytest
 
 from analysis.growing.couplings import LearningRates, _range, couplings, curvatures
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy, rate_of_change
-from analysis.growing.greedy import coverage, greedy_growth, least_residual_energy, residual_energy
+from analysis.growing.greedy import coverage, energy_coverage, greedy_growth, least_residual_energy, residual_energy
 from analysis.growing.residuals import paired_spectrum
 from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import map_stats
@@ -44,6 +44,7 @@ def test_greedy_growth_takes_the_planes_in_order():
     assert residual_energy(PLANES, rows[:1]) == pytest.approx(least_residual_energy(PLANES, 1)) == pytest.approx(2)
     np.testing.assert_allclose(paired_spectrum(antisymmetric_part(PLANES)).values, [3, 1])
     assert coverage(PLANES, values) == pytest.approx(4 / 20)
+    assert energy_coverage(PLANES, values) == pytest.approx(2 * sum(value**2 for value in values) / 20)
 
 
 def test_greedy_growth_stops_at_the_threshold():
@@ -87,7 +88,11 @@ def test_the_rate_of_change_is_a_difference_quotient():
     v, h = eqx.filter_jit(type(flow).velocity)(flow, np.asarray(0.0), x), 1e-5
     moved = lambda step: jax.tree.map(lambda y, w: jnp.asarray(np.asarray(y) + step * np.asarray(w)), x, v)
     at = lambda step: piecewise_free_energy(flow, moved(step))
-    assert float(rate_of_change(flow, x).total) == pytest.approx(float(at(h) - at(-h)) / (2 * h), rel=1e-6)
+    found = rate_of_change(flow, x)
+    assert float(found.total) == pytest.approx(float(at(h) - at(-h)) / (2 * h), rel=1e-6)
+    assert found.state == pytest.approx(-float(flow.prototype_rate * found.prototypes))  # there is no encoder
+    assert found.potentials == pytest.approx(float(jnp.sum(found.activity)))  # T^3 falls at the rate 3 eta sigma
+    assert found.dissipation == pytest.approx(float(found.prototypes + jnp.sum(found.activity)))
 
 
 def test_the_energy_of_a_run_has_its_jumps():
@@ -107,6 +112,10 @@ def test_the_energy_of_a_run_has_its_jumps():
     cooler = Trajectory(jnp.asarray([0.0, 1.0]), rows(x, 0.9), flow, map_stats(True, 1, jnp.zeros(())))
     down_and_up = dataclasses.replace(run, phases=(cooler, turned(cooler)))
     found = energy_along(down_and_up, potential="repaired")
+    ridge = energy_along(down_and_up, potential="repaired", loss=PrototypeLoss("full", ridge=2.0, reduction="mean"))
+    added = [float(jnp.sum(state.prototypes[0] ** 2)) for state in (x, jax.tree.map(lambda leaf: 0.9 * leaf, x))]
+    barriers = [flow.loss.penalty(size * x.prototypes[0]) for size in (1.0, 0.9)]
+    np.testing.assert_allclose(ridge.values[:2] - found.values[:2], np.array(added) - np.array(barriers), rtol=1e-9)
     step = found.values[1] - found.values[0]
     assert step != 0
     np.testing.assert_allclose(found.rises, [step, -step])  # one of them is a fall

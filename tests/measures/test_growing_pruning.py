@@ -3,12 +3,14 @@
 import dataclasses
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from analysis.growing.cycles import growth_cycle, growth_history
 from analysis.growing.pruning import heads_at, pruned
+from analysis.growing.separation import separation_force
 from analysis.growing.step_sizes import (
     GateSteps,
     Measured,
@@ -25,6 +27,7 @@ from dynsim.simulation.growing import descend
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
+from dynsim.systems.prototypes.assignments import assignments
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -60,14 +63,21 @@ def test_empty_slots_have_no_measures():
     assert np.sum(np.asarray(found.shares)) == pytest.approx(1.0)
 
 
-def test_the_gradient_of_a_head_is_that_of_its_loss():
-    flow, x = with_heads(encoder=LinearEncoder(4, 4))
-    step, direction = 1e-6, jnp.asarray(np.sin(np.arange(16.0)).reshape(4, 4))
-    by_angle = []
-    for turned in (direction, direction.T):
-        moved = [flow.head_losses(x._replace(encoder=x.encoder + s * turned)) for s in (step, -step)]
-        by_angle.append((moved[0] - moved[1]) / (2 * step) / jnp.linalg.norm(turned))
-    assert np.all(np.abs(np.asarray(by_angle)) <= np.asarray(heads_at(flow, x).gradients) + 1e-8)
+def test_the_measures_of_a_head_are_those_of_its_prototypes_and_inputs():
+    flow, x = with_heads(encoder=LinearEncoder(4, 4), prototypes=3)
+    x = x._replace(prototypes=jnp.asarray(np.random.default_rng(3).normal(size=x.prototypes.shape)))
+    found, z, T = heads_at(flow, x), flow.head_inputs(x), flow.temperatures(x)
+    slopes = jax.jacobian(lambda encoder: flow.head_losses(x._replace(encoder=encoder)))(x.encoder)
+    for h, p in enumerate(x.prototypes[:2]):
+        between = np.sum((p[:, None] - p[None]) ** 2, axis=-1)[np.triu_indices(3, 1)]
+        assert found.separations[h] == pytest.approx(np.min(between))
+        assert found.diameters[h] == pytest.approx(np.max(between))
+        q, d = np.asarray(assignments(z[h], p, T[h])), np.sum((z[h][:, None] - p[None]) ** 2, axis=-1)
+        assert found.diversities[h] == pytest.approx(np.sum(q - q**2))
+        assert found.activities[h] == pytest.approx(np.mean(np.sum(q * d**2, axis=1) - np.sum(q * d, axis=1) ** 2))
+        assert found.forces[h] == pytest.approx(float(separation_force(p, z[h], T[h])))
+        assert found.gradients[h] == pytest.approx(float(jnp.linalg.norm(slopes[h])))
+    np.testing.assert_allclose(found.shares, np.asarray(found.gradients) / np.sum(found.gradients))
 
 
 def test_a_pruning_takes_the_force_of_the_head():
@@ -116,6 +126,23 @@ def test_each_condition_can_fail(name, change):
     assert name in unmet(found)
 
 
+def test_conditions_at_their_bounds():
+    """(E1), (E2) and (E6) ask for less or more than their bounds, (E5) for no more."""
+    base = StepSizes(0.1, 0.19, GateSteps(10.0, 1.0))
+    for name, change, options, met in (
+        ("E1", {"temperatures": 1 / 1.5}, {}, False), ("E2", {"prototypes": 0.5}, {}, False),
+        ("E5, temperatures", {}, {"separated": 0.1 / 0.19}, True), ("E6", {}, {"least_steps": 95}, False),
+        ("E6", {}, {"least_steps": 96}, True), ("E4", {"gate": GateSteps(10.0, 1.0)}, {}, True),
+    ):  # fmt: skip
+        options = {"least_steps": 100, "separated": 1.0, **options}
+        found = {c.name: c for c in step_conditions(base._replace(**change), MEASURED, **options)}
+        assert found[name].met == met
+    slow = {c.name: c for c in step_conditions(base, MEASURED._replace(gate_steps=200), least_steps=100)}
+    assert (slow["E6"].bound, slow["E6"].met) == (200.0, False)
+    flat = {c.name: c for c in step_conditions(base, MEASURED._replace(curvature=-1.0), least_steps=100)}
+    assert (flat["E3"].bound, flat["E3"].met) == (0.0, False)
+
+
 def test_square_summable_gate_steps_leave_the_hierarchy_of_rates():
     rates = StepSizes(0.01, 0.1, GateSteps(10.0, 1.0))
     last = lambda steps: step_conditions(rates, MEASURED, least_steps=10**6, num_steps=steps)[5]
@@ -149,6 +176,7 @@ def test_a_cycle_needs_three_repeats_of_the_same_residual():
     path = cycling(60, release="release")
     last = lambda count: dataclasses.replace(path, jumps=path.jumps[-4 * count :])
     assert [growth_cycle(last(count)).repeats for count in (2, 3)] == [0, 3]
+    assert [growth_cycle(last(count), least_repeats=2).repeats for count in (1, 2)] == [0, 2]
     middle = next(k for k, phase in enumerate(path.phases) if phase.ts[-1] == path.jumps[9].time)
     level = lambda run: run.phases[middle].system.flow.dominant
     other = eqx.tree_at(level, path, level(path) + 1e-4)

@@ -71,6 +71,8 @@ def test_the_basis_of_dependent_rows():
     rows = np.array([[1.0, 1, 0], [2, 2, 0], [0, 0, 0]])
     np.testing.assert_allclose(np.abs(captured_basis(rows)), [[math.sqrt(0.5), math.sqrt(0.5), 0]])
     assert captured_basis(RNG.normal(size=(12, 3))).shape == (3, 3)
+    nearly = np.array([[4.0, 0.0, 0.0], [4.0, 1e-3, 0.0]])
+    assert [len(captured_basis(nearly, tolerance=share)) for share in (1e-4, 1e-3)] == [2, 1]
     with pytest.raises(ValueError, match="array of rows"):
         captured_basis([1.0, 2.0])
 

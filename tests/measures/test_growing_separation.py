@@ -116,6 +116,21 @@ def test_the_covariances_and_the_bound_have_the_values_by_hand():
     assert found.threshold(one) == pytest.approx(18 / 0.875)
 
 
+def test_the_covariances_and_the_bound_of_given_projections():
+    q = np.asarray(assignments(Z, P, T))
+    along, mean = np.asarray(P @ U), q @ np.asarray(P @ U)
+    covariances = [np.sum(ALPHA * (along[k] - mean)) for k in range(K)]
+    np.testing.assert_allclose(residual_covariances(P, Z, U, T, ALPHA), covariances, rtol=1e-12)
+    found, variances = expansion_bound(P, Z, U, T, ALPHA), q @ along**2 - mean**2
+    away = np.linalg.norm(np.asarray(P)[None] - (q @ np.asarray(P))[:, None], axis=-1)
+    assert found.variance == pytest.approx(np.mean(variances))
+    assert found.correction == pytest.approx(np.max(np.abs(ALPHA)) ** 2 * np.max(variances) * N * np.max(away) ** 2)
+    two, dominant = jnp.asarray(2.0), jnp.asarray(3e4)
+    value = 32 / T**2 * (4 / K**2 * 3e4 * found.variance - found.correction)
+    assert found.value(two, dominant) == pytest.approx(float(value))
+    assert found.threshold(two) == pytest.approx(K**2 * found.correction / (4 * found.variance))
+
+
 @pytest.mark.parametrize("gradient", ["full", "frozen"])
 def test_the_form_of_a_splitting_is_that_of_a_small_difference(gradient):
     p, small = P.at[1].set(P[0]), 1e-5

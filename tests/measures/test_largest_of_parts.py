@@ -23,13 +23,13 @@ from analysis.networks.leaks import worst_leak
 from analysis.tokens.clusters import merging
 from analysis.tokens.consensus import diameter, distance_to_point, min_inner_product
 from analysis.tokens.densities import EqualAreaGrid, density_clusters, merge_times
-from analysis.tokens.energies import hemisphere_lyapunov, upper_dini
+from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate, upper_dini
 from analysis.tokens.hemispheres import margin_along
 from dynsim.errors import Outcome
 from dynsim.integrators import Stats
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Ellipsoid, Euclidean, Product, Simplex, Sphere
-from dynsim.systems.base import FunctionMap
+from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.master_equation.generators import generator_from_rates
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, ScaledIdentity
@@ -48,6 +48,16 @@ def test_distances_and_products_of_tokens(order):
     assert found == pytest.approx([max(np.linalg.norm(a - b) for a, b in pairs), min(a @ b for a, b in pairs)])
     along = [fn(jnp.asarray(x), jnp.asarray(v)) for fn in (distance_to_point, margin_along, hemisphere_lyapunov)]
     assert along == pytest.approx([max(np.linalg.norm(a - v) for a in x), min(x @ v), max(1 - x @ v)])
+    metric = np.array([[2.0, 1.0, 0.0], [-3.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
+    least = min(a @ metric @ b for a, b in pairs)
+    assert float(min_inner_product(jnp.asarray(x), jnp.asarray(metric))) == pytest.approx(least)
+    speeds = RNG.normal(size=(5, 3))
+    flow = FunctionFlow(lambda t, x: jnp.asarray(speeds))
+    for tolerance in (0.0, 1.0):
+        near = 1 - x @ v >= max(1 - x @ v) - tolerance
+        found = hemisphere_lyapunov_rate(flow, 0.0, jnp.asarray(x), jnp.asarray(v), tolerance=tolerance)
+        assert float(found.rate) == pytest.approx(max(-(speeds @ v)[near]))
+        assert found.active.tolist() == near.tolist()
     values, rates = np.array([1.0, 3.0, 2.0, 3.0, 3.0 - 1e-9])[order], np.array([9.0, -1.0, 7.0, -2.0, 5.0])[order]
     assert float(upper_dini(values, rates).rate) == -1.0
     assert float(upper_dini(values, rates, tolerance=1e-6).rate) == 5.0

@@ -15,6 +15,7 @@ from analysis.prototypes.lyapunov import lyapunov_candidates, rate_along
 from dynsim.integrators import Scipy
 from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.prototypes.assignments import assignments as soft
 from dynsim.systems.prototypes.assignments import distance_variance, entropy
 from dynsim.systems.prototypes.flow import PrototypeFlow
@@ -119,6 +120,21 @@ def test_the_coefficient_is_the_fourth_derivative_of_the_least_potential_at_a_gi
     assert found.coefficient == pytest.approx(float(fourth), rel=2e-3)
 
 
+def test_the_branch_of_collapse_spans_the_bounds_in_steps_of_a_20th_of_them():
+    z = np.array([[-1.0], [0.2], [1.1]])
+    (together,) = branches_in_temperature(
+        z, 2, PrototypeLoss("frozen"), (2.0, 3.0), random_key(0, "none"), num_starts=0
+    )
+    assert together.parameters[[0, -1]].tolist() == [2.0, 3.0]
+    steps = np.diff(together.parameters)
+    assert (steps[0], np.max(steps)) == pytest.approx((0.05 / 4, 0.05))  # a tenth of the deviation of z is longer
+    np.testing.assert_allclose(together.states[:, :, 0], 0.1, rtol=1e-9)
+    (fine,) = branches_in_temperature(
+        0.1 * z, 2, PrototypeLoss("frozen"), (2.0, 2.5), random_key(0, "none"), num_starts=0
+    )
+    assert np.max(np.diff(fine.parameters)) == pytest.approx(0.1 * (0.1 * np.std(z) + 1e-3))
+
+
 BAD = [
     (lambda: pitchfork(jnp.ones((3, 1)), PrototypeLoss()), "Argument `z` must have two embeddings that differ, but"),
     (lambda: pitchfork(jnp.asarray([[1.0, 0], [-1, 0], [0, 1], [0, -1]]), PrototypeLoss()), "Argument `z` must have a"),
@@ -127,8 +143,16 @@ BAD = [
         "Argument `bounds` must be a pos",
     ),
     (
-        lambda: branch_in_temperature(PrototypeFlow(Z, Annealing()), Z[:2], (1, 2), max_step=0.1),
-        "Argument `flow` must have a constant temperature, but has Annealing",
+        lambda: branches_in_temperature(Z, 2, PrototypeLoss(), (2, 1), random_key(0, "a")),
+        "Argument `bounds` must be a positive temperature and a higher one, but are (2, 1)",
+    ),
+    (
+        lambda: branch_in_temperature(Parameter(PrototypeFlow(Z, Annealing()), "ridge", 0, 1), Z[:2]),
+        "Argument `temperature` must be the constant temperature of a `PrototypeFlow`, but is Parameter ridge of",
+    ),
+    (
+        lambda: branch_in_temperature(Parameter(PrototypeFlow(Z, 1.0), "ridge", 0, 1), Z[:2]),
+        "Argument `temperature` must be the constant temperature of a `PrototypeFlow`, but is Parameter ridge of",
     ),
 ]
 

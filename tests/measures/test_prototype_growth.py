@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.prototypes.boundedness import LogTimeFlow, escape_constant, growth
-from analysis.prototypes.certificates import bounding_radius, escaping_prototypes
+from analysis.prototypes.certificates import _shut_out, bounding_radius, escaping_prototypes
 from dynsim.integrators import Scipy
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import squared_distances
@@ -99,6 +99,49 @@ def test_trajectories_keep_to_the_bound_of_a_ridge(gradient, temperature):
     T = jax.vmap(system.temperature)(path.ts)
     potential = np.asarray(path.along_time(system.potential)) + (gradient == "frozen") * 3 * np.log(2) * np.asarray(T)
     assert np.all(np.diff(potential) < 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "reduction", "share"), [("full", "sum", 0), ("frozen", "sum", 3), ("frozen", "mean", 1)]
+)
+def test_the_bound_of_a_ridge_is_where_the_ridge_alone_is_the_loss(gradient, reduction, share):
+    """In the mode `frozen` the least free energy of `share` embeddings and two prototypes is added."""
+    system = flow(gradient, 0.5, 0.1, reduction=reduction)
+    loss = float(system.potential(0.0, FAR)) + share * 0.7 * np.log(2)
+    assert bounding_radius(system, FAR) == (pytest.approx(np.sqrt(2 * loss / 0.1), rel=1e-8), "ridge")
+    without = flow("frozen", 0.0, 1e-3, reduction=reduction)
+    assert bounding_radius(without, NEAR) == (pytest.approx(0.8), "hull")  # the smaller one of both
+
+
+@pytest.mark.parametrize(
+    ("gradient", "reduction"), [("full", "sum"), ("full", "mean"), ("frozen", "sum"), ("frozen", "mean")]
+)
+def test_a_prototype_is_certified_from_the_distance_of_the_conditions_on(gradient, reduction):
+    barrier, T, width = 0.5, 0.7, 1.1
+    system = flow(gradient, barrier, reduction=reduction)
+    at = lambda r: jnp.asarray([[0.0], [r]])
+    low, high = 0.0, 20.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (low, middle) if escaping_prototypes(system, at(middle))[1] else (middle, high)
+    assert not escaping_prototypes(system, at(high))[0]
+    scale, points = (1, 3) if reduction == "sum" else (3, 1)
+    level = float(system.potential(0.0, at(high))) + (gradient == "frozen") * points * T * np.log(2)
+    D, B = (high - 0.6) ** 2, scale * level  # the nearest embedding is at 0.6
+    if gradient == "full":
+        assert pytest.approx(T + B, rel=1e-6) == D
+    else:
+        pull = np.exp((B - D) / T) * (np.sqrt(D) + width) * (np.sqrt(D) + np.sqrt(B)) ** 3
+        assert pull == pytest.approx(barrier if scale == 3 else barrier / 3, rel=1e-6)
+        assert max(B, 2 * T) < D
+
+
+def test_embeddings_that_are_seen_at_an_obtuse_angle_do_not_certify():
+    between = lambda square: np.array([[0.0, square], [square, 0.0]])
+    d = np.array([[1.0, 25.0], [1.0, 25.0]])
+    assert _shut_out(d, between(49.0), 3.0).tolist() == [False, True]
+    assert _shut_out(d, between(51.0), 3.0).tolist() == [False, False]
+    assert _shut_out(np.array([[25.0, 25.0], [3.0, 30.0]]), between(9.0), 3.0).tolist() == [False, True]
 
 
 def test_the_hull_bounds_prototypes_by_the_farthest_point():

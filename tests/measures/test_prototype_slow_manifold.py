@@ -10,6 +10,8 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.convergence import observed_order
+from analysis.fast_slow.reductions import ReductionErrors
+from analysis.prototypes import slow_manifold
 from analysis.prototypes.bank import bank_along, bank_measures
 from analysis.prototypes.hessian import hessian_blocks
 from analysis.prototypes.slow_manifold import (
@@ -58,6 +60,43 @@ def test_the_distance_from_a_slow_manifold_is_the_largest_after_the_start(time, 
     away[0], away[(time, *entry)] = 5.0, 0.7 * sign
     found = _largest_distance(LINEAR, Coupled(jnp.asarray(ys), jnp.asarray((ys[:, 0] @ B.T).reshape(4, 2, 2) + away)))
     assert float(found) == pytest.approx(0.7)
+
+
+def test_one_prototype_rests_at_the_mean_embedding_and_its_effective_loss_is_a_square_form():
+    """Its loss is the mean of |A x - p|^2 plus ridge / 2 |p|^2, least at p = A x_mean / (1 + ridge / 2)."""
+    ridge, x = 0.5, np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
+    loss = PrototypeLoss("full", ridge=ridge, reduction="mean")
+    flow = CoupledFlow(jnp.asarray(x), LinearEncoder(2, 1), 0.6, loss=loss, encoder_rate=0.2, prototype_rate=2.0)
+    A, start = jnp.asarray([[0.7, -0.3]]), jnp.zeros((1, 1))
+    share, mean = 1 / (1 + ridge / 2), np.mean(x, axis=0)
+    P, rate = relaxed_prototypes(flow, A, start)
+    np.testing.assert_allclose(P, share * A @ mean[:, None], rtol=1e-9)
+    assert rate == pytest.approx(2 + ridge)
+    form = 2 * (x.T @ x / 3 - share * np.outer(mean, mean))  # twice the loss is A form A^T
+    assert effective_loss(flow, A, start) == pytest.approx(float((A @ form @ A.T)[0, 0]) / 2)
+    np.testing.assert_allclose(effective_loss_hessian(flow, A, start), form, rtol=1e-9)
+
+
+def test_distances_are_measured_after_the_layer_in_the_time_of_the_encoder(monkeypatch):
+    flow, runs = coupled(), []
+
+    def solved(system, x0, ts, *, integrator):
+        runs.append((float(system.encoder_rate / system.prototype_rate), np.asarray(ts) * float(system.encoder_rate)))
+        return type("Path", (), {"ys": len(runs)})
+
+    monkeypatch.setattr(slow_manifold, "simulate", solved)
+    monkeypatch.setattr(slow_manifold, "_largest_distance", lambda system, ys: 0.1 * ys)
+    found = manifold_distances(flow, Coupled(THETA, START), (2e-3, 1e-3), 0.4, layer=0.25)
+    np.testing.assert_allclose(found, [0.1, 0.2])
+    assert [ratio for ratio, _ in runs] == pytest.approx([2e-3, 1e-3])
+    np.testing.assert_allclose(runs[1][1], [0.0, *np.linspace(0.1, 0.4, 9)])
+    none, given = ReductionErrors(*[np.zeros(0)] * 6, 1.0), []
+    monkeypatch.setattr(slow_manifold, "reduction_error", lambda *arguments, **_: given.extend(arguments[1:]) or none)
+    assert tikhonov_errors(flow, Coupled(THETA, START), (1e-2, 1e-3), 0.7) is none
+    start, horizon, ratios = given
+    np.testing.assert_array_equal(start.fast, START)
+    np.testing.assert_array_equal(start.slow, np.ravel(THETA))
+    assert (horizon, ratios) == (0.7, (1e-2, 1e-3))
 
 
 @pytest.mark.slow

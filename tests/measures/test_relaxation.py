@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.chains.dense_exponential import column_stochastic, transition_matrix
+from analysis.chains.krylov_exponential import _decades
 from analysis.chains.polynomial_exponential import chebyshev_terms, poisson_weights
 from analysis.chains.rational_exponential import (
     AT_INFINITY,
@@ -162,6 +164,32 @@ def test_the_method_follows_the_structure():
     assert relaxation(web, start, [1e4]).method == "shift-invert"
 
 
+def test_the_sizes_at_which_the_method_changes(monkeypatch):
+    module = importlib.import_module("analysis.chains.relaxation")
+
+    def chosen(Q, t, **constants):
+        for name, value in constants.items():
+            monkeypatch.setattr(module, name, value)
+        return relaxation(Q, np.eye(Q.shape[0])[0], [0.1, t]).method
+
+    assert [chosen(LINE, 1.0, MIN_TRIDIAGONAL=n) for n in (40, 41)] == ["rational", "dense"]
+    assert [chosen(GRID, 1.0, DENSE=n) for n in (30, 29)] == ["dense", "chebyshev"]
+    terms = chebyshev_terms(np.max(-GRID.diagonal()) * 5.0, 1e8)
+    assert [chosen(GRID, 5.0, MAX_PRODUCTS=n) for n in (terms, terms - 1)] == ["chebyshev", "shift-invert"]
+    reach = np.max(-web().diagonal()) * 5.0
+    assert [chosen(web(), 5.0, MAX_PRODUCTS=n) for n in (reach, reach - 1)] == ["uniformisation", "shift-invert"]
+
+
+def test_the_errors_of_two_states_are_those_of_rounding():
+    eps, z = np.finfo(float).eps, 9.0
+    told = {m: relaxation(SWAP, [1.0, 0.0], [z], method=m).errors[0] for m in ("dense", "uniformisation", "chebyshev")}
+    assert told["dense"] == pytest.approx(eps * 2 * (4 + 18))  # after 4 squarings
+    assert eps * 28 <= told["uniformisation"] <= eps * 32
+    assert eps * 6.5 + 1e-15 <= told["chebyshev"] <= eps * 8.5 + 1e-15  # polynomials of the difference are +-1/2
+    uphill = by_partial_fractions(np.full(4, 2.0), np.full(4, 1.0), np.eye(5)[0], 1.0)[1]
+    assert uphill == pytest.approx(ROUNDING + 4 * eps * 4, rel=1e-9)  # the last state is 16 times as likely
+
+
 @pytest.mark.parametrize("end", [5.0, 500.0, 1e6])
 def test_a_flat_grid_is_a_product_of_lines(end):
     side = 24
@@ -218,12 +246,55 @@ def test_series_are_cut_where_their_bound_says():
     for reach in (0.0, 0.1, 7.0, 1e3, 1e6):
         terms = chebyshev_terms(reach, 1e6)
         assert terms < 14 * np.sqrt(reach) + 60
-        series = 2 * scipy.special.ive(np.arange(terms + 400), reach)
+        series = 2 * scipy.special.ive(np.arange(terms + 4000), reach)
         assert np.sum(series[terms:]) <= 1e-21
+        assert terms == 2 or np.sum(series[terms - 2 :]) > 1e-21
     weights = poisson_weights(50.0, 200)
     assert weights @ np.arange(200) == pytest.approx(50.0, rel=1e-12)
     assert np.sum(weights) == pytest.approx(1.0, abs=1e-14)
     np.testing.assert_array_equal(poisson_weights(0.0, 3), [1, 0, 0])
+    for mean in (0.3, 4.0, 9.5, 60.0):  # up to means beyond the last term
+        expected = scipy.stats.poisson.pmf(np.arange(12), mean)
+        np.testing.assert_allclose(poisson_weights(mean, 12), expected / np.sum(expected), rtol=1e-12)
+
+
+def test_a_series_is_cut_for_the_latest_time_and_the_distance_in_the_weighted_norm(monkeypatch):
+    seen = []
+    count = lambda reach, norm: seen.append((reach, norm)) or chebyshev_terms(reach, norm)
+    monkeypatch.setattr("analysis.chains.polynomial_exponential.chebyshev_terms", count)
+    law, start = stationary_distribution(LINE).probabilities, np.eye(40)[7]
+    relaxation(LINE, start, [0.5, 2.0, 1.0], method="chebyshev")
+    norm = np.sqrt(np.sum((start - law) ** 2 / law) * np.max(law))
+    assert norm > 10
+    assert seen == [pytest.approx((np.max(-LINE.diagonal()) * 2, norm))]
+    relaxation(LINE, law, [2.0], method="chebyshev")
+    assert seen[1][1] == 1
+
+
+@pytest.mark.parametrize("states", [2, 3, 5, 9])
+@pytest.mark.parametrize("reversible", [True, False])
+def test_a_krylov_space_that_holds_all_vectors_has_converged(states, reversible):
+    rates = np.roll(np.diag(np.arange(1.0, states + 1)), 1, axis=0)
+    Q, start, ts = generator_from_rates(rates + rates.T if reversible else rates), np.eye(states)[0], [0.03, 1.0]
+    found, exact = (relaxation(Q, start, ts, method=method) for method in ("shift-invert", "dense"))
+    assert np.max(abs(found.probabilities - exact.probabilities)) <= np.max(found.errors) + np.max(exact.errors)
+    assert np.max(found.errors) < 1e-12
+
+
+def test_an_eigenvector_is_its_own_krylov_space():
+    wave, rate = np.cos(np.pi * (np.arange(40) + 0.5) / 40), 2 - 2 * np.cos(np.pi / 40)
+    found = relaxation(walk_in_potential(np.zeros(40)), (1 + 0.5 * wave) / 40, [1.0, 9.0], method="shift-invert")
+    for t, p, error in zip(found.ts, found.probabilities, found.errors, strict=True):
+        np.testing.assert_allclose(p, (1 + 0.5 * np.exp(-rate * t) * wave) / 40, atol=error)
+        assert error < 1e-14
+    eps = np.finfo(float).eps
+    error = relaxation(SWAP, [1.0, 0.0], [3.0], method="shift-invert").errors[0]
+    assert error == pytest.approx(32 * eps * (np.sqrt(0.5) + 0.3 * np.exp(-6) / 2))  # of a start of norm one
+
+
+def test_times_within_a_factor_of_ten_share_a_space():
+    groups = _decades(np.array([1.0, 10.0, 100.0, 5.0, 0.5, 10.5]))
+    assert [group.tolist() for group in groups] == [[2, 5], [1, 3], [0, 4]]
 
 
 def test_a_transition_matrix_has_no_negative_entry_and_columns_of_sum_one():

@@ -145,7 +145,6 @@ def test_branches_that_cross_are_followed_through_the_crossing():
         assert "it has a zero eigenvalue and goes on" in str(found)
 
 
-@pytest.mark.slow
 def test_an_imaginary_pair_and_a_saddle_are_told_from_folds():
     turning = Linear([[0.0, -2.0], [2.0, 0.0]], np.eye(2), np.zeros(2))
     found = manifold_branch(FastSlowFlow(turning, still, 1.0), state([0.0, 0.0], -1.0), np.linspace(-1.0, 0.9, 4))
@@ -222,8 +221,8 @@ def test_a_pole_is_no_fold():
 
 def test_a_sheet_is_continued_to_all_sides_of_its_start():
     flow = FastSlowFlow(lambda x, y: y[0] - 2 * y[1] - x, still, 1.0)
-    axes = np.array([-1.0, 0.0, 1.0]), np.array([-0.5, 0.0, 0.5])
-    x, kinds = sheet(flow, state(0.0, [0.0, 0.0]), *axes)
+    axes = np.array([-1.0, 0.0, 1.0]), np.array([-0.5, 0.0, 0.5, 1.0])
+    x, kinds = sheet(flow, state(0.0, [0.2, 0.4]), *axes)
     np.testing.assert_allclose(x, axes[0][:, None] - 2 * axes[1], atol=1e-12)
     assert np.all(kinds == "attracting")
 

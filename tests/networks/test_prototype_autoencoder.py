@@ -54,6 +54,16 @@ def test_split_maps_are_transposed_convolutions_and_undo_merged_ones():
     assert np.max(np.abs(np.asarray(found) - np.asarray(expected))) < 1e-5
 
 
+def test_layers_have_the_sizes_of_the_channels_and_the_type_that_is_given():
+    shapes = jax.eval_shape(
+        lambda key: draw_autoencoder(key, SoftQuantiser(CODEBOOK), hidden=5, channels=2, dtype=float), KEY
+    )
+    sizes = [layer.matrix.shape for layer in (*shapes.encoder, *shapes.decoder)]
+    assert sizes == [(8, 5), (20, 10), (90, 4), (36, 10), (10, 20), (5, 8)]
+    assert [layer.bias.shape for layer in (*shapes.encoder, *shapes.decoder)] == [size[1:] for size in sizes]
+    assert {layer.matrix.dtype.name for layer in (*shapes.encoder, *shapes.decoder)} == {"float64"}
+
+
 def test_images_become_tokens_and_images_again(model):
     shapes = jax.eval_shape(lambda x: (model.latent(x), model(x, 1.0)), jnp.zeros((2, 32, 32, 3), jnp.float32))
     assert shapes[0].shape == (2, 8, 8, 4)

@@ -1,6 +1,7 @@
 """List the small errors that a function may have: a sign, a boundary, a branch, a reduction, a default, a factor.
 
-Code that no result depends on is left alone: docstrings, annotations, checks of input, and the text of errors.
+Code that no result depends on is left alone: docstrings, annotations, checks of input, and the text of errors, with
+what is computed for it.
 """
 
 import ast
@@ -127,7 +128,7 @@ def _other_number(value: float) -> float:
 def _nodes(parent: ast.AST, fields: tuple[str, ...] = ()) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
     """Yield the expressions and statements below a node that results depend on, without those of functions in it."""
     for field, value in ast.iter_fields(parent):
-        if fields and field not in fields:
+        if (fields and field not in fields) or (field == "body" and _only_raises(parent)):
             continue
         for k, child in enumerate(value if isinstance(value, list) else [value]):
             if not isinstance(child, ast.AST) or _is_left_alone(parent, field, child):
@@ -148,6 +149,16 @@ def _is_left_alone(parent: ast.AST, field: str, child: ast.AST) -> bool:
         case ast.expr():
             return _is_check(child)
     return False
+
+
+def _only_raises(node: ast.AST) -> bool:
+    """Whether the body of a branch, or of a handler, does nothing but raise an error, with a text computed for it."""
+    if not isinstance(node, ast.If | ast.ExceptHandler) or not isinstance(node.body[-1], ast.Raise):
+        return False
+    parts = (part for statement in node.body for part in ast.walk(statement))
+    return not any(
+        isinstance(part, ast.Return | ast.Yield | ast.YieldFrom | ast.Break | ast.Continue) for part in parts
+    )
 
 
 def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.AST, str, int, ast.expr]]:

@@ -75,6 +75,21 @@ def f(x: Float[Array, "1 - n"], y: int = None) -> Array[2]:
     for a, b in zip(x, y, strict=True):
         check(a - b)
     assert x < 3
+    if isinstance(x, list):
+        last = x[3] + 1
+        raise ArgumentError("x", f"be a number, but ends in {last}")
+    try:
+        found = given(x)
+    except TypeError as error:
+        words = str(error)[:8]
+        raise ArgumentError("x", words) from None
+    except ValueError:
+        found = 3
+    if error_in(x):
+        for k in x:
+            if k:
+                return 2
+        raise ArgumentError("x", "hold something")
     return f"{x - 1}"
 
 def report(x):
@@ -83,7 +98,8 @@ def report(x):
     assert names(text) == [
         "f: not isinstance(x, int) or not callable(y) -> not isinstance(x, int) and (not callable(y))",
         "f: not isinstance(x, int) or not callable(y) -> not isinstance(x, int)",
-    ]
+        "f: 3 -> 4", "f: if k -> if not k", "f: 2 -> 3",
+    ]  # fmt: skip
 
 
 def test_an_error_stands_where_it_is_said_to_be():

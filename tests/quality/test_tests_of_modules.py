@@ -15,6 +15,7 @@ MODULES = {
     "dynsim/simulation.py": "from dynsim.flows.inner import rounded\n\n\ndef simulate(x):\n    return rounded(x)\n",
     "dynsim/tokens.py": 'from dynsim.flows.attention import TokenFlow\n\n__all__ = [\n    "TokenFlow",\n]\n',
     "dynsim/cli/continue.py": "def main():\n    return 1\n",
+    "dynsim/cli/basins/command.py": "def main():\n    return 1\n",
 }
 TESTS_OF_PROJECT = {
     "test_flat.py": "import numpy as np\n\nassert np.weights == 1\n",
@@ -24,6 +25,7 @@ TESTS_OF_PROJECT = {
     "dynamics/test_twice.py": "from dynsim.flows import attention\n\nattention.weights(attention.weights(2))\n",
     "dynamics/test_runs.py": "from dynsim import simulate as run\n\nrun(1)\n",
     "cli/test_commands.py": "call('dynsim continue --parameter r=0:3')\n",
+    "cli/test_basins.py": "call('dynsim basins duffing')\n",
     "benchmarks/test_times.py": "from dynsim.flows.attention import TokenFlow\n",
 }
 
@@ -65,6 +67,7 @@ def test_a_module_that_no_test_names_is_tested_through_those_that_import_it(chos
 
 def test_a_module_that_nothing_imports_is_tested_by_its_name_in_command_lines(chosen):
     assert chosen("dynsim.cli.continue") == ["cli/test_commands.py"]
+    assert chosen("dynsim.cli.basins.command") == ["cli/test_basins.py"]
 
 
 def test_tests_of_this_project_are_found():

@@ -113,8 +113,11 @@ def _home(name: str, index: Index) -> tuple[str, list[str]]:
 
 
 def _most_mentioning(source: Source, files: Iterable[Path]) -> list[Path]:
-    """List files whose texts, such as command lines, have the last part of a module's name among their words."""
-    word = source.module.split(".")[-1]
+    """List files whose texts, such as command lines, have the last part of a module's name among their words.
+
+    The module `command` of a package is reached by the package's name.
+    """
+    word = source.module.removesuffix(".command").split(".")[-1]
     counts = {path: words_in_texts(path)[word] for path in files}
     return sorted((path for path in counts if counts[path]), key=lambda path: counts[path], reverse=True)
 

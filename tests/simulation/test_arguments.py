@@ -14,11 +14,12 @@ import scipy.special
 from dynsim._core.validation import function
 from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.simulation.checks import check_start
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.hybrid import Transition
 from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.simulation.sweep import sweep
-from dynsim.spaces import Euclidean
+from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.fast_slow.examples import linear_flow
 from dynsim.systems.fast_slow.flow import FastSlow
@@ -38,6 +39,15 @@ def test_lists_tuples_and_ints_are_taken_as_scipy_takes_them(start, times):
 def test_a_number_and_a_named_tuple_of_numbers_are_states():
     assert float(simulate(DECAY, 1, [0, 1], integrator=Scipy()).final) == pytest.approx(np.exp(-1))
     assert simulate(linear_flow(0.1), FastSlow(2, 1), [0, 1], integrator=Scipy()).final.slow.shape == ()
+
+
+def test_a_start_is_projected_unless_it_is_on_the_space_up_to_rounding():
+    flow, eps = FunctionFlow(lambda t, x: 0 * x, Sphere()), float(np.finfo(float).eps)
+    for away, kept in ((8 * eps, True), (32 * eps, False), (0.9e-6, False)):
+        start = jnp.asarray([1 + away, 0.0])
+        assert float(check_start("y0", flow, start)[0]) == (start[0] if kept else 1.0)
+    with pytest.raises(ValueError, match=r"`y0` must lie on the space, Sphere .*, but is off it by 1.1e-06"):
+        check_start("y0", flow, jnp.asarray([1 + 1.1e-6, 0.0]))
 
 
 TIMED = r"`fn` must be a function of \(t, x\), but the function <lambda> takes \(x\)\.$"

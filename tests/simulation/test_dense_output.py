@@ -72,6 +72,8 @@ def test_a_bouncing_ball_has_its_closed_form_and_two_states_at_each_bounce(integ
     np.testing.assert_allclose(path(hit, before=True), [0.0, -1.0], atol=1e-8)
     np.testing.assert_array_equal(path([hit, 0.7]), [path(hit), path(0.7)])
     np.testing.assert_array_equal(path([hit], before=True), [path(hit, before=True)])
+    sides = [path.along([0.7, hit], lambda x: x[1], before=before) for before in (False, True)]
+    np.testing.assert_allclose(sides, [[-0.7, 0.5], [-0.7, -1.0]], atol=1e-8)
     np.testing.assert_array_equal(path.ends, [0.0, 2.4])
     np.testing.assert_allclose(path(2.4), run.final, atol=1e-8)
     with pytest.raises(ValueError, match="Argument `t` must lie between the ends of the run, 0 and 2.4, but is 2.5."):

@@ -116,8 +116,13 @@ def test_an_integrator_that_raises_fails_for_its_member_only(monkeypatch):
     monkeypatch.setattr(Scipy, "integrate", raising)
     with pytest.warns(RuntimeWarning, match="Member 2 of the ensemble raised: singular matrix"):
         run = ensemble(BLOW_UP, ESCAPING, TS, first, integrator=Scipy())
-    assert list(np.asarray(run.stats.succeeded)) == [True, True, False, True]
+    stats = run.stats
+    assert list(np.asarray(stats.succeeded)) == [True, True, False, True]
+    assert run.values[2, 0] == 1.0
     assert np.all(np.isnan(run.values[2, 1:]))
+    assert np.isnan(run.final[2, 0])
+    reached = [int(stats.outcome[2]), int(stats.num_steps[2]), int(stats.num_rejected[2]), float(stats.last_time[2])]
+    assert reached == [Outcome.NON_FINITE, 0, 0, TS[0]]
 
 
 @pytest.mark.slow
@@ -254,10 +259,38 @@ def test_bad_arguments_are_named():
         ensemble(FLOW, STARTS, TS, alignment, chunk=0)
     with pytest.raises(ValueError, match="Argument `flow` must be one flow or one for each of 7 starts, but holds 2"):
         ensemble([FLOW, FLOW], STARTS, TS, alignment)
+    with pytest.raises(ValueError, match="`flow` must be a flow, or a sequence with one for each member, but is empty"):
+        ensemble([], STARTS, TS, alignment)
     with pytest.raises(ValueError, match="Argument `cost` must return one number for a start"):
         ensemble(FLOW, STARTS, TS, alignment, cost=lambda y: y[0])
     with pytest.raises(ValueError, match="Argument `cost` must be a function of the start, but the function"):
         ensemble(FLOW, STARTS, TS, alignment, cost=lambda t, y: 1.0)
+
+
+def test_parts_are_of_nearly_equal_size_and_hold_few_large_states():
+    def sizes(members, entries, chunk=None, cost=None):
+        work = Work((BLOW_UP,), Diffrax(), np.zeros((members, entries)), jnp.asarray(TS), first)
+        return [len(part) for part in module._parts(work, cost, chunk)]
+
+    assert sizes(70, 2) == [24, 23, 23]  # 32 at most
+    assert sizes(64, 2) == [32, 32]
+    assert sizes(5, 2**15) == [2, 2, 1]  # half a megabyte
+    assert sizes(3, 2**17) == [1, 1, 1]
+    assert sizes(7, 2, chunk=3) == [3, 2, 2]
+
+
+def test_the_cores_are_those_of_the_process_or_as_many_as_the_environment_says(monkeypatch):
+    monkeypatch.setattr(module.os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
+    for told, count in (("", 3), ("2", 2), ("0", 3), ("many", 3), ("8", 3)):
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+        assert module.cores() == count
+
+
+def test_flows_share_a_program_if_they_differ_in_numbers_only():
+    one, other, larger = (TokenFlow(c * np.eye(d), 1.0) for c, d in ((1.0, 3), (2.0, 3), (1.0, 2)))
+    assert module._alike((one, other, one))
+    assert not module._alike((one, one, larger))
+    assert not module._alike((BLOW_UP, FunctionFlow(lambda t, x: x)))
 
 
 DIGEST = """

@@ -299,6 +299,8 @@ def test_a_dwell_time_separates_transitions_and_a_condition_that_holds_then_coun
     np.testing.assert_allclose(later.times("back"), [1.0], rtol=1e-12)  # beyond the guard from then on: no crossing
     first = simulate_hybrid(CLOCK, [0.9], [0.0, 3.0], [crossed], dwell=0.5, integrator=Scipy())
     np.testing.assert_allclose(first.times("back"), [0.1], rtol=1e-12)  # at the start there is nothing to wait for
+    short = simulate_hybrid(CLOCK, [0.0], [0.0, 1.7], [back], dwell=1e-300, integrator=Scipy())
+    np.testing.assert_allclose(short.times("back"), [1.0, 1.25, 1.5], rtol=1e-12)  # less than the rounding of a time
     free = simulate_hybrid(CLOCK, [0.0], [0.0, 3.0], [back], integrator=Scipy())
     np.testing.assert_allclose(free.times("back"), np.arange(1.0, 3.1, 0.25), rtol=1e-12)
 

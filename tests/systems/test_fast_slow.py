@@ -13,7 +13,7 @@ from dynsim.errors import IntegrationError
 from dynsim.integrators import Scipy, stiff
 from dynsim.simulation.run_files import rerun, save
 from dynsim.simulation.simulate import simulate
-from dynsim.spaces import Euclidean, Simplex
+from dynsim.spaces import Euclidean, Simplex, Sphere
 from dynsim.systems.fast_slow.examples import (
     EXAMPLES,
     generator,
@@ -39,6 +39,14 @@ def linear_solution(epsilon, start, t):
     a, b = np.linalg.solve([[1.0, 1.0], [-slow, -fast]], [float(start.slow), float(start.fast)])
     modes = a * np.exp(slow * t), b * np.exp(fast * t)
     return -slow * modes[0] - fast * modes[1], modes[0] + modes[1]
+
+
+def test_each_variable_has_its_own_space():
+    plain, parts = (lambda x, y: x), {"fast_space": Simplex(), "slow_space": Sphere()}
+    for given_ in ({}, *({name: space} for name, space in parts.items()), parts):
+        found = FastSlowFlow(plain, plain, 0.1, **given_).space.parts
+        expected = (given_.get("fast_space", Euclidean()), given_.get("slow_space", Euclidean()))
+        assert (type(found.fast), type(found.slow)) == tuple(map(type, expected))
 
 
 @settings(max_examples=8, deadline=None)

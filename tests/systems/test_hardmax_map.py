@@ -23,7 +23,7 @@ from dynsim.systems.hardmax.search import brute_force as all_scores
 from dynsim.systems.hardmax.search import choice as search
 from dynsim.systems.hardmax.search import cone_bisection as cones
 from dynsim.systems.hardmax.search import direction_grid as cells
-from dynsim.systems.hardmax.search import grouping
+from dynsim.systems.hardmax.search import grouping, ties
 from dynsim.systems.hardmax.search.choice import BruteForce, ConeBisection
 from dynsim.systems.hardmax.search.ties import binary_extent, float_integers
 from tests.support.annotations import unchecked
@@ -198,6 +198,24 @@ def test_the_gap_beside_a_tie_is_that_to_the_best_token_outside():
         sets = HardmaxMap(1).follower_sets(x, search=way)
         assert sets.of(2).tolist() == [0, 1]
         assert sets.gaps[2] == pytest.approx(0.5 / 5, abs=1e-12)  # |z_2| = 1, the largest token has norm 5
+
+
+def refuse(*arguments):
+    raise AssertionError("this comparison is not needed")
+
+
+@pytest.mark.parametrize("attention", [None, np.array([[1.0, 0.3], [-0.2, 2.0]])], ids=["identity", "general"])
+@pytest.mark.parametrize("spread", [1.0, 1e-11])
+def test_exact_comparison_is_for_scores_within_their_rounding_error(attention, spread, monkeypatch):
+    """Well apart, floats decide; of tokens that nearly coincide, differences of scores are accurate enough."""
+    x = [3.0, 2.0] + spread * normal("apart", 60, 2)
+    monkeypatch.setattr(ties.FloatTies, "best" if spread == 1.0 else "exactly_best", refuse)
+    z, A = x.astype(np.longdouble), np.eye(2) if attention is None else attention
+    expected = np.argmax(z @ A.T @ z.T, axis=1)[:, None].tolist()
+    for way in (BruteForce(), ConeBisection()):
+        for name in MANNERS:
+            with manner(name):
+                assert HardmaxMap(1, attention).follower_sets(x, search=way).lists() == expected
 
 
 def test_a_sample_removes_only_tokens_deep_inside(monkeypatch):

@@ -72,6 +72,7 @@ def test_a_walk_in_a_potential_is_balanced_by_its_gibbs_law():
     assert Q[1, 0] > 0
     assert Q[3, 0] > 0
     assert Q[4, 0] == 0
+    np.testing.assert_allclose(walk_in_potential(V, temperature=0.5, rate=3.0).toarray(), 3 * Q, rtol=1e-14)
     one = walk_in_potential(np.zeros(1))
     assert one.nnz == 0
 
@@ -285,3 +286,21 @@ def test_a_missing_rate_is_judged_by_the_rates_out_of_its_own_state(slow):
             else:
                 with pytest.raises(ValueError, match=f"but column {column} sums to"):
                     check_generator(changed)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(
+    ("off", "tolerance", "fits"), [(1e-10, 1e-9, True), (1e-8, 1e-9, False), (1e-5, 1e-4, True), (1e-3, 1e-4, False)]
+)
+def test_sums_may_be_off_by_the_tolerance_relative_to_the_exit_rate(scale, off, tolerance, fits):
+    Q = scale * np.array([[-1.0, 2.0], [1.0 + off, -2.0]])
+    A, p = np.array([[0.3, 0.7 + off], [0.5, 0.5]]), np.array([0.25, 0.75 - off])
+    for check, arguments, says in (
+        (check_generator, (Q,), "column 0 sums"), (check_transition, (A,), "row 0 sums"),
+        (check_distribution, (p, 2), "but sums"),
+    ):  # fmt: skip
+        if fits:
+            np.testing.assert_array_equal(check(*arguments, tolerance=tolerance), arguments[0])
+        else:
+            with pytest.raises(ValueError, match=says):
+                check(*arguments, tolerance=tolerance)

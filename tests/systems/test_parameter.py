@@ -5,7 +5,7 @@ import pytest
 from dynsim import Parameter
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
-from dynsim.systems.named import where
+from dynsim.systems.named import InUnit, where
 
 
 def test_a_parameter_is_the_same_by_name_and_by_function():
@@ -23,6 +23,15 @@ def test_a_parameter_gives_the_system_at_a_value_and_follows_another_system():
     assert float(rho.system.rho) == 0.5
     other = rho.of(Lorenz(rho=2.0, sigma=3.0))
     assert (other.value, other.bounds, float(other.at(7.0).sigma)) == (2.0, (0.0, 30.0), 3.0)
+    drive = Parameter(Lorenz(rho=0.5), "rho", 0.0, 30.0, name="drive", unit="K")
+    assert drive.of(Lorenz(rho=2.0)).label == "drive (K)"
+
+
+def test_a_parameter_in_a_unit_counts_multiples_of_it():
+    rho = Parameter(Lorenz(rho=14.0), InUnit(where(Lorenz(), "rho"), 0.5), 0.0, 60.0)
+    assert rho.value == 28.0
+    assert float(rho.at(3.0).rho) == 1.5
+    assert (rho.of(Lorenz(rho=2.0)).value, rho.of(Lorenz()).bounds) == (4.0, (0.0, 60.0))
 
 
 def test_axes_have_its_name_and_its_unit():

@@ -14,6 +14,8 @@ from dynsim.systems.fast_slow.examples import van_der_pol_flow
 from dynsim.systems.fast_slow.flow import FastSlow
 from dynsim.systems.named import components, parameters, where
 from dynsim.systems.parameter import Parameter
+from dynsim.systems.schedules import PiecewiseConstant
+from dynsim.systems.tokens.flow import TokenFlow
 
 
 def cubic(t, x, mu, r):
@@ -40,8 +42,18 @@ def test_solutions_and_times_are_those_of_the_flow_in_its_units():
     np.testing.assert_allclose(flow.restored(run.ys), expected * [1e-9, 1e-7], rtol=1e-6, atol=1e-16)
     np.testing.assert_allclose(flow.rescaled(flow.restored(run.ys)), run.ys, rtol=1e-14)
     np.testing.assert_allclose(flow.breakpoints(0.0, 3.0), [0.5])
+    np.testing.assert_allclose(flow.breakpoints(0.6, 3.5), [3.0])
     assert flow.step_limit() == pytest.approx(1.0)
     assert float(flow.flow.parameters["rate"]) == pytest.approx(2e6, rel=1e-15)
+
+
+def test_a_flow_that_ends_does_so_in_the_new_unit_of_time():
+    layers = PiecewiseConstant(np.ones((2, 1, 2, 2)), periodic=False)
+    flow = RescaledFlow(TokenFlow(layers), time=0.5)
+    flow.check_horizon(0.0, 4.0)
+    for t0, t1 in ((0.0, 4.1), (-0.1, 4.0)):
+        with pytest.raises(ValueError, match="inside the schedule of `query_key`"):
+            flow.check_horizon(t0, t1)
 
 
 def test_folds_that_tolerances_would_hide_are_found():

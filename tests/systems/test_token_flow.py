@@ -14,8 +14,10 @@ from dynsim.systems.tokens.flow import (
     LayerMap,
     ProjectedValueFlow,
     TokenFlow,
+    causal_identity_flow,
     causal_symmetric_flow,
     gradient_token_flow,
+    identity_value_flow,
 )
 from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.interactions.masks import Causal, Window
@@ -142,6 +144,25 @@ def test_an_identity_value_needs_no_matrix():
     np.testing.assert_allclose(TokenFlow(P).vector_field(0.0, x), TokenFlow(P, eye).vector_field(0.0, x), atol=1e-14)
 
 
+def test_named_flows_are_those_of_their_equations():
+    P, P1, symmetric = _random("P", 2, 3, 3), _random("P1", 3, 3), _random("U", 3, 3) + _random("U", 3, 3).T
+    x = np.asarray(Ellipsoid(W).sample(random_key(1, "x"), (5, 3)))
+    y, I, later, all = (
+        x / np.linalg.norm(x, axis=1, keepdims=True),
+        np.eye(3),
+        (lambda i, j: j <= i),
+        (lambda i, j: True),
+    )
+    for flow, tokens, given in (
+        (identity_value_flow(P, space=Ellipsoid(W)), x, (P, [I, I], W, all)),
+        (identity_value_flow(P), y, (P, [I, I], I, all)),
+        (causal_identity_flow(P), y, (P, [I, I], I, later)),
+        (causal_symmetric_flow(P1, symmetric), y, ([P1], [symmetric], I, later)),
+        (gradient_token_flow(W), x, ([W], [I], W, all)),
+    ):
+        np.testing.assert_allclose(flow.vector_field(0.0, tokens), _by_hand(tokens, *given), atol=1e-13)
+
+
 def test_the_projection_of_remark_5_1_gives_the_printed_right_hand_side():
     U, P = np.eye(3) + 0.3 * _random("U", 3, 3), _random("P", 1, 3, 3)
     flow = ProjectedValueFlow(P, U)
@@ -167,6 +188,33 @@ def test_the_end_of_the_values_ends_a_flow_and_the_largest_constant_matrix_bound
     with pytest.raises(ValueError, match="`value`"):
         flow.check_horizon(0.0, 2.5)
     assert Constant(np.stack([np.eye(3), -2 * np.eye(3)])).norm_bound() == pytest.approx(2)
+
+
+def test_both_schedules_give_jumps_steps_and_an_end():
+    fast, slow = (Modulated(_random("P", 1, 3, 3), 1.0, frequency, 0.0) for frequency in (4.0, 3.0))
+    for P, U in ((fast, slow), (slow, fast), (fast, 1.0)):
+        assert TokenFlow(P, U).step_limit() == pytest.approx(np.pi / 4)
+    early, late = (PiecewiseConstant(_random("p", 2, 1, 3, 3), spans, periodic=False) for spans in ([1, 1], [0.5, 2]))
+    for P, U, jumps in ((early, late, [0.5, 1.0]), (early, 1.0, [1.0]), (fast, late, [0.5]), (fast, slow, [])):
+        np.testing.assert_array_equal(TokenFlow(P, U).breakpoints(0.0, 2.0), jumps)
+    TokenFlow(fast, slow).check_horizon(-9.0, 9.0)
+    TokenFlow(early, late).check_horizon(0.0, 2.0)
+    for P, U, t0, t1, name in (
+        (early, late, 0.0, 2.1, "query_key"), (late, early, 0.0, 2.1, "value"), (early, 1.0, -0.1, 1.0, "query_key"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=rf"schedule of `{name}`, \[0, 2.0\]"):
+            TokenFlow(P, U).check_horizon(t0, t1)
+
+
+@pytest.mark.parametrize("space", [Sphere(), Ellipsoid(W)], ids=["sphere", "ellipsoid"])
+def test_the_pulls_of_all_tokens_add_up_to_the_field(space):
+    flow = TokenFlow(_random("P", 2, 3, 3), ScaledIdentity([1.5, -0.4], 3), space=space, mask=Causal())
+    x = np.asarray(space.sample(random_key(1, "x"), (5, 3)))
+    pulls = flow.pulls(0.3, x)
+    np.testing.assert_allclose(np.sum(pulls, axis=1), flow.vector_field(0.3, x), atol=1e-14)
+    assert not np.any(pulls[np.triu_indices(5)])  # of itself, and of later tokens
+    assert TokenFlow(np.eye(3), np.eye(3)).pulls(0.0, x).size == 0
+    assert TokenFlow(np.eye(3), space=Euclidean()).pulls(0.0, x).size == 0
 
 
 def test_large_scores_do_not_overflow():
@@ -234,6 +282,13 @@ def test_the_jumps_of_schedules_are_those_strictly_between_two_times():
         for t0, t1 in itertools.combinations([-1.75, -0.3, 0.0, 0.5, 0.75, 1.0, 1.5, 1.75, 2.25, 3.5, 3.6], 2):
             wanted = [t for t in jumps if t0 < t < t1]
             np.testing.assert_allclose(schedule.breakpoints(t0, t1), wanted, atol=1e-12)
+
+
+def test_tokens_of_a_hemisphere_are_uniform_ones_reflected_by_the_first_coordinate():
+    key = random_key(0, "half")
+    whole, half = (np.asarray(initial_tokens(name, key, (40, 3))) for name in ("uniform", "hemisphere"))
+    np.testing.assert_array_equal(half, whole * np.where(whole[:, :1] < 0, -1, 1))
+    assert np.min(whole[:, 0]) < 0
 
 
 @pytest.mark.usefixtures("short_draws")

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.ndimage
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, Int
-from scipy.spatial import KDTree
 
+from analysis.dynamics.attractors.curves import Line
 from analysis.dynamics.attractors.distances import reach
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
 from analysis.dynamics.attractors.options import ROUND, Search, set_up
@@ -31,11 +31,11 @@ from analysis.dynamics.attractors.search import (
 )
 from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
-from analysis.dynamics.flow_maps.flat import flat_states, grid_states
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
+from analysis.dynamics.scaling.flat import flat_states, grid_states
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, State
-from dynsim._core.validation import integer, reals
+from dynsim._core.validation import box_sides, integer
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
@@ -175,12 +175,8 @@ def basins(
     Raises:
         ValueError: for bad input, or a box in which the system is nowhere defined.
     """
-    ends = np.asarray(reals("box", box), float)
     sizes = tuple(integer("shape", n, least=2) for n in shape)
-    if ends.ndim != 2 or ends.shape != (len(sizes), 2):
-        raise ArgumentError("box", f"have shape ({len(sizes)}, 2), two ends for each axis", f"has shape {ends.shape}")
-    if not np.all(np.isfinite(ends)) or not np.all(ends[:, 0] < ends[:, 1]):
-        raise ArgumentError("box", "have finite ends, the lower one first", f"is {ends.tolist()}")
+    ends = box_sides("box", box, len(sizes)).T
     given = as_state("start", np.zeros(len(sizes)) if start is None else start)
     base = jax.tree.map(lambda y: jnp.asarray(y, float), given)
     flat, restored = ravel_pytree(base)
@@ -268,7 +264,7 @@ class _GridRun:
         self.pending = np.arange(len(flat))
         self.attractors: list[LimitSet] = []
         self.others: list[LimitSet] = []
-        self.trees: list[tuple[KDTree, float]] = []
+        self.lines: list[tuple[Line, float]] = []
         self.add(first)
 
     def add(self, found: Attractors) -> None:
@@ -279,8 +275,7 @@ class _GridRun:
                 self.others.append(other)
         known = lambda limit: undecided_set(limit) and among_attractors(limit, self.attractors, self.extent) >= 0
         self.others = [other for other in self.others if not known(other)]
-        fine = [reach(a, self.extent, self.attractors) for a in self.attractors]
-        self.trees = [(KDTree(a.features / self.extent), near) for a, near in zip(self.attractors, fine, strict=True)]
+        self.lines = [(Line(a, self.extent), reach(a, self.extent, self.attractors)) for a in self.attractors]
 
     def window(self) -> int:
         """Move the pending starts on and return how many have arrived."""
@@ -294,12 +289,11 @@ class _GridRun:
         states = np.where((escaped | failed)[:, None], 0.0, states)
         self.labels[self.pending[escaped]], self.labels[self.pending[failed]] = ESCAPED, FAILED
         gone = escaped | failed
-        for place, (tree, near) in enumerate(self.trees):
+        for place, (line, near) in enumerate(self.lines):
             here = np.flatnonzero(~gone)
             for state in states[::-1]:  # the last state already rules out most attractors
                 if here.size:
-                    scaled = self.time_map.features_of(state[here]) / self.extent
-                    here = here[tree.query(scaled, distance_upper_bound=near)[0] <= near]
+                    here = here[line.distances(self.time_map.features_of(state[here]), near) <= near]
             self.labels[self.pending[here]] = place
             gone[here] = True
         self.pending = self.pending[~gone]
@@ -323,8 +317,7 @@ class _GridRun:
         """Label the starts on surfaces of equilibria, and at limit sets that do not attract or are undecided."""
         self.on_surfaces(others=True)
         for other in self.others if self.pending.size else ():
-            scaled = self.time_map.features_of(self.xs[self.pending]) / self.extent
-            is_open = other.stability == "undecided"
+            line, is_open = Line(other, self.extent), other.stability == "undecided"
             close = reach(other, self.extent) if other.kind == CURVE or undecided_set(other) else ON_LIMIT
-            near = KDTree(other.features / self.extent).query(scaled)[0] <= close
+            near = line.distances(self.time_map.features_of(self.xs[self.pending])) <= close
             self.labels[self.pending[near]] = UNDECIDED if is_open else NOT_ATTRACTING

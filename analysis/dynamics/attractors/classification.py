@@ -1,6 +1,6 @@
 """Classify the limit set of a long trajectory: an equilibrium, a periodic orbit or another recurrent set."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -12,22 +12,24 @@ from jaxtyping import Array, Float
 from scipy.ndimage import maximum_filter1d
 from scipy.spatial import KDTree
 
+from analysis.dynamics.attractors.curves import spread_along
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet, Slow, with_principal_angles
 from analysis.dynamics.attractors.surfaces import can_walk
 from analysis.dynamics.equilibria.families import family_through
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.equilibria.settling import ESCAPE, look
+from analysis.dynamics.equilibria.sliding import rest_by_sliding
 from analysis.dynamics.flow_maps.angles import periods_of, whole_turns
-from analysis.dynamics.flow_maps.flat import flat_state, flat_states
-from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of, velocity_of
 from analysis.dynamics.linearisation import kind, spectrum
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax, stiff
-from dynsim.simulation.simulate import simulate
+from dynsim.simulation.dense import dense_path
 from dynsim.systems.base import AbstractMap
 
 # Largest speed, in units of the trajectory, that counts as zero up to rounding.
@@ -46,7 +48,7 @@ EDGE = 1e-3
 CLOSE = 1e-6
 # Number of samples of a periodic orbit; divisible by 2 to 10, the periods that are tested.
 SAMPLES = 5040
-# Number of points, equally spaced along an orbit, that represent it.
+# Number of points that represent an orbit, more of them where it bends.
 CLOUD = 1024
 # Largest number of recurrences of a trajectory from which a cycle is looked for.
 TRIES = 2
@@ -113,7 +115,25 @@ def _on_limit(record: TrajectoryRecord, features: np.ndarray, rate: float, cycle
     return stayed > period and rate * stayed * float(record.time_map.interval) > ESCAPE
 
 
+def _sliding_rest(record: TrajectoryRecord) -> LimitSet | None:
+    """Recognise a state at rest on a surface on which the field jumps, alone or on a curve of them."""
+    field, x = record.time_map.switched, record.states[-1]
+    sizes = record.extent if len(record.extent) == len(x) else np.full(len(x), float(np.median(record.extent)))
+    found = None if field is None else rest_by_sliding(field, 0.0, x, sizes)
+    if found is None:
+        return None
+    points, word, values = found
+    features = record.time_map.features_of(points)
+    gap = float(np.max(np.linalg.norm(np.diff(features, axis=0) / record.extent, axis=1), initial=0.0))
+    return LimitSet(
+        CURVE if len(points) > 1 else "equilibrium", word, states_of(record.time_map, points), features, 0.0, values,
+        spacing=gap / 2,
+    )  # fmt: skip
+
+
 def _equilibrium(record: TrajectoryRecord) -> LimitSet | Slow | None:
+    if (resting := _sliding_rest(record)) is not None:
+        return resting
     flow: Any = record.time_map.system
     speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
     units = record.time_map.units_at(record.states[-1])
@@ -188,7 +208,7 @@ def _is_linear(units: Units, z: State, rate: float) -> bool:
 
 @eqx.filter_jit
 def _field(time_map: TimeMap, flat: Array) -> Array:
-    return ravel_pytree(time_map.system.vector_field(jnp.zeros(()), time_map.restored(flat)))[0]  # pyright: ignore
+    return velocity_of(time_map)(jnp.zeros(()), flat)
 
 
 def _recurrence(record: TrajectoryRecord) -> int:
@@ -302,29 +322,32 @@ def _closed(record: TrajectoryRecord, samples: float) -> LimitSet | None:
     orbit = _polished(record, duration, 1, _turns(record, samples), forced=False)
     if orbit is None:
         return None
-    flat, features = _sampled(record, orbit)
+    curve = _path(record, orbit)
+    flat = curve(np.linspace(0.0, orbit.period, SAMPLES + 1))
+    features = record.time_map.features_of(flat)
     for turns in range(10, 1, -1):  # search for the least period
         if np.all(record.apart(features[SAMPLES // turns], features[0]) <= CLOSE):
             shift = whole_turns(record.time_map.features, flat[SAMPLES // turns] - flat[0])
             orbit = _polished(record, orbit.period / turns, 1, shift, forced=False)
             if orbit is None:
                 return None
-            flat, features = _sampled(record, orbit)
+            curve = _path(record, orbit)
             break
-    along = np.append(0, np.cumsum(record.apart(features[1:], features[:-1])))
-    evenly = np.searchsorted(along, np.linspace(0, along[-1], CLOUD, endpoint=False))
-    some = flat[np.unique(evenly)]
-    return _judged(record, some, orbit.multipliers, orbit.period, "periodic orbit", orbit.stability)
+    of = lambda ts: record.time_map.features_of(curve(ts)) / record.extent
+    ts = spread_along(of, orbit.period, SAMPLES, CLOUD)
+    found = _judged(record, curve(ts), orbit.multipliers, orbit.period, "periodic orbit", orbit.stability)
+    if found is None:
+        return None
+    chords = (found.features - np.roll(found.features, 1, axis=0)) / record.extent
+    return found._replace(spacing=float(np.max(np.linalg.norm(chords, axis=1))) / 2)
 
 
-def _sampled(record: TrajectoryRecord, orbit: PeriodicOrbit) -> tuple[np.ndarray, np.ndarray]:
-    """Sample states of an orbit over one period, and their features."""
+def _path(record: TrajectoryRecord, orbit: PeriodicOrbit) -> Callable[[np.ndarray], np.ndarray]:
+    """Integrate over a period of an orbit, and give a function that computes flattened states at times."""
     flow: Any = record.time_map.system
-    start, ts = jax.tree.map(jnp.asarray, orbit.state), np.linspace(0.0, orbit.period, SAMPLES + 1)
-    integrator = Diffrax() if record.time_map.solver is None else stiff(ON_ORBIT)
-    path = simulate(flow, start, ts, integrator=integrator)
-    flat = flat_states(path.ys)
-    return flat, record.time_map.features_of(flat)
+    start, ends = jax.tree.map(jnp.asarray, orbit.state), np.array([0.0, orbit.period])
+    path = dense_path(flow, start, ends, Diffrax() if record.time_map.solver is None else stiff(ON_ORBIT))
+    return lambda ts: flat_states(path.states_at(ts))
 
 
 # Number of parts of half a trajectory; it recurs if each part is close to other parts.
@@ -345,17 +368,23 @@ def recurrent_set(record: TrajectoryRecord) -> LimitSet | None:
     if _drifts(record.features / record.extent):
         return None
     halves = np.array_split(record.features / record.extent, 2)
-    spacing = 0.0
-    for one, other in (halves, halves[::-1]):
-        cross = np.quantile(KDTree(one).query(other)[0], [0.5, 0.9, 0.99])
-        if np.any(cross[[0, 2]] > 3 * np.quantile(_distances_at_other_times(one), [0.5, 0.99]) + CLOSE):
+    cross = distances_across(record)
+    for one, away in zip(halves, cross[::-1], strict=True):
+        own = np.quantile(_distances_at_other_times(one), [0.5, 0.99])
+        if np.any(np.quantile(away, [0.5, 0.99]) > 3 * own + CLOSE):
             return None
-        spacing = max(spacing, float(cross[1]))
+    spacing = max(float(np.quantile(away, 0.9)) for away in cross)
     states = states_of(record.time_map, record.states)
     found = LimitSet(
         "recurrent set", "undecided", states, record.features, float("nan"), np.empty(0, complex), spacing=spacing
     )
     return with_principal_angles(record.time_map, found)
+
+
+def distances_across(record: TrajectoryRecord) -> list[Float[np.ndarray, " samples"]]:
+    """Compute the distances of the samples in each half of a trajectory from the other half, relative to the extent."""
+    one, other = np.array_split(record.features / record.extent, 2)
+    return [KDTree(other).query(one)[0], KDTree(one).query(other)[0]]
 
 
 def _drifts(features: np.ndarray) -> bool:

@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors.classification import TrajectoryRecord
+from analysis.dynamics.attractors.curves import Line, resolution
 from analysis.dynamics.attractors.limit_set import ARRIVED, CURVE, LimitSet
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap, velocity_of
 from analysis.dynamics.linearisation import tangent_basis
@@ -90,8 +91,7 @@ def _without_passages(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def stays_on(features: np.ndarray, known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -> bool:
     """Test whether the late samples of a trajectory all lie on a known attractor, which is one `among` others."""
     tail = features[-max(WINDOW, len(features) // 4) :]
-    near = KDTree(known.features / extent).query(tail / extent)[0]
-    fine = reach(known, extent, among)
+    near, fine = Line(known, extent).distances(tail), reach(known, extent, among)
     return bool(np.quantile(near, COVERED) <= fine and np.max(near) <= max(known.radius, fine))
 
 
@@ -104,27 +104,16 @@ def reach(known: LimitSet, extent: np.ndarray, among: Sequence[LimitSet] = ()) -
     seen = max(known.radius / 4, 2 * resolution(known, extent))
     if seen >= ARRIVED:
         return seen
-    tree = KDTree(known.features / extent)
-    gaps = [float(np.min(tree.query(other.features / extent)[0])) for other in among if other is not known]
+    line = Line(known, extent)
+    gaps = [float(np.min(line.distances(other.features))) for other in among if other is not known]
     return max(seen, min([ARRIVED, *(APART * gap for gap in gaps if gap > 0)]))
 
 
 def same_set(one: LimitSet, other: LimitSet, extent: np.ndarray) -> bool:
     """Test whether two nonperiodic sets cover each other as densely as each covers itself."""
     a, b = one.features / extent, other.features / extent
-    near = 2 * max(resolution(one, extent), resolution(other, extent))
+    near = 2 * max(one.spacing, other.spacing)
     return all(np.quantile(KDTree(x).query(y)[0], COVERED) <= near for x, y in ((a, b), (b, a)))
-
-
-def resolution(known: LimitSet, extent: np.ndarray) -> float:
-    """Compute the distance between a set and its sample points, relative to the extent; 0 if the points are the set."""
-    if known.spacing > 0:
-        return known.spacing
-    if known.period == 0 or len(known.features) < 65 or known.kind == "fixed point":
-        return 0.0
-    points = known.features / extent
-    gaps = KDTree(points).query(points, k=2)[0][:, 1]
-    return float(np.quantile(gaps, 0.99))
 
 
 class VolumeGrowth(NamedTuple):
@@ -182,8 +171,14 @@ def _growth(time_map: TimeMap, rows: Array, bases: Array) -> tuple[Array, Array]
 
 def set_distance(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> float:
     """Compute the Hausdorff distance between the features of two sets, relative to the extent."""
-    a, b = one.features / extent, other.features / extent
-    return float(max(np.max(KDTree(b).query(a)[0]), np.max(KDTree(a).query(b)[0])))
+    pairs = ((one, other), (other, one))
+    return max(float(np.max(Line(a, extent).distances(b.features))) for a, b in pairs)
+
+
+def same_limit(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"], near: float) -> bool:
+    """Test whether two sets are one, up to a distance relative to the extent and to the gaps between their points."""
+    gaps = 2 * max(resolution(one, extent), resolution(other, extent))
+    return one.kind == other.kind and set_distance(one, other, extent) <= near + gaps
 
 
 def one_curve(one: LimitSet, other: LimitSet, extent: Float[np.ndarray, " f"]) -> bool:

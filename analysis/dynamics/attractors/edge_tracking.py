@@ -17,10 +17,10 @@ from analysis.dynamics.attractors.classification import NEAR, TrajectoryRecord, 
 from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angles
 from analysis.dynamics.attractors.options import ROUND, Search, set_up
 from analysis.dynamics.attractors.search import FATES, NOT_SETTLED, Attractors, attractors_of
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
@@ -149,7 +149,8 @@ def _means(rates: Float[np.ndarray, "samples k"]) -> tuple[Float[np.ndarray, " k
 @eqx.filter_jit
 def _rates(time_map: TimeMap, xs: Array, begins: Array, frame: Array) -> Array:
     """Compute the growth rates of an orthonormal frame over each interval, (samples, k)."""
-    pair, interval = Linearised(time_map.system, time_map.restored(xs[0]), time_map.solver), time_map.interval
+    pair = Linearised(time_map.system, time_map.restored(xs[0]), time_map.solver, time_map.atol)
+    interval = time_map.interval
 
     def over(V: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:
         x, begin = at

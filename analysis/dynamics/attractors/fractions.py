@@ -14,8 +14,8 @@ from analysis.dynamics.attractors.distances import Followed, relabelled, set_dis
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import Search, set_up
 from analysis.dynamics.attractors.search import FATES, Attractors, attractors_of, held_back
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals

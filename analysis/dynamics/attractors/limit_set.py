@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.flow_maps.angles import periods_of, principal
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import TimeMap, states_of
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 
@@ -34,8 +34,8 @@ class LimitSet(NamedTuple):
         radius: largest tested distance, relative to the extent, from which at least nine in ten perturbations returned,
             as from all smaller tested distances; 0 if unknown.
         exponent: largest Lyapunov exponent per time unit or step; NaN unless it was requested.
-        spacing: distance from the points, relative to the extent, within which nine in ten states of other trajectories
-            on a nonperiodic set lie.
+        spacing: distance from the points, relative to the extent, within which the other points of a curve lie, and
+            nine in ten states of other trajectories on a nonperiodic set.
     """
 
     kind: str
@@ -62,6 +62,11 @@ class LimitSet(NamedTuple):
         )
         grows = f", largest exponent {self.exponent:.4g}" if np.isfinite(self.exponent) else ""
         return f"{word}{self.kind}{period} {where}{grows}"
+
+    @property
+    def is_cycle(self) -> bool:
+        """Whether the points are the corners of a closed polygon along a periodic orbit of a flow."""
+        return bool(self.period > 0 and self.spacing > 0)
 
     @property
     def state(self) -> State:

@@ -13,10 +13,10 @@ from jaxtyping import Float
 
 from analysis.dynamics.flow_maps.angles import Wrapped
 from analysis.dynamics.flow_maps.autonomy import change_in_time, check_period
-from analysis.dynamics.flow_maps.flat import count_of, flat_states
 from analysis.dynamics.flow_maps.time_map import Features, TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import solver_of, tolerance_of
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
+from analysis.dynamics.scaling.flat import count_of, flat_states
 from analysis.dynamics.scaling.samples import norms, units_near
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import function, integer, number
@@ -48,8 +48,9 @@ class Search:
         longest_period: the longest period that is looked for, of a map, in steps, or of a forced flow, in periods.
         escape: a state with a larger feature has escaped; by default one hundred million times the size of the starts,
             or ten thousand times where the solver fails from there on, as before a blow-up.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units near the ranges of
-            the starts.
+        rtol: the relative tolerance of the solver.
+        atol: the absolute tolerance for every entry of the state; by default a hundredth of `rtol`, in units near the
+            ranges of the starts.
         exponents: whether to compute the largest Lyapunov exponent of sets that are not periodic.
         integrator: for a flow, instead of Tsit5 at `rtol`: of a stiff one `Diffrax(Kvaerno4(), rtol=1e-8)`, with
             diffrax's `Kvaerno4`. Its solver and its relative tolerance count.
@@ -64,6 +65,7 @@ class Search:
     longest_period: int = 64
     escape: float | None = None
     rtol: float = 1e-6
+    atol: float | None = None
     exponents: bool = False
     integrator: AbstractIntegrator | None = None
 
@@ -71,6 +73,8 @@ class Search:
         """Raise `ValueError` for caps that are too small."""
         integer("longest", self.longest, least=2 * ROUND)
         integer("longest_period", self.longest_period, least=1)
+        if self.atol is not None:
+            number("atol", self.atol)
 
     @property
     def forced(self) -> bool:
@@ -108,7 +112,7 @@ def set_up(
     length = _interval(system, starts, search, isinstance(solver, dfx.AbstractImplicitSolver))
     tolerance = tolerance_of(search.rtol, search.integrator)
     sizes = units_near(system.space, starts)
-    time_map = TimeMap(system, first, chosen, length, tolerance, np.inf, sizes, solver=solver)
+    time_map = TimeMap(system, first, chosen, length, tolerance, np.inf, sizes, solver=solver, atol=search.atol)
     size = float(np.max(np.abs(time_map.features_of(flat))))
     bound = FAR * (1 + size) if search.escape is None else number("escape", search.escape)
     beyond = FAR * bound if search.escape is None else bound

@@ -9,11 +9,11 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Bool, Float
 from scipy.spatial import KDTree
 
-from analysis.dynamics.attractors.classification import TrajectoryRecord
-from analysis.dynamics.attractors.distances import resolution
-from analysis.dynamics.attractors.limit_set import CURVE, LimitSet
-from analysis.dynamics.flow_maps.flat import flat_states
+from analysis.dynamics.attractors.classification import TrajectoryRecord, distances_across
+from analysis.dynamics.attractors.curves import Line
+from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.flow_maps.time_map import FEW, WINDOW, TimeMap, states_of
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.printing import one_line, report
 from dynsim.systems.rescaled import is_flat
 
@@ -29,8 +29,9 @@ AGAIN = 4
 LATER = 64
 # Perturbation, relative to the range of each entry, of the trajectories that add points to a recurrent set.
 APART = 1e-4
-# Largest distance, relative to the ranges, of two states of a set that are assumed to have others between them.
-NEIGHBOURS = 0.01
+# Largest distance, relative to the ranges, of two states of a set that are assumed to have others between them: twice
+# the typical distance of nearest states, as of a torus in four dimensions, but within these bounds.
+NEIGHBOURS = (0.01, 0.15)
 # Share of the perturbations that must return for the set to attract.
 BACK = 0.9
 # A recurrent set does not attract if more than this share stays away, for every distance that can be resolved.
@@ -43,10 +44,10 @@ TOLD = 2
 LEFT = 10
 # Smallest distance, relative to the extent, at which a trajectory can have left the set.
 OUTSIDE = 0.05
+# Share of the samples of a set that have others this near: fast parts of a trajectory have few, and far apart.
+SPARSE = 0.99
 # Number of slightly perturbed trajectories that may leave a set without the set counting as transient.
 STRAY = 2
-# Number of points from which on a periodic orbit of a flow is measured as a closed polygon.
-SIDES = 64
 
 
 class Attraction(NamedTuple):
@@ -218,36 +219,6 @@ def radius_of(
     return (True if best > 0 else False if refuted and all(refuted) else None), best
 
 
-class Line:
-    """Points of equilibria or of a periodic orbit relative to the extent; an orbit of a flow is a closed polygon."""
-
-    def __init__(self, limit: LimitSet, extent: np.ndarray):
-        """Store the points and a search tree, and estimate the error of the polygon between its corners."""
-        self.extent, self.points = extent, limit.features / extent
-        self.tree, self.error = KDTree(self.points), 0.0
-        self.is_closed = limit.kind != CURVE and resolution(limit, extent) > 0 and len(self.points) > SIDES
-        if limit.kind == CURVE:
-            self.error = limit.spacing / 2
-        if self.is_closed:
-            before, after = np.roll(self.points, 1, axis=0), np.roll(self.points, -1, axis=0)
-            chord, rest = after - before, self.points - before
-            along = np.sum(rest * chord, axis=1) / np.maximum(np.sum(chord**2, axis=1), 1e-300)
-            self.error = float(np.max(np.linalg.norm(rest - along[:, None] * chord, axis=1))) / 4
-
-    def distances(self, features: Float[np.ndarray, "members f"]) -> Float[np.ndarray, " members"]:
-        """Compute the distances of features from the set, relative to the extent."""
-        scaled = np.nan_to_num(features / self.extent, nan=1e99)
-        near, place = self.tree.query(scaled)
-        if not self.is_closed:
-            return near
-        for other in (place - 1, (place + 1) % len(self.points)):
-            side = self.points[other] - self.points[place]
-            along = np.sum((scaled - self.points[place]) * side, axis=1) / np.maximum(np.sum(side**2, axis=1), 1e-300)
-            foot = self.points[place] + np.clip(along, 0, 1)[:, None] * side
-            near = np.minimum(near, np.linalg.norm(scaled - foot, axis=1))
-        return near
-
-
 def _perturbed(time_map: TimeMap, flat: np.ndarray, widths: np.ndarray) -> np.ndarray:
     """Perturb states of a set by each of `RADII` in random directions, on the space."""
     rng = np.random.default_rng(0)
@@ -295,7 +266,7 @@ def _beside(flat: Float[np.ndarray, "points n"]) -> Float[np.ndarray, "members n
     one, other = np.array_split(flat, 2)
     some = one[:: -(-len(one) // FEW)]
     away, place = KDTree(other / ranges).query(some / ranges)
-    gaps = np.where((away <= NEIGHBOURS)[:, None], other[place] - some, 0.0)
+    gaps = np.where((away <= np.clip(2 * np.median(away), *NEIGHBOURS))[:, None], other[place] - some, 0.0)
     return some + rng.uniform(size=(len(some), 1)) * gaps + APART * ranges * rng.normal(size=some.shape)
 
 
@@ -307,7 +278,8 @@ def _away(record: TrajectoryRecord, seen: np.ndarray, states: np.ndarray) -> Boo
         seen: distances of the trajectories from the set, (members,).
         states: last states of the trajectories, (window, members, n).
     """
-    far = seen > max(LEFT * float(np.median(seen)), OUTSIDE)
+    sparsest = max(float(np.quantile(away, SPARSE)) for away in distances_across(record))
+    far = seen > max(LEFT * float(np.median(seen)), OUTSIDE, sparsest)
     steps = np.max(np.abs(np.diff(record.features, axis=0)) / record.extent, axis=1)
     features = np.stack([record.time_map.features_of(s) for s in states])
     return far | (np.max(np.ptp(features, axis=0) / record.extent, axis=-1) < 0.1 * np.min(steps))

@@ -11,7 +11,7 @@ from analysis.dynamics.attractors.distances import (
     extent_of,
     extent_of_paths,
     one_curve,
-    resolution,
+    same_limit,
     same_set,
     set_distance,
     stays_on,
@@ -266,8 +266,7 @@ class AttractorSearch:
         """
         surface = among_surfaces(self.time_map, limit, self.attractors, self.extent)
         for place, known in enumerate(self.attractors):
-            near = SAME + 2 * resolution(known, self.extent)
-            if known.kind == limit.kind and set_distance(known, limit, self.extent) <= near:
+            if same_limit(known, limit, self.extent, SAME):
                 return place
             if one_curve(known, limit, self.extent) or place == surface:
                 return place
@@ -356,9 +355,11 @@ def _largest_exponent(record: TrajectoryRecord) -> float:
     time_map: Any = record.time_map
     interval, solver = float(time_map.interval), time_map.solver
     integrator = None if solver is None else Diffrax(solver, rtol=time_map.rtol)
+    atol = None if time_map.atol is None else float(time_map.atol)
     found = lyapunov_spectrum(
-        time_map.system, record.state(-1), LYAPUNOV * interval, count=1, interval=interval, integrator=integrator
-    )
+        time_map.system, record.state(-1), LYAPUNOV * interval, count=1, interval=interval, atol=atol,
+        integrator=integrator,
+    )  # fmt: skip
     return float(found.exponents[0])
 
 

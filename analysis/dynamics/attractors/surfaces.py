@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from analysis.dynamics.attractors.limit_set import ARRIVED, SURFACE, LimitSet
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, state_itself, velocity_of
 from analysis.dynamics.linearisation import NEAR_ZERO
+from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.host import filled
 from dynsim.systems.rescaled import is_flat
 

@@ -27,8 +27,8 @@ from analysis.dynamics.continuation.orbits import RTOL, check_forcing, curve_of_
 from analysis.dynamics.continuation.scaling import curve_units, orbit_units
 from analysis.dynamics.continuation.stepping import can_go_on, follow
 from analysis.dynamics.continuation.steps import Limits, Steps
-from analysis.dynamics.flow_maps.flat import flat_state, flat_states
 from analysis.dynamics.normal_forms.flows import crossing_pair, turns
+from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State

@@ -16,10 +16,10 @@ from analysis.dynamics.continuation.locating import crossed, located
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import FlowChart, second_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, crossing_pair, lyapunov_coefficient, without
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.simulation.checks import check_flow

@@ -18,10 +18,10 @@ from analysis.dynamics.codim2.equilibria import AbstractCritical, Critical, crit
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.locating import crossed
-from analysis.dynamics.continuation.orbit_curve import SMALL, STRICTER, OrbitCurve, is_confirmed, unconfirmed
-from analysis.dynamics.flow_maps.flat import flat_state
+from analysis.dynamics.continuation.orbit_curve import SMALL, STRICTER, OrbitCurve, is_confirmed
 from analysis.dynamics.linearisation import null_vectors
 from analysis.dynamics.normal_forms.flows import without
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.systems.parameter import Parameter
@@ -206,7 +206,7 @@ class CriticalReturns(AbstractCritical):
         shot = self._shot(at, point.parameter, STRICTER)
         if is_confirmed(point, self._equations(shot, at, point.basis), shot.rows[:, : shot.size], self.tolerances[1]):
             return ""
-        return unconfirmed(shot.images.speeds[:, : shot.size], forced=not self.free)
+        return self._inner_of(point).unconfirmed(shot.rows[:, : shot.size], float(at.parameter))
 
     def _shot(self, at: Critical, second: float, factor: float = 1.0) -> Shot:
         """Compute the images of the nodes with their vectors, with the solver's tolerance times a factor."""

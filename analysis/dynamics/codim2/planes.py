@@ -17,9 +17,9 @@ from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.field_rows import newton_steps
-from analysis.dynamics.flow_maps.flat import chord_distances, flat_state, flat_states
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis
 from analysis.dynamics.periodic_orbits.maps import phases
+from analysis.dynamics.scaling.flat import chord_distances, flat_state, flat_states
 from dynsim._core.host import filled, room_for
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State

@@ -9,28 +9,26 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
+from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, doubtful, neutral_at
 from analysis.dynamics.continuation.locating import (
     JUMP,
-    LOCATED,
     between,
     changes_of_sign,
     crossed,
-    hidden_sign,
     least_between,
     located,
     turns_back,
     vanishes_at,
 )
-from analysis.dynamics.continuation.orbit_curve import flat_sizes, moved_states, unit_of_eigenvalues
+from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes, moved_states, unit_of_eigenvalues
 from analysis.dynamics.continuation.switching import departures, ways_out
-from analysis.dynamics.linearisation import NEAR_ZERO
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed
 from dynsim._core.types import State
 
 CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
-"""Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind."""
+"""Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind; -1 for cycles."""
 # Coefficients below this share of their natural size count as zero, so that criticality stays undecided.
 DEGENERATE = 1e-8
 # Largest relative distance of an angle from that of a strong resonance that counts as resonant.
@@ -45,6 +43,8 @@ ZEROED = 1e-6
 ERRORS = 100
 # Distance, relative to the longest step, up to which bifurcations of one kind and frequency are the same.
 SAME = 1e-8
+# Width of an interval of the parameter, relative to its range, up to which doubt is not reported.
+NARROW = 1e-7
 # Largest number of bisections of a step that contains several bifurcations.
 HALVINGS = 6
 
@@ -60,8 +60,10 @@ class Bifurcation(NamedTuple):
     `direction` that of the branch there, in the ambient coordinates of the state and the parameter.
 
     `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
-    distance s; at a Hopf point the first Lyapunov coefficient; of maps, and of the return maps of periodic orbits, also
-    the coefficients of `map_normal_forms`. It is NaN elsewhere, and where further eigenvalues are critical.
+    distance s; at a Hopf point the first Lyapunov coefficient; of maps also the coefficients of `normal_forms.maps`. Of
+    periodic orbits s is the root mean square of the distance over the period; at period doublings and Neimark-Sacker
+    points the coefficient is that of u' = c u^3, where u is the same mean of the critical Floquet vector, as in
+    MatCont: see `OrbitCurve.coefficient`. It is NaN elsewhere, and where further eigenvalues are critical.
     `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
     eigenvalues grow as fast as they turn; it has the units of the coefficient. `unknown` says why it is NaN where the
     kind of the bifurcation has one.
@@ -88,6 +90,7 @@ class Bifurcation(NamedTuple):
         It decides at Hopf points, period doublings, and Neimark-Sacker points without a strong resonance.
         """
         sign = CRITICAL.get(self.kind, 0)
+        sign = -abs(sign) if isinstance(self.state, Cycle) else sign
         if not sign or not math.isfinite(self.coefficient) or self.resonance:
             return ""
         if abs(self.coefficient) <= DEGENERATE * self.natural_size:
@@ -113,29 +116,36 @@ class Bifurcation(NamedTuple):
 
 def find_bifurcations(
     curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]
-) -> list[Bifurcation]:
-    """Locate all bifurcations between successive points and at points, given their least singular values."""
+) -> tuple[list[Bifurcation], list[tuple[float, float]]]:
+    """Locate all bifurcations between successive points and at points, given their least singular values.
+
+    The second result lists intervals of the parameter in which further ones may hide.
+    """
     meetings = _meetings(curve, points, lengths, least)
-    found = [one.at for one in meetings]
     zeros, counts = [curve.zeros(point) for point in points], [curve.growing(point) for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
+    steps: list[_PartOfBranch] = []
     for k in range(1, len(points)):
         if at[k]:
             continue
         begin = k - 2 if at[k - 1] else k - 1  # a crossing at a point is searched between its neighbours
         low, high = float(lengths[begin]), float(lengths[k])
         known = [one for one in meetings if low <= one.at.arclength < high]
-        neutral = bool(zeros[begin] or zeros[k])
-        beside = _in_step(curve, points[begin], points[k], low, known, (counts[begin], counts[k]), neutral=neutral)
-        if not (beside or known or neutral) and begin == k - 1 and counts[begin] == counts[k]:
-            beside = _twice(curve, points, k - 1, low, counts[k])
-        found += beside
+        first, last = (_Place(points[j], float(lengths[j]), *[counts[j]] * 2) for j in (begin, k))
+        steps.append(_PartOfBranch(first, last, known, bool(zeros[begin] or zeros[k]), bool(known)))
+    found = [_in_step(curve, step) for step in steps]
+    all_found = [one.at for one in meetings] + [b for one in found for b in one]
+    touching: list[Bifurcation] = []
     for k in range(1, len(points) - 1):
-        if not _within(found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
-            found += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
-    found.sort(key=lambda b: b.arclength)
+        if not _within(all_found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
+            touching += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
+    beside = [_sample(curve, *pair) for pair in zip(points, lengths.tolist(), strict=True)]
+    completed = [_completed(curve, *pair, beside, touching) for pair in zip(steps, found, strict=True)]
+    all_found = [one.at for one in meetings] + touching + [b for one, _ in completed for b in one]
+    all_found.sort(key=lambda b: b.arclength)
     near = SAME * float(np.max(np.diff(lengths), initial=0.0))
-    return [b for k, b in enumerate(found) if not any(_is_same(b, other, near) for other in found[:k])]
+    different = [b for k, b in enumerate(all_found) if not any(_is_same(b, other, near) for other in all_found[:k])]
+    return different, [gap for _, gaps in completed for gap in gaps]
 
 
 def _is_same(one: Bifurcation, other: Bifurcation, near: float) -> bool:
@@ -242,67 +252,127 @@ class _Place(NamedTuple):
     parity: int = 0
 
 
-def _in_step(
+class _PartOfBranch(NamedTuple):
+    """A part of a branch between two places, with the folds and branch points that are known in it.
+
+    `neutral` says that eigenvalues at its ends neither grow nor decay, and `sure` that no further folds and branch
+    points are looked for.
+    """
+
+    begin: _Place
+    end: _Place
+    known: list[_Meeting]
+    neutral: bool
+    sure: bool
+
+
+def _in_step(curve: AbstractCurve, step: _PartOfBranch) -> list[Bifurcation]:
+    """Locate the further bifurcations in a step, on both sides of each fold and branch point that is known in it."""
+    last = step.end.before
+    places = [step.begin._replace(parity=_parity(curve, step.begin.point.values))]
+    for one in step.known:
+        places.append(_passed(curve, one, places[-1], last, step.neutral))
+    pairs = itertools.pairwise([*places, step.end])
+    return [b for pair in pairs for b in _crossings(curve, *pair, HALVINGS, known=step.sure)]
+
+
+def _completed(
     curve: AbstractCurve,
-    begin: CurvePoint,
-    end: CurvePoint,
-    length: float,
-    known: list[_Meeting],
-    counts: tuple[int, int],
-    *,
-    neutral: bool,
-) -> list[Bifurcation]:
-    """Locate the further bifurcations in a step, on both sides of each fold and branch point that is known in it.
+    step: _PartOfBranch,
+    found: list[Bifurcation],
+    beside: list[SpectrumAt],
+    touching: list[Bifurcation],
+) -> tuple[list[Bifurcation], list[tuple[float, float]]]:
+    """Search a step for bifurcations that the eigenvalues at its ends do not show, until there is no doubt.
 
-    `counts` are the numbers of growing eigenvalues at both ends; `neutral` says that some neither grow nor decay there.
+    Points are added where the growth of an eigenvalue may vanish unnoticed (see `hidden.doubtful`). The second result
+    lists intervals of the parameter where doubt remains.
+
+    Args:
+        curve: the equations.
+        step: the step.
+        found: bifurcations that are known in it, beside folds and branch points.
+        beside: eigenvalues at all points of the branch.
+        touching: branch points on the branch at which an eigenvalue touches zero.
     """
-    first, last = counts
-    places = [_Place(begin, length, first, first, _parity(curve, begin.values))]
-    for one in known:
-        places.append(_passed(curve, one, places[-1], last, neutral))
-    places.append(_Place(end, length + float(np.linalg.norm(end.flat - begin.flat)), last, last))
-    pairs, inside = itertools.pairwise(places), bool(known)
-    return [b for pair in pairs for b in _between(curve, *pair, HALVINGS, known=inside, inside=inside)]
+    if any(one.at.kind == "corner" for one in step.known):  # the eigenvalues jump
+        return found, []
+    paths, low, high = Eigenpaths(curve), step.begin.length, step.end.length
+    outside = [one for one in beside if not low < one.length < high]
+    outside = [*[one for one in outside if one.length <= low][-3:], *[one for one in outside if one.length >= high][:3]]
+    parts, left = [(step, found)], curve.inner
+    touching = [b for b in touching if low <= b.arclength <= high]
+    double = {b.arclength for b in (*touching, *(one.at for one in step.known if not one.is_odd))}
+    while True:
+        known = [b for one, inner in parts for b in (*inner, *(other.at for other in one.known))]
+        samples = sorted(
+            [
+                *outside,
+                *(_sample(curve, one.end.point, one.end.length) for one, _ in parts[:-1]),
+                *(_sample_at(b, touches=b.arclength in double) for b in (*known, *touching)),
+            ],
+            key=lambda one: one.length,
+        )
+        inside = [k for k, one in enumerate(samples[:-1]) if low <= one.length < high]
+        places = [(k, doubtful(paths, samples, k, high - low)) for k in inside]
+        doubts = [(k, share) for k, share in places if share is not None]
+        if not doubts or not left:
+            least = NARROW * (curve.parameter.high - curve.parameter.low)
+            gaps = _intervals(samples, [k for k, _ in doubts])
+            return [b for _, inner in parts for b in inner], [gap for gap in gaps if gap[1] - gap[0] > least]
+        k, share = max(doubts, key=lambda pair: samples[pair[0] + 1].length - samples[pair[0]].length)
+        parts, left = _split(curve, parts, samples[k].length, samples[k + 1].length, share), left - 1
 
 
-def _between(
-    curve: AbstractCurve, one: _Place, other: _Place, halvings: int, *, known: bool, inside: bool
-) -> list[Bifurcation]:
-    """Locate bifurcations between two places; `known` says that all folds and branch points there are known.
+def _sample(curve: AbstractCurve, point: CurvePoint, length: float) -> SpectrumAt:
+    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point))
 
-    Where as many eigenvalues grow after them as before, the point halfway is examined if `inside`, or if eigenvalues
-    seem to have exchanged their signs.
+
+def _sample_at(at: Bifurcation, *, touches: bool) -> SpectrumAt:
+    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), touches)
+
+
+def _split(
+    curve: AbstractCurve, parts: list[tuple[_PartOfBranch, list[Bifurcation]]], low: float, high: float, share: float
+) -> list[tuple[_PartOfBranch, list[Bifurcation]]]:
+    """Add a point between two arclengths to a step, and search both sides of it if that shows more crossings.
+
+    It does if the number of growing eigenvalues is not that expected from the ends of the step.
     """
-    if one.after != other.before:
-        return _crossings(curve, one, other, halvings, known=known)
-    apart = float(np.linalg.norm(other.point.flat - one.point.flat))
-    exchanged = _exchanges(curve, one.point, other.point)
-    if not halvings or not (inside or exchanged) or apart <= 2 * curve.tolerances[1] * (1 + abs(one.point.parameter)):
-        return []
-    middle = between(curve, one.point, other.point, 0.5)
-    if middle is None:
-        return []
-    length = one.length + float(np.linalg.norm(middle.flat - one.point.flat))
-    place = _Place(middle, length, *[curve.growing(middle)] * 2)
-    if exchanged or place.before != one.after:
-        pairs = ((one, place), (place, other))
-        return [b for pair in pairs for b in _between(curve, *pair, halvings - 1, known=known, inside=False)]
-    return [b for k in (0, 1) for b in _hidden(curve, [one, place, other], k, halvings - 1, known=known)]
+    where = low + share * (high - low)
+    which = next(k for k, (one, _) in enumerate(parts) if one.begin.length <= where <= one.end.length)
+    step, found = parts[which]
+    begin, end, known, neutral, sure = step
+    point = between(curve, begin.point, end.point, (where - begin.length) / (end.length - begin.length))
+    if point is None or curve.zeros(point) > min(curve.zeros(begin.point), curve.zeros(end.point)):
+        return parts  # the signs of eigenvalues are unknown there
+    middle = _Place(point, where, *[curve.growing(point)] * 2)
+    before, after = ([b for b in found if (b.arclength < where) == side] for side in (True, False))
+    halves = (
+        _PartOfBranch(begin, middle, [one for one in known if one.at.arclength < where], neutral, sure),
+        _PartOfBranch(middle, end, [one for one in known if one.at.arclength >= where], neutral, sure),
+    )
+    expected = [
+        *([] if before or halves[0].known else [begin.after]),
+        *([] if after or halves[1].known else [end.before]),
+    ]
+    if expected and all(count == middle.before for count in expected):
+        made = [(halves[0], before), (halves[1], after)]
+    else:
+        made = [(half, _in_step(curve, half)) for half in halves]
+    return [*parts[:which], *made, *parts[which + 1 :]]
 
 
-def _exchanges(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
-    """Test whether an eigenvalue seems to stop growing and another one to begin, by the nearest ones of two points."""
-    import scipy.optimize
-
-    grows = [curve.growth(point.values) > 0 for point in (begin, end)]
-    if not np.any(grows[0]) or np.all(grows[0]):
-        return False
-    apart = np.abs(begin.values[:, None] - end.values[None])
-    if np.array_equal(grows[0], grows[1][np.argmin(apart, axis=1)]):
-        return False
-    rows, columns = scipy.optimize.linear_sum_assignment(apart)
-    changed = grows[0][rows] != grows[1][columns]
-    return bool(np.any(changed & grows[0][rows]) and np.any(changed & ~grows[0][rows]))
+def _intervals(samples: list[SpectrumAt], doubts: list[int]) -> list[tuple[float, float]]:
+    """Join neighbouring intervals between samples, and return their lowest and highest values of the parameter."""
+    found: list[tuple[float, float]] = []
+    for k in doubts:
+        low, high = sorted((samples[k].parameter, samples[k + 1].parameter))
+        if found and low <= found[-1][1] and high >= found[-1][0]:
+            low, high = min(low, found[-1][0]), max(high, found[-1][1])
+            found.pop()
+        found.append((low, high))
+    return found
 
 
 def _passed(curve: AbstractCurve, one: _Meeting, before: _Place, last: int, neutral: bool) -> _Place:
@@ -340,23 +410,29 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
         return []
     rise = 1 if other.before == high else -1
     growth = lambda point: np.sort(curve.growth(point.values))[::-1][low:high]
+    mean = lambda point: float(np.mean(growth(point)))
+    size = float(np.linalg.norm(end.flat - begin.flat))
+    signs = {id(begin): -rise, id(end): rise}
+    # at a known bifurcation these eigenvalues may be zero up to their error
+    zeros = [p for p in (begin, end) if signs[id(p)] * mean(p) <= float(np.max(curve.neutral(p)))]
+    largest = max([abs(mean(p)) for p in (begin, end) if not any(p is zero for zero in zeros)], default=1.0)
 
     def test(point: CurvePoint) -> float:
-        """Average the growth of the eigenvalues that cross; at a known bifurcation, it is zero up to its error."""
-        value, sign = float(np.mean(growth(point))), -rise if point is begin else rise
-        ends = point is begin or point is end
-        return sign * max(sign * value, float(np.finfo(float).tiny)) if ends else value
+        """Average the growth of the eigenvalues that cross, divided by the distances from known zeros at the ends."""
+        if id(point) in signs:
+            return signs[id(point)] * largest
+        shares = [float(np.linalg.norm(point.flat - zero.flat)) / size for zero in zeros]
+        return mean(point) / max(math.prod(shares), float(np.finfo(float).tiny))
 
     point, share = located(curve, begin, end, test)
     if point is None:
         return []
-    size = float(np.linalg.norm(end.flat - begin.flat))
     order = np.argsort(-curve.growth(point.values), kind="stable")
-    critical, rest = point.values[order[low:high]], np.delete(point.values, order[low:high])
+    critical = point.values[order[low:high]]
     error = float(np.max(np.broadcast_to(curve.neutral(point), len(order))[order[low:high]]))
     bound = ZEROED * max(float(np.max(np.abs(growth(p)))) for p in (begin, end)) + ERRORS * error
     apart = float(np.max(np.abs(curve.growth(critical)))) > bound  # several bifurcations in one step
-    if apart and (abs(test(point)) > bound or not halvings):
+    if apart and (abs(mean(point)) > bound or not halvings):
         return []  # the eigenvalues jump, or one hides another
     if apart:
         if not 0.01 < share < 0.99:
@@ -384,42 +460,9 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
         if not crossed and min(abs(curve.least_singular(p)) for p in (begin, end)) <= CROSSING:
             return []  # beside a branch point, where the error of the points moves the eigenvalue
         name = "branch point" if crossed else "fold"
-    c = _coefficient(curve, name, (begin, point, end), frequency, test) if alone or name == "fold" else UNKNOWN
+    c = _coefficient(curve, name, (begin, point, end), frequency, mean) if alone or name == "fold" else UNKNOWN
     why = curve.unknown(name, point)
-    found = [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
-    if halvings and LOCATED < share < 1 - LOCATED:
-        count = int(np.sum(curve.growth(rest) > 0))
-        sides = (count, count + high - low)[::rise]
-        place = _Place(point, where, *sides)
-        for pair in ((one, place), (place, other)):
-            found += _between(curve, *pair, halvings - 1, known=True, inside=True)
-    return found
-
-
-def _twice(curve: AbstractCurve, points: list[CurvePoint], k: int, length: float, count: int) -> list[Bifurcation]:
-    """Locate two bifurcations in one step after which as many eigenvalues grow as before it."""
-    first = max(0, k - 1)  # only the neighbours of both points matter
-    places = [_Place(point, length, count, count) for point in points[first : k + 3]]
-    return _hidden(curve, places, k - first, HALVINGS, known=False)
-
-
-def _hidden(curve: AbstractCurve, places: list[_Place], k: int, halvings: int, *, known: bool) -> list[Bifurcation]:
-    """Locate two bifurcations between a place and the next one, where an eigenvalue seems to come close to zero."""
-    one, other = places[k : k + 2]
-    points = [place.point for place in places]
-    growths = [np.sort(curve.growth(point.values))[::-1] for point in points]
-    for which in (one.after - 1, one.after):
-        if not 0 <= which < len(growths[k]) or growths[k][which] * growths[k + 1][which] <= 0:
-            continue
-        test = lambda point, which=which: float(np.sort(curve.growth(point.values))[::-1][which])
-        values = [float(g[which]) for g in growths]
-        least = NEAR_ZERO * max(abs(value) for value in values[k : k + 2])  # of a zero that is not only touched
-        for inside in (p for p in hidden_sign(curve, points, values, k, test) if abs(test(p)) > least):
-            length = one.length + float(np.linalg.norm(inside.flat - one.point.flat))
-            place = _Place(inside, length, *[curve.growing(inside)] * 2)
-            pairs = ((one, place), (place, other))
-            return [b for pair in pairs for b in _crossings(curve, *pair, halvings, known=known)]
-    return []
+    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
 
 
 def _cleaned(curve: AbstractCurve, point: CurvePoint, beside: tuple[CurvePoint, ...], value: complex) -> complex:

@@ -7,15 +7,27 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.bifurcations import Bifurcation, find_bifurcations, moved_bifurcation
-from analysis.dynamics.continuation.curve import SINGULAR, AbstractCurve, CurvePoint
+from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.orbit_curve import moved_states, unit_of_eigenvalues
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
+from dynsim._runtime.blas import in_one_thread
 from dynsim.notebook import picture
 
 BEGINNINGS = ("branch point", "Hopf point", "period doubling")
 """Kinds of bifurcations at which branches begin."""
+# Ends of branches that go on beyond them: at bounds, and where a known branch is extended.
+OPEN = ("bounds", "")
+# Distance of a point beyond the end of a branch, relative to the range of the parameter.
+BEYOND = 1e-2
+# Distance of a bifurcation from the end of a branch, relative to the longest step, that is its error.
+AT_END = 1e-7
+# Number of errors of a point within which a bifurcation lies at the end of a branch.
+CLOSE = 10
+# Smallest cosine between the tangents at the end of a branch and beyond it.
+STRAIGHT = 0.8
 # A branch counts as vertical if the parameter changes by less than this many times the error of its slope.
 VERTICAL = 10
 
@@ -30,6 +42,10 @@ class Branch(NamedTuple):
     does not confirm the orbits (`accuracy`), or where the field or its derivative is not finite at a state, such as
     `undefined at (-55, 0.1)`. `isolated` is false if the solutions are not: the derivative is singular
     along the branch. `vertical` says that the parameter does not change along it, up to errors: a family at one value.
+    `undetermined` lists intervals of the parameter in which eigenvalues change so fast that bifurcations may be missed.
+
+    A bifurcation that lies, up to its error, at an end at the bounds is one of the branch; its arclength is that of the
+    end.
     """
 
     states: State
@@ -41,6 +57,7 @@ class Branch(NamedTuple):
     ends: tuple[str, str]
     isolated: bool = True
     vertical: bool = False
+    undetermined: tuple[tuple[float, float], ...] = ()
 
     __repr__ = one_line
 
@@ -58,16 +75,19 @@ class Branch(NamedTuple):
         values = [*self.parameters.tolist(), *(b.parameter for b in self.bifurcations)]
         low, high = min(values), max(values)
         size = size_of((low, high))
-        found = ", ".join(b.sized(size) for b in self.bifurcations) or "no bifurcation"
+        last = (0.0, float(self.arclengths[-1]))
+        found = [b.sized(size) + ", at the end" * (b.arclength in last) for b in self.bifurcations]
         said = " and ".join(dict.fromkeys(self.ends)) + (
             "" if self.isolated else "; not isolated (a symmetry, or zero modes)"
         )
         said += "; vertical (a family at one value of the parameter)" if self.vertical else ""
-        return (
-            f"{len(self.kinds)} points, parameter {printed(low, size)} to {printed(high, size)}: {found}; ends: {said}"
-        )
+        gaps = ", ".join(f"{printed(a, size)} and {printed(b, size)}" for a, b in self.undetermined)
+        said += f"; undetermined between {gaps}" if gaps else ""
+        points = f"{len(self.kinds)} points, parameter {printed(low, size)} to {printed(high, size)}"
+        return f"{points}: {', '.join(found) or 'no bifurcation'}; ends: {said}"
 
 
+@in_one_thread
 def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
     """Build a branch from points, and locate the bifurcations between them, in the units of the given system.
 
@@ -75,10 +95,10 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     """
     lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
     first = int(ends[0] in BEGINNINGS)
-    least = [curve.least_singular(point) for point in points[first:]]
-    found = find_bifurcations(curve, points[first:], lengths[first:], least)
+    least = [curve.least_singular(point) for point in points]
+    found, gaps = _found(curve, points[first:], lengths[first:], least[first:], ends)
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
-    singular = [abs(value) <= SINGULAR for value in least]
+    singular = [abs(value) <= SINGULAR for value in least[first:]]
     kinds = tuple(curve.stable_kind(p) for p in points)
     parameters = np.array([p.parameter for p in points])
     vertical = is_vertical(curve, parameters, lengths)
@@ -86,9 +106,53 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
         found = [b for b in found if b.kind not in ("fold", "corner")]
     made = Branch(
         states, parameters, lengths, np.array([p.values for p in points]), kinds, tuple(found), ends,
-        isolated=not (len(singular) > 2 and all(singular)), vertical=vertical,
+        isolated=not (len(singular) > 2 and all(singular)), vertical=vertical, undetermined=tuple(gaps),
     )  # fmt: skip
     return made if curve.units is None else _in_given_units(curve.units, made)
+
+
+def _found(
+    curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float], ends: tuple[str, str]
+) -> tuple[list[Bifurcation], list[tuple[float, float]]]:
+    """Locate the bifurcations of a branch, also those at its ends, which are found from a point beyond the end."""
+    last = [(float(lengths[k]), points[k]) for k in (0, -1)]
+    points, places, least = [*points], lengths.tolist(), [*least]
+    for side, sign in ((0, -1), (-1, 1)):
+        end, beyond = points[side], None
+        if ends[side] in OPEN and (curve.zeros(end) or abs(least[side]) <= CROSSING):
+            near = [abs(places[side] - places[side - sign])] if len(points) > 1 else []
+            beyond = _beyond(curve, end, sign, min([*near, BEYOND * (curve.parameter.high - curve.parameter.low)]))
+        if beyond is not None:
+            index = len(points) if side else 0
+            away = float(np.linalg.norm(beyond.flat - end.flat))
+            points.insert(index, beyond)
+            places.insert(index, places[side] + sign * away)
+            least.insert(index, curve.least_singular(beyond))
+    found, gaps = find_bifurcations(curve, points, np.array(places), least)
+    longest = float(np.max(np.diff(places), initial=0.0))
+    kept = []
+    for b in found:
+        away = [np.append(flat_state(b.state), b.parameter) - point.flat for _, point in last]
+        errors = [max(AT_END * longest, CLOSE * curve.tolerances[1] * (1 + abs(point.parameter))) for _, point in last]
+        at = [k for k in (0, 1) if float(np.linalg.norm(away[k])) <= errors[k]]
+        if at:
+            length, point = last[at[0]]
+            kept.append(b._replace(arclength=length, parameter=point.parameter))
+        elif last[0][0] < b.arclength < last[1][0]:
+            kept.append(b)
+    low, high = curve.parameter.bounds
+    return kept, [(max(a, low), min(b, high)) for a, b in gaps if a < high and b > low]
+
+
+def _beyond(curve: AbstractCurve, last: CurvePoint, sign: int, size: float) -> CurvePoint | None:
+    """Find a point of a curve beyond its last one, in the direction of a sign along the tangent; None if it fails."""
+    along = sign * last.tangent
+    found = curve.stepped(last, along, size)
+    if found is None:
+        return None
+    found, cosine = turned(last, last.tangent, found)
+    near = float(np.linalg.norm(found.flat - last.flat)) <= 2 * size
+    return found if near and cosine > STRAIGHT else None
 
 
 def cut_at(found: Branch, at: Bifurcation, end: str) -> Branch:
@@ -111,12 +175,15 @@ def joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
     found = parts[0]
     for part in parts[1:]:
         length = float(found.arclengths[-1])
-        moved = tuple(b._replace(arclength=b.arclength + length) for b in part.bifurcations)
+        known = {b.kind for b in found.bifurcations if b.arclength == length}  # at the point where both parts meet
+        new = (b for b in part.bifurcations if b.arclength > 0 or b.kind not in known)
+        moved = tuple(b._replace(arclength=b.arclength + length) for b in new)
         join = lambda a, b: np.concatenate([a, b[1:]])
         found = Branch(
             jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
             join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
             found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
+            undetermined=found.undetermined + part.undetermined,
         )  # fmt: skip
     return found._replace(ends=ends)
 
@@ -135,4 +202,5 @@ def _in_given_units(units: Units, found: Branch) -> Branch:
         arclengths=found.arclengths * unit,
         eigenvalues=found.eigenvalues / unit_of_eigenvalues(units, found.states),
         bifurcations=tuple(moved_bifurcation(units, at, 1) for at in found.bifurcations),
+        undetermined=tuple((low * unit, high * unit) for low, high in found.undetermined),
     )

@@ -1,15 +1,17 @@
 """Curves of solutions in state and parameter: Newton corrections, tangents and test functions of branch points."""
 
 import abc
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution
 from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.flow_maps.flat import flat_state
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.systems.parameter import Parameter
@@ -31,8 +33,9 @@ UNCERTAIN = 100
 class CurvePoint(NamedTuple):
     """Solution on a curve: state, parameter, coordinate basis, derivatives by both, tangent and eigenvalues.
 
-    `orbit` is a basis, in these coordinates, of the directions in which symmetries move the state. `corrections` is the
-    number of Newton steps that led here. `contraction` is the largest ratio of successive Newton steps.
+    `spectrum` and `rounding` compute the eigenvalues and their errors when they are first needed. `orbit` is a basis,
+    in these coordinates, of the directions in which symmetries move the state. `corrections` is the number of Newton
+    steps that led here. `contraction` is the largest ratio of successive Newton steps.
     """
 
     state: State
@@ -41,10 +44,16 @@ class CurvePoint(NamedTuple):
     J: np.ndarray
     slope: np.ndarray
     tangent: np.ndarray
-    values: np.ndarray
+    spectrum: Callable[[], np.ndarray]
     orbit: np.ndarray
     corrections: int = 0
     contraction: float = 0.0
+    rounding: Callable[[], np.ndarray] = lambda: np.zeros(1)
+
+    @property
+    def values(self) -> np.ndarray:
+        """Eigenvalues that decide about stability."""
+        return self.spectrum()
 
     @property
     def flat(self) -> np.ndarray:
@@ -67,6 +76,7 @@ class AbstractCurve(abc.ABC):
     tolerances: tuple[float, float] = (1e-11, 1e-9)  # of the equations, and of the last Newton step
     vertical: ClassVar[float] = 1e-12  # largest slope of the parameter that errors can cause on a vertical branch
     double: ClassVar[float] = 1e-6  # relative imaginary part below which an eigenvalue is a double real one
+    inner: ClassVar[int] = 24  # largest number of points that are added to a step to search it for bifurcations
     meeting: ClassVar[float] = 0.0  # the eigenvalue where solutions meet: 0 of a field, 1 of the derivative of a map
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled
@@ -110,9 +120,21 @@ class AbstractCurve(abc.ABC):
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues that decide about stability, without those due to symmetries."""
 
+    def rounding(self, values: np.ndarray, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Compute the errors of those eigenvalues that are judged by their own errors; zero for the others."""
+        del J, orbit
+        return np.zeros(len(values))
+
     @abc.abstractmethod
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Measure the growth of eigenvalues: negative if they decay, positive if they grow."""
+
+    def smoothed(self, growth: np.ndarray) -> np.ndarray:
+        """Transform growth to change less along a curve, keeping its sign: where it is large, to its logarithm.
+
+        The transformation and its derivative are continuous.
+        """
+        return np.arcsinh(growth) if self.meeting == 0 else np.where(growth > 0, np.log1p(np.fmax(growth, 0)), growth)
 
     @abc.abstractmethod
     def name(self, critical: complex) -> str:
@@ -142,6 +164,10 @@ class AbstractCurve(abc.ABC):
         """Explain why a point is not resolved to sufficient accuracy, which ends the curve; "" if it is."""
         del point
         return ""
+
+    def stuck_at(self, point: CurvePoint, *, kink: bool) -> str:
+        """Explain why no step leads on from a point: `corner` at a kink if the field may have one, else `lost`."""
+        return "corner" if kink and self.may_have_corners(point) else "lost"
 
     def slope(self, point: CurvePoint) -> float:
         """Compute the slope of the parameter along the tangent at a point; 0 if it does not exceed its error."""
@@ -230,14 +256,11 @@ class AbstractCurve(abc.ABC):
         self, state: State, parameter: float, basis: np.ndarray, at: Equations, direction: np.ndarray | None = None
     ) -> CurvePoint:
         orbit = self.orbit(state, basis)
-        rows = _null_space(self.balanced(self._with_rows(at.J, at.slope, orbit)), CROSSING, least=1)
-        null = rows[-1]
-        if len(rows) > 1 and direction is not None:  # where curves cross, keep the tangent of the curve being continued
-            along = rows.T @ (rows @ direction)
-            null = along / np.linalg.norm(along) if np.any(along) else null
+        null = null_vector(self.balanced(self._with_rows(at.J, at.slope, orbit)), CROSSING, direction)
         tangent = null if null[-1] >= 0 else -null
-        values = self.spectrum(state, parameter, at.J, orbit)
-        return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, values, orbit)
+        spectrum = functools.cache(lambda: self.spectrum(state, parameter, at.J, orbit))
+        rounding = functools.cache(lambda: self.rounding(spectrum(), at.J, orbit))
+        return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding)
 
     def _with_rows(self, J: np.ndarray, slope: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Stack the derivatives, divided by sizes of the equations, and the conditions not to move along symmetries."""
@@ -322,7 +345,7 @@ class AbstractCurve(abc.ABC):
 
         `direction` is close to the tangent, in ambient coordinates.
         """
-        rows = _null_space(self.balanced(self._with_rows(point.J, point.slope, point.orbit)), 1e-6, least=2)
+        rows = null_space(self.balanced(self._with_rows(point.J, point.slope, point.orbit)), 1e-6, least=2)
         along = rows.T @ (rows @ np.append(point.basis.T @ direction[:-1], direction[-1]))
         along = along / np.linalg.norm(along)
         left = np.linalg.svd(rows - np.outer(rows @ along, along))[2]
@@ -342,10 +365,7 @@ class AbstractCurve(abc.ABC):
         matrix = np.zeros((rows + k + 1, d + 1 + k))
         matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(point.J, point.slope, point.orbit), point.orbit
         matrix[-1, : d + 1] = point.tangent
-        matrix = self.balanced(matrix)
-        sizes = np.linalg.svd(matrix, compute_uv=False)
-        share = float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
-        return float(np.linalg.slogdet(matrix)[0]) * share
+        return signed_least(self.balanced(matrix))
 
 
 def _newton(at: Equations, direction: np.ndarray) -> np.ndarray:
@@ -353,18 +373,13 @@ def _newton(at: Equations, direction: np.ndarray) -> np.ndarray:
     m, d = at.J.shape
     matrix, left = np.empty((m + 1, d + 1)), np.zeros(m + 1)
     matrix[:m, :d], matrix[:m, d], matrix[m], left[:m] = at.J, at.slope, direction, -at.values
-    return np.linalg.lstsq(matrix, left, rcond=1e-11)[0]
-
-
-def _null_space(matrix: np.ndarray, share: float, *, least: int) -> np.ndarray:
-    """Find right singular vectors with small singular values, relative to the largest, and at least `least` of them."""
-    _, sizes, right = np.linalg.svd(matrix)
-    full = np.append(sizes, np.zeros(right.shape[0] - len(sizes)))
-    return right[-max(least, int(np.sum(full <= share * max(1.0, full[0])))) :]
+    return solution(matrix, left)
 
 
 def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Find the basis of a new tangent space that is nearest to an old basis."""
+    if np.array_equal(old, new):
+        return new
     left, _, right = np.linalg.svd(new.T @ old)
     return new @ left @ right
 

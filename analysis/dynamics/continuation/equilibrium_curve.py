@@ -33,6 +33,7 @@ from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
+from dynsim.systems.rescaled import is_flat
 
 # Largest step of an entry of the state, relative to its distance from the first point, if the limit is a default.
 LONGER = 0.1
@@ -61,7 +62,10 @@ class EquilibriumCurve(AbstractCurve):
         """Evaluate the vector field and its derivatives in tangent coordinates."""
         found = self._derivatives(state, np.asarray(parameter, float))
         field, J, slope = (np.asarray(part) for part in found)
-        return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, float(np.max(np.abs(field), initial=0)))
+        size = float(np.max(np.abs(field), initial=0))
+        if is_flat(self.system.space):  # the basis is the identity
+            return Equations(field, J, slope, size)
+        return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, size)
 
     def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array | np.ndarray, ...]:
         return _of_flow(self.parameter.take, self.system, state, parameter)
@@ -122,20 +126,25 @@ class EquilibriumCurve(AbstractCurve):
         """Test which eigenvalues are so small, beside the largest one, that their own errors decide on their sign."""
         return np.abs(self.growth(values)) <= NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0)))
 
-    def neutral(self, point: CurvePoint) -> np.ndarray:
+    def rounding(self, values: np.ndarray, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the error of each eigenvalue that is small beside the largest one; zero for the others."""
-        found = np.zeros(len(point.values))
-        for k in np.flatnonzero(self._is_small(point.values)):
-            found[k] = min(self._error(point, point.values[k]), AbstractCurve.neutral(self, point))
+        found = np.zeros(len(values))
+        for k in np.flatnonzero(self._is_small(values)):
+            twin = k and values[k] == np.conj(values[k - 1])
+            found[k] = found[k - 1] if twin else self._error(J, orbit, values[k])
         return found
 
-    def _error(self, point: CurvePoint, value: complex) -> float:
-        A, sizes = self._transverse(point.J, point.orbit)
+    def neutral(self, point: CurvePoint) -> np.ndarray:
+        """Compute the error of each eigenvalue that is small beside the largest one; zero for the others."""
+        return np.fmin(point.rounding(), AbstractCurve.neutral(self, point))
+
+    def _error(self, J: np.ndarray, orbit: np.ndarray, value: complex) -> float:
+        A, sizes = self._transverse(J, orbit)
         return own_eigenvalue(A, value - self.meeting, sizes)[1]
 
     def is_real(self, points: Sequence[CurvePoint], value: complex) -> bool:
         """Test whether the imaginary part of an eigenvalue of the first point is no larger than its error."""
-        return bool(abs(value.imag) <= self._error(points[0], value))
+        return bool(abs(value.imag) <= self._error(points[0].J, points[0].orbit, value))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Compute the real parts of the eigenvalues."""
@@ -161,8 +170,7 @@ class EquilibriumCurve(AbstractCurve):
         if critical is None:
             vector, share = null_vectors(point.J)[0], self.units.parameters[0]
         else:
-            values, vectors = np.linalg.eig(point.J)
-            vector, share = vectors[:, int(np.argmin(np.abs(values - critical)))], 1.0
+            vector, share = eigenvectors_near(point.J, critical)[0], 1.0
         return self.in_given_units(found, point.basis @ vector, self.units.flat(point.state), share)
 
 

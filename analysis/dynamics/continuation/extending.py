@@ -1,15 +1,19 @@
 """Results that go on: branches, curves of bifurcations and diagrams are extended to a wider range of the parameter."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
 from analysis.dynamics.continuation.curve import CurvePoint, direction_to, turned
 from analysis.dynamics.continuation.equilibria import POINTS, equilibrium_curve
+from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbits import RTOL, check_forcing, curve_of_orbits
+from analysis.dynamics.continuation.scaling import orbit_units
 from analysis.dynamics.continuation.stepping import can_go_on, follow
 from analysis.dynamics.continuation.steps import Steps
 from dynsim._core.types import State, SymmetryGenerator
@@ -25,9 +29,11 @@ def extend(known: Any, parameter: Any, *, steps: Steps = Steps()) -> Any:
     result it is decides what is continued, and which further options there are:
 
     - a `Branch` of equilibria or of fixed points takes `iterate` and `symmetries`, as `continue_equilibria` does;
+    - a `Branch` of periodic orbits takes `forcing`, `max_period` and `rtol`, as `continue_orbits` does, and goes on at
+      its end at the longest period, too;
     - a `CriticalCurve` takes both of its parameters as a pair, and `forcing`, `max_period` and `rtol`, as
       `critical_curve` does;
-    - a `Diagram` takes `symmetries`; all of its branches go on, its orbits and curves stay as they are.
+    - a `Diagram` takes `symmetries` and `max_period`; its branches and orbits go on, its curves stay as they are.
 
     Args:
         known: the result.
@@ -49,19 +55,28 @@ def _extend_branch(
     iterate: int = 1,
     steps: Steps = Steps(),
     symmetries: Sequence[SymmetryGenerator] = (),
+    forcing: Callable[[Any], Any] | None = None,
+    max_period: float | None = None,
+    rtol: float = RTOL,
 ) -> Branch:
-    """Extend a branch of equilibria at its open ends.
+    """Extend a branch of equilibria or of periodic orbits at its open ends.
 
     Raises:
-        ValueError: for bad input, or if the states at these ends are no equilibria of this system.
+        ValueError: for bad input, or if the states at these ends are no solutions of this system.
     """
     last, at = jax.tree.map(lambda part: part[-1], known.states), float(known.parameters[-1])
-    curve = equilibrium_curve(parameter, last, iterate, symmetries, at=(at,))
+    if isinstance(last, Cycle):
+        units, start = orbit_units(parameter.system, last, (parameter,), at=(at,)), _node(last.nodes)
+        curve = curve_of_orbits(units, start, _count(last.nodes), forcing, max_period, rtol)
+        check_forcing(parameter.at(at), last, forcing)
+    else:
+        curve = equilibrium_curve(parameter, last, iterate, symmetries, at=(at,))
     within, unit = steps.limits(curve.parameter, POINTS, curve.unit), curve.unit
     ends, parts = list(known.ends), [known]
     for side in (1, 0):
         last, before = (0, 1) if side == 0 else (-1, -2)
-        if len(known.parameters) < 2 or not can_go_on(ends[side], float(known.parameters[last]), parameter.bounds):
+        is_open = can_go_on(ends[side], float(known.parameters[last]), parameter.bounds)
+        if len(known.parameters) < 2 or not (is_open or _is_short(curve, known, side)):
             continue
         states = (curve.own(jax.tree.map(lambda a, k=k: a[k], known.states)) for k in (last, before))
         pair = [*zip(states, (float(known.parameters[k]) / unit for k in (last, before)), strict=True)]
@@ -78,6 +93,22 @@ def _extend_branch(
             parts.insert(0, branch(curve, [*back, begin._replace(tangent=-begin.tangent)], (ends[0], "")))
     found = joined(parts, (ends[0], ends[1]))
     return found._replace(vertical=is_vertical(curve, found.parameters, found.arclengths))
+
+
+def _is_short(curve: Any, known: Branch, side: int) -> bool:
+    """Test whether orbits ended at the longest period, and may now have a longer one."""
+    if not isinstance(known.states, Cycle) or known.ends[side] != "period":
+        return False
+    return float(curve.own(jax.tree.map(lambda part: part[-side], known.states)).period) < curve.longest
+
+
+def _node(nodes: State) -> State:
+    """Get the first node of an orbit."""
+    return jax.tree.map(lambda part: jnp.asarray(part[0]), nodes)
+
+
+def _count(nodes: State) -> int:
+    return len(jax.tree.leaves(nodes)[0])
 
 
 def _beside(found: CurvePoint, state: State, parameter: float) -> bool:

@@ -19,14 +19,15 @@ from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, Curve
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.flow_maps.flat import flat_state, flat_states, states_like
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, cubic_coefficient, fold_coefficient
-from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
+from analysis.dynamics.normal_forms.cycles import Sections, cycle_cusp, cycle_flip, cycle_fold, cycle_neimark_sacker
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
-from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
-from analysis.dynamics.periodic_orbits.shooting import shoot, stops_at
+from analysis.dynamics.periodic_orbits.floquet_vectors import along_orbit, mean_square
+from analysis.dynamics.periodic_orbits.multipliers import across, product_eigenvalues, return_factors
+from analysis.dynamics.periodic_orbits.shooting import shoot, shots, stops_at
+from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function
@@ -83,8 +84,8 @@ STRICTER = 0.1
 CONFIRMED = 10
 
 
-# Speed at a node, relative to the fastest node, below which an orbit counts as passing close to an equilibrium.
-SLOW = 1e-2
+# Distance of a node from an equilibrium, relative to the ranges of components, below which an orbit is close to it.
+NEAR = 0.05
 
 
 def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n"], tolerance: float) -> bool:
@@ -103,16 +104,8 @@ def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n
     return bool(np.max(np.abs(change)) <= CONFIRMED * tolerance * (1 + float(np.max(np.abs(nodes)))))
 
 
-def unconfirmed(speeds: Float[np.ndarray, "m n"], *, forced: bool) -> str:
-    """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`."""
-    sizes = np.linalg.norm(speeds, axis=1)
-    return "homoclinic" if np.min(sizes) < SLOW * np.max(sizes) and not forced else "accuracy"
-
-
-# Largest multiplier up to which derivatives of the return map are computed in one run over the period.
-REACH = 1e6
 # Largest distance of a multiplier from the critical value at which the coefficient of a bifurcation is known.
-CRITICAL = 1e-2
+CRITICAL = 1e-4
 # Largest change of multipliers under the stricter solver, relative to the largest one or to one; canards exceed it.
 AGREED = 0.1
 # Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
@@ -125,8 +118,10 @@ STRETCH = 0.1
 RESOLVED = 3
 # Largest slope of the parameter along a vertical family, where its sign is that of errors.
 STEEPEST = 1e-6
-# Bifurcations whose normal form coefficient is computed from the return map.
+# Bifurcations whose normal form coefficient is that of the return map.
 OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
+# Critical multiplier, where it is real.
+MULTIPLIERS = {"fold": 1.0, "cusp": 1.0, "period doubling": -1.0}
 
 
 class Cycle(NamedTuple):
@@ -200,6 +195,7 @@ class OrbitCurve(AbstractCurve):
     vertical: ClassVar[float] = 1e-7
     at_crossings: bool = False  # whether a vertical family ends where another one crosses it
     double: ClassVar[float] = 1e-4
+    inner: ClassVar[int] = 6
     meeting: ClassVar[float] = 1.0
 
     def __init__(
@@ -354,13 +350,15 @@ class OrbitCurve(AbstractCurve):
 
     def factors(self, state: State, J: np.ndarray) -> np.ndarray:
         """Compute the derivatives of the maps between nodes, across the velocities for an autonomous flow."""
-        cycle: Any = state
-        m = len(self.nodes(cycle))
+        blocks = self._blocks(state, J)
+        return blocks if self.forced else return_factors(blocks, J[-1, :-1].reshape(blocks.shape[:2]))
+
+    def _blocks(self, state: Any, J: np.ndarray) -> np.ndarray:
+        """Take the derivatives of the maps between nodes from those of the gaps."""
+        m = len(self.nodes(state))
         d = (len(J) - (0 if self.forced else 1)) // m
-        blocks = [J[k * d : (k + 1) * d, k * d : (k + 1) * d] + (np.eye(d) if m == 1 else 0.0) for k in range(m)]
-        if self.forced:
-            return np.stack(blocks)
-        return return_factors(np.stack(blocks), J[-1, : m * d].reshape(m, d))
+        blocks = [J[k * d : (k + 1) * d, k * d : (k + 1) * d] for k in range(m)]
+        return np.stack(blocks) + (np.eye(d) if m == 1 else 0.0)
 
     def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
         """Compute the derivative of the return map at the first node, across the velocity for an autonomous flow."""
@@ -379,78 +377,93 @@ class OrbitCurve(AbstractCurve):
         return name_of_multiplier(critical)
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Compute the normal form coefficient of a fold, cusp, period doubling or Neimark-Sacker point.
+        r"""Compute the normal form coefficient of a fold, cusp, period doubling or Neimark-Sacker point.
 
-        It is computed from the return map at the first node: the map over one period of a forced flow, or the Poincare
-        map across the velocity of an autonomous one. The result is NaN if a multiplier is too large for one run over
-        the period to be accurate.
+        Critical vectors are Floquet vectors v(t) with the mean square 1 over the period, so that coefficients do not
+        depend on the nodes. At a fold v is the change of the orbit without a shift in time. With the amplitude u along
+        v, the parameter near a fold is that of the fold plus c u^2. Otherwise
+
+        $$ \dot u = c u^3, \qquad \dot u = \frac{i \theta}{T} u + d u |u|^2 $$
+
+        hold in the mean over a period T at a cusp or a period doubling, and at a Neimark-Sacker point, where the
+        result is the real part of d.
+
+        Source: Y. A. Kuznetsov, W. Govaerts, E. J. Doedel and A. Dhooge, Numerical periodic normalization for codim 1
+        bifurcations of limit cycles, SIAM J. Numer. Anal. 43 (2005). Vectors are scaled as in MatCont, whose
+        coefficient at a fold is another one, for a vector that is scaled by the change of the period.
         """
         if name not in ("cusp", *OF_RETURNS) or self.unknown(name, point):
             return UNKNOWN
-        cycle: Any = point.state
-        shot, basis = self._shot(cycle, point.parameter), self._bases(cycle)[0]
-        n = shot.nodes.shape[1]
-        if not self.forced:  # across the velocity at the first node, where the last segment ends
-            basis = basis @ np.linalg.svd((basis.T @ shot.speeds[-1])[None])[2][1:].T
-        monodromy, slope = np.eye(n), np.zeros(n)
-        for by_node, by_parameter in zip(shot.maps, shot.slopes, strict=True):
-            monodromy, slope = by_node @ monodromy, by_node @ slope + by_parameter
-        A, start = basis.T @ monodromy @ basis, self._restored(jnp.asarray(shot.nodes[0]))
-        flow = self.parameter.at(point.parameter)
-        chart = ReturnChart(flow, start, basis, shot.period, self._rtol, forced=self.forced)
-        if name == "cusp":
-            found = Coefficient(cubic_coefficient(chart, A - np.eye(len(A))), np.nan)
-            return self._given(found, shot, basis, A, 1.0)
-        if name == "period doubling":
-            return self._given(flip_coefficient(chart, A), shot, basis, A, -1.0)
-        if name == "Neimark-Sacker point":
-            return self._given(neimark_sacker_coefficient(chart, A, frequency), shot, basis, A, np.exp(1j * frequency))
-        found = fold_coefficient(chart, A - np.eye(len(A)), basis.T @ slope)
-        moves = point.basis @ point.tangent[:-1]  # motion along the branch of all nodes and the period
-        share = float(np.linalg.norm(basis.T @ moves[:n]))  # distance that the first node moves
-        found = Coefficient(found.value * share**2, found.size * share**2)
-        return (
-            found
-            if self.units is None
-            else self.in_given_units(
-                found, moves, np.append(self.units.flat(cycle.nodes), self.units.time), self.units.parameters[0]
+        shot, bases = self._shot(point.state, point.parameter), np.stack(self._bases(point.state))
+        if not self.forced:
+            velocities = np.roll(shot.speeds, 1, axis=0)  # segments end at the next nodes
+            bases = bases @ across(np.einsum("kij,ki->kj", bases, velocities))
+        after = np.roll(bases, -1, axis=0)
+        at = Sections(self._maps(shot, bases, point.parameter), np.einsum("kji,kjl,klm->kim", after, shot.maps, bases))
+        if name == "fold":
+            found = cycle_fold(at, np.einsum("kji,kj->ki", after, shot.slopes))
+        elif name == "cusp":
+            found = cycle_cusp(at)
+        else:
+            found = cycle_flip(at) if name == "period doubling" else cycle_neimark_sacker(at, frequency)
+        if found is None:
+            return UNKNOWN
+        critical = np.exp(1j * frequency) if name == "Neimark-Sacker point" else MULTIPLIERS[name]
+        square = self._mean_square(shot, point.parameter, np.einsum("kij,kj->ki", bases, found.vectors), critical)
+        time = shot.period * (1.0 if self.units is None else self.units.time)
+        share = (self.unit if name == "fold" else (-1 if name == "period doubling" else 1) / time) / square
+        return Coefficient(share * found.coefficient.value, abs(share) * found.coefficient.size)
+
+    def _maps(self, shot: _Shot, bases: np.ndarray, parameter: float) -> list[ReturnChart]:
+        """Build the maps between surfaces with given bases at successive nodes."""
+        flow, m = self.parameter.at(parameter), len(bases)
+        places = [(self._restored(jnp.asarray(node)), basis) for node, basis in zip(shot.nodes, bases, strict=True)]
+        time = shot.period / m
+        return [
+            ReturnChart(
+                flow, *places[k], time, self._rtol, forced=self.forced, onto=places[(k + 1) % m], begin=k * time
             )
-        )
+            for k in range(m)
+        ]
+
+    def _mean_square(self, shot: _Shot, parameter: float, vectors: np.ndarray, multiplier: complex) -> float:
+        """Compute the mean square of Floquet vectors over the period, in the units of the given system."""
+        (m, n), drift = shot.nodes.shape, 0.0
+        if not self.forced:
+            velocities = np.roll(shot.speeds, 1, axis=0)
+            vectors, drift = along_orbit(vectors, shot.maps, velocities, multiplier, shot.period)
+        sizes = np.ones(n) if self.units is None else self.units.flat(self._like)
+        rows, time = np.column_stack([shot.nodes, np.full(m, parameter)]), shot.period / m
+
+        def passed(share: float) -> tuple[np.ndarray, np.ndarray]:
+            _, maps, speeds, _ = shots(self._pair, rows, time * np.arange(m), np.full(m, share * time), self._rtol)
+            return maps[:, :n, :n], speeds[:, :n]
+
+        return mean_square(passed, vectors, drift, time, sizes, phase=bool(multiplier == 1) and not self.forced)
 
     def unknown(self, name: str, point: CurvePoint) -> str:
-        """Explain that a coefficient is unknown because a multiplier is too large, or none is critical.
+        """Explain that a coefficient is unknown because the critical or the trivial multiplier is off.
 
-        One run over the period multiplies its errors by the largest multiplier. Beside a homoclinic orbit all
-        multipliers change from step to step by more than their errors.
+        Beside a homoclinic orbit all multipliers change from step to step by more than their errors.
         """
         if name not in OF_RETURNS:
             return ""
-        if _largest(point) > REACH:
-            return f"coefficient unknown: a multiplier of {_largest(point):.2g} exceeds {REACH:g}"
-        critical = {"fold": 1.0, "period doubling": -1.0}.get(name)
-        seen = (point.values, np.linalg.eigvals(self.monodromy(point.state, point.J)))
-        sizes = [np.abs(np.abs(v) - 1) if critical is None else np.abs(v - critical) for v in seen]
-        off = max(float(np.min(size, initial=np.inf)) for size in sizes)
-        if off <= CRITICAL:
-            return ""
-        return f"coefficient unknown: the critical multiplier is {off:.2g} off"
+        critical = MULTIPLIERS.get(name)
+        off = np.abs(np.abs(point.values) - 1) if critical is None else np.abs(point.values - critical)
+        least = float(np.min(off, initial=np.inf))
+        if least > CRITICAL:
+            return f"coefficient unknown: the critical multiplier is {least:.2g} off"
+        error = self.trivial_error(point)
+        return "" if error <= CRITICAL else f"coefficient unknown: the multiplier 1 along the orbit is {error:.2g} off"
 
-    def _given(
-        self, found: Coefficient, shot: _Shot, basis: np.ndarray, A: np.ndarray, critical: complex
-    ) -> Coefficient:
-        """Convert the coefficient of a critical multiplier to the units of the given system.
-
-        There the section is across another direction, and the critical vector is projected along the velocity.
-        """
-        if self.units is None:
-            return found
-        values, vectors = np.linalg.eig(A)
-        vector = basis @ vectors[:, int(np.argmin(np.abs(values - critical)))]
-        sizes, velocity = self.units.flat(self._restored(jnp.asarray(shot.nodes[0]))), shot.speeds[-1]
-        if not self.forced:
-            along = sizes * velocity
-            vector = vector - velocity * ((along @ (sizes * vector)) / (along @ along))
-        return self.in_given_units(found, vector, sizes)
+    def trivial_error(self, point: CurvePoint) -> float:
+        """Compute by how much the multiplier along the orbit differs from 1; 0 for a forced flow."""
+        if self.forced:
+            return 0.0
+        blocks = self._blocks(point.state, point.J)
+        ends = point.J[:-1, -1].reshape(blocks.shape[:2])  # shares of the velocities at the ends of the segments
+        images = np.einsum("kij,kj->ki", blocks, np.roll(ends, 1, axis=0))
+        return float(abs(np.prod(np.sum(images * ends, axis=1) / np.sum(ends**2, axis=1)) - 1))
 
     def size(self, state: Any, parameter: float) -> float:
         """Compute the size of an orbit: the extent of its nodes, or the largest speed times the period."""
@@ -510,7 +523,31 @@ class OrbitCurve(AbstractCurve):
             apart = float(np.max(np.abs(values - point.values), initial=0.0))
             if apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
                 return ""
-        return unconfirmed(shot.speeds, forced=self.forced)
+        return self.unconfirmed(shot.nodes, point.parameter)
+
+    def unconfirmed(self, nodes: np.ndarray, parameter: float) -> str:
+        """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`."""
+        return "homoclinic" if self._passes_equilibrium(nodes, parameter) else "accuracy"
+
+    def stuck_at(self, point: CurvePoint, *, kink: bool) -> str:
+        """Explain why no step leads on: `homoclinic` if the orbit passes close to an equilibrium."""
+        near = self._passes_equilibrium(self.nodes(point.state), point.parameter)
+        return "homoclinic" if near else super().stuck_at(point, kink=kink)
+
+    def _passes_equilibrium(self, nodes: np.ndarray, parameter: float) -> bool:
+        """Test whether a Newton step from one of the nodes to an equilibrium is short.
+
+        The speed alone says nothing: on the slow parts of relaxation oscillations there is no equilibrium nearby.
+        """
+        n, extents = nodes.shape[1], np.maximum(np.ptp(nodes, axis=0), np.finfo(float).tiny)
+        if self.forced:
+            return False
+        for node in nodes:
+            fields = self._pair.field(jnp.zeros(()), (jnp.append(jnp.asarray(node), parameter), jnp.eye(n + 1)[:, :n]))
+            velocity, J = (np.asarray(part)[:n] for part in fields)
+            if np.max(np.abs(np.linalg.lstsq(J, velocity, rcond=None)[0]) / extents) <= NEAR:
+                return True
+        return False
 
     def _crosses(self, before: CurvePoint, point: CurvePoint) -> bool:
         """Test whether another curve crosses a vertical one between two points."""
@@ -550,8 +587,3 @@ class OrbitCurve(AbstractCurve):
         through = begun and float(np.sum(away[0] * away[1])) < 0  # half a turn further, past size zero
         small = self.size(cycle, point.parameter) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
         return "equilibrium" if through or small else ""
-
-
-def _largest(point: CurvePoint) -> float:
-    """Compute the largest modulus of the Floquet multipliers at a point."""
-    return float(np.max(np.abs(point.values), initial=0.0))

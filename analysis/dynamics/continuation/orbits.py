@@ -20,10 +20,10 @@ from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.continuation.switching import rays
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.flat import flat_states
 from analysis.dynamics.flow_maps.rolled_solver import extremes
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import filled
 from dynsim._core.types import State
@@ -123,19 +123,17 @@ def orbits_from_hopf(
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
-    return families_from_hopf(parameter, at, segments=segments, steps=steps, max_period=max_period, rtol=rtol)[0]
+    return families_from_hopf(parameter, at, (segments, steps, max_period, rtol))[0]
 
 
 def families_from_hopf(
-    parameter: Parameter,
-    at: Bifurcation,
-    *,
-    segments: int = SEGMENTS,
-    steps: Steps = Steps(),
-    max_period: float | None = None,
-    rtol: float = RTOL,
+    parameter: Parameter, at: Bifurcation, options: tuple[int, Steps, float | None, float]
 ) -> tuple[Branch, ...]:
-    """Do the same as `orbits_from_hopf`; give the other directions of a family that crosses a vertical one, too."""
+    """Continue the orbits from a Hopf point, and other directions of a family that crosses a vertical one.
+
+    `options` are the segments, the steps, the longest period and the tolerance of `orbits_from_hopf`.
+    """
+    segments, steps, max_period, rtol = options
     if at.kind != "Hopf point":
         raise ArgumentError("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(parameter.system)
@@ -210,7 +208,7 @@ def _at_hopf(curve: OrbitCurve, at: Bifurcation) -> CurvePoint:
     tangent = np.append(point.basis.T @ np.append(moves.ravel(), 0.0), 0.0)
     multipliers = np.exp(2 * np.pi / at.frequency * np.delete(values, which))
     ordered = multipliers[np.argsort(-np.abs(multipliers), kind="stable")]
-    return point._replace(tangent=tangent / np.linalg.norm(tangent), values=ordered)
+    return point._replace(tangent=tangent / np.linalg.norm(tangent), spectrum=lambda: ordered)
 
 
 def switch_orbits(

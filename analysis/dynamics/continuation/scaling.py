@@ -25,6 +25,7 @@ from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.periodic_orbits.shooting import TURN, passed
 from analysis.dynamics.scaling.units import STATES, TIMES, WIDTHS, Units, made_units, unit_of
 from dynsim._core.types import State
+from dynsim._runtime.blas import in_one_thread
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
 from dynsim.systems.noisy import NoisyFlow
@@ -41,6 +42,7 @@ BESIDE = 1 / 16
 NARROW = 16.0
 
 
+@in_one_thread
 def curve_units(parameters: Sequence[Parameter], state: State, *, at: Sequence[float] = ()) -> Units:
     """Estimate units near the sizes that matter on a curve of equilibria or fixed points through a state.
 

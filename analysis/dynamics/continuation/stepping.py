@@ -9,6 +9,7 @@ from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, Curve
 from analysis.dynamics.continuation.locating import has_kink, hidden_turn, located, passes_by
 from analysis.dynamics.continuation.steps import LEAST, Limits
 from analysis.dynamics.continuation.switching import departures
+from dynsim._runtime.blas import in_one_thread
 from dynsim.errors import ArgumentError
 
 # The step shrinks if a correction fails, and grows after a correction with at most `EASY` Newton steps.
@@ -40,6 +41,7 @@ def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
     return end in ("bounds", "outside", "steps") and bounds[0] + near < parameter < bounds[1] - near
 
 
+@in_one_thread
 def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
     """Continue a curve from a point in both directions."""
     low, high = within.bounds
@@ -57,6 +59,7 @@ def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch
     return branch(curve, [*reversed_points, first, *forward], (begin, end))
 
 
+@in_one_thread
 def follow(
     curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
 ) -> tuple[list[CurvePoint], str]:
@@ -77,10 +80,10 @@ def follow(
         if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
             size *= SHRINK
             if size < LEAST * step:
-                return points, "corner" if found is not None and curve.may_have_corners(here) else "lost"
+                return points, curve.stuck_at(here, kink=found is not None)
             continue
         if cosine < ANGLE and points:
-            return points, "corner" if curve.may_have_corners(here) else "lost"
+            return points, curve.stuck_at(here, kink=True)
         if not bounds[0] <= found.parameter <= bounds[1]:
             edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
             last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)

@@ -22,8 +22,8 @@ class Steps:
         first: the first step.
         largest: the largest step; by default four times the first, or, if that is more, a hundredth of the range of the
             parameter.
-        points: the cap on points in each direction, by default 1000 for equilibria, 500 for curves of bifurcations and
-            200 for periodic orbits; a branch that reaches it says so.
+        points: the cap on points in each direction, by default 1000, or 500 for curves of bifurcations; a branch that
+            reaches it says so.
     """
 
     first: float = 0.05

@@ -57,7 +57,10 @@ class Completeness(NamedTuple):
 
     @property
     def is_sure(self) -> bool:
-        """Whether the degree agrees with the indices, and the grid resolves the nullclines."""
+        """Whether the degree agrees with the indices, and the grid resolves the nullclines.
+
+        What is missed then has the total index 0, as a pair that is closer together than the grid shows.
+        """
         return self.resolved and self.degree is not None and self.degree == self.indices
 
     @property
@@ -74,7 +77,7 @@ class Completeness(NamedTuple):
         if self.degree != self.indices:
             found = f"their indices add up to {self.indices}"
             return f"others are missed: {found}, the degree of the field is {self.degree}"
-        return "their indices add up to the degree of the field on the edge of the box"
+        return "their indices add up to the degree of the field on the edge: others could be missed in pairs only"
 
 
 def search_box(finder: Finder, low: np.ndarray, high: np.ndarray) -> Completeness:

@@ -10,8 +10,8 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Equilibrium, start_units, weak_directions
-from analysis.dynamics.flow_maps.flat import chord_distances
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis
+from analysis.dynamics.scaling.flat import chord_distances, flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
@@ -143,7 +143,7 @@ class _Curves:
         self.units, self.inside, self.rows = units, inside, FieldRows(units, samples, t)
         self.unit = self.rows.scale
         self.axes = slice(None) if axes is None else list(axes)
-        size = np.asarray(ravel_pytree(extent)[0]) / self.unit
+        size = flat_state(extent) / self.unit
         self.step = float(np.linalg.norm(size[self.axes])) / STEPS
 
     def null(self, x: np.ndarray) -> np.ndarray:

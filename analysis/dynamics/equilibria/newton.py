@@ -11,7 +11,6 @@ from jaxtyping import Array
 
 from analysis.dynamics.equilibria.field_rows import LEFT, FieldRows, newton_steps
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.flat import count_of, flat_state
 from analysis.dynamics.linearisation import (
     NEAR_ZERO,
     Spectrum,
@@ -21,6 +20,7 @@ from analysis.dynamics.linearisation import (
     tangent_basis,
     tangent_jacobian,
 )
+from analysis.dynamics.scaling.flat import count_of, flat_state
 from analysis.dynamics.scaling.samples import ranges
 from analysis.dynamics.scaling.units import Units, made_units, power_near
 from dynsim._core.printing import one_line, report
@@ -49,8 +49,10 @@ ROOT, LEAST = 1e-7, 1e-12
 CLOSE = 1e-2
 # Largest number of Newton steps; at degenerate equilibria each step only gains a fixed factor.
 STEPS = 60
-# Largest distance, in units of the starts, at which two equilibria count as one.
+# Largest distance, in units of the starts, at which two equilibria count as one, unless both are known far better.
 SAME = 1e-6
+# Newton step, relative to the distance of two equilibria, below which both are known well enough to be told apart.
+KNOWN = 1e-3
 
 
 class Equilibrium(NamedTuple):
@@ -68,6 +70,11 @@ class Equilibrium(NamedTuple):
     def kind(self) -> str:
         """Stability type from the spectrum: `stable`, `saddle`, `unstable` or `undecided`."""
         return self.spectrum.kind
+
+    @property
+    def description(self) -> str:
+        """Stability type in words: `kind`, or `centre of the linearisation`."""
+        return self.spectrum.description
 
     @property
     def order(self) -> tuple[int, int]:
@@ -201,13 +208,22 @@ class Finder:
         if not self.points:
             return None, False
         apart = np.max(np.abs(np.asarray(self.values) - value), axis=1, initial=0.0)
-        if (k := int(np.argmin(apart))) is not None and self.compare.are_same(value, self.values[k]):
+        k = int(np.argmin(apart))
+        if self.compare.are_same(value, self.values[k]) and not self.are_apart(x, self.points[k]):
             return k, True
         gaps = np.max(np.abs(np.asarray(self.points) - x), axis=1)
         for k in np.flatnonzero(gaps <= CLOSE):
             if self.is_flat_between(x, self.points[k]):
                 return int(k), False
         return None, False
+
+    def are_apart(self, x: np.ndarray, other: np.ndarray) -> bool:
+        """Test whether close equilibria differ, as a pair just after a fold: far from each other by Newton's steps."""
+        gap = float(np.linalg.norm(x - other))
+        if self.compare.is_given or gap <= LEAST:
+            return False
+        steps = np.linalg.norm(newton_steps(*self.rows(np.stack([x, other]))), axis=1)
+        return bool(np.all(steps <= KNOWN * gap)) and not self.is_flat_between(x, other)
 
     def is_in(self, x: np.ndarray, box: np.ndarray) -> bool:
         """Test whether an equilibrium is in a box, (2, d) in the flow's units."""
@@ -251,6 +267,11 @@ class EquilibriumComparison(NamedTuple):
     invariant: Callable[[State], Array] | None
     radius: float | None
 
+    @property
+    def is_given(self) -> bool:
+        """Whether the caller chooses when two equilibria are the same."""
+        return self.invariant is not None or self.radius is not None
+
     def value(self, z: State) -> np.ndarray:
         """Compute the vector by which a state in these units is compared."""
         if self.invariant is not None:
@@ -276,7 +297,7 @@ def classified(
     Eigenvalues count as zero that are within rounding of the Jacobian's norm, or below its change over the distance by
     which the equilibrium is uncertain.
     """
-    z = jax.tree.map(jnp.asarray, rows.state(x))
+    z = jax.device_put(rows.state(x))
     found = spectrum(units.system, z, float(rows.t) / units.time, symmetries=units.acting(symmetries))
     (slopes,), (changes,) = jacobians(rows, x[None])
     tolerance = max(NEAR_ZERO * float(np.linalg.norm(slopes, 2)), float(np.linalg.norm(changes, 2)))

@@ -10,14 +10,16 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.dynamics.equilibria.crossings import Completeness, completed, crossings, search_box, spread
-from analysis.dynamics.equilibria.newton import Equilibrium, Finder, random_starts, start_units, weak_directions
-from analysis.dynamics.flow_maps.flat import flat_state
+from analysis.dynamics.equilibria.newton import Equilibrium, Finder, in_box, random_starts, start_units, weak_directions
+from analysis.dynamics.equilibria.sliding import PseudoEquilibrium, on_surface, pseudo_equilibria, surface_points
 from analysis.dynamics.linearisation import spectrum
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import box_sides, function, integer, number, random_key
 from dynsim.errors import ArgumentError, counted
+from dynsim.integrators.switched_field import switched_field
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 
@@ -35,6 +37,10 @@ DECADES = 6.0
 SIDE, EDGE = 7, 1e-6
 
 
+# Segments in a box on which surfaces are sought on which the field jumps.
+PAIRS = 512
+
+
 class AllEquilibria(NamedTuple):
     """Equilibria found by a search, stable ones first, and the reason why the search ended.
 
@@ -50,6 +56,7 @@ class AllEquilibria(NamedTuple):
         starts: number of random starts.
         end: `quiet` (the last rounds found nothing new), `rounds` or `count` (the limits).
         completeness: for boxes of one or two components, whether the equilibria explain the field on the boundary.
+        pseudo: in a box, states at rest on surfaces on which the field jumps, where trajectories slide.
     """
 
     found: tuple[Equilibrium, ...]
@@ -59,12 +66,13 @@ class AllEquilibria(NamedTuple):
     starts: int
     end: str
     completeness: Completeness = Completeness()
+    pseudo: tuple[PseudoEquilibrium, ...] = ()
 
     __repr__ = one_line
 
     def __str__(self) -> str:
         """Describe the result in one line."""
-        kinds = [e.kind for e in self.found]
+        kinds = [e.description for e in self.found]
         said = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds)) or (
             "none isolated" if self.families else "none in the box"
         )
@@ -72,8 +80,9 @@ class AllEquilibria(NamedTuple):
         ends = {"quiet": "the last rounds found no other", "rounds": "the cap on rounds was reached"}
         why = ends.get(self.end, "the cap on equilibria was reached")
         count = counted(len(self.found), "equilibrium", "equilibria")
+        sure = "; ".join(map(str, (self.completeness, *self.pseudo)))
         return (
-            f"{count}: {said}{families}; {self.outside} outside; {self.starts} starts, {why}; {self.completeness}"
+            f"{count}: {said}{families}; {self.outside} outside; {self.starts} starts, {why}; {sure}"
         )  # fmt: skip
 
 
@@ -150,7 +159,27 @@ def find_equilibria(
             break
     if planar and sides is not None and not group and not symmetries and invariant is None:
         complete = completed(search, sides[0] / search.rows.scale, sides[1] / search.rows.scale, complete)
-    return search.result(sides, rounds=done, starts=count * done, end=end, completeness=complete)
+    found = search.result(sides, rounds=done, starts=count * done, end=end, completeness=complete)
+    return found if sides is None else _with_pseudo(flow, found, sides)
+
+
+def _with_pseudo(flow: AbstractFlow, found: AllEquilibria, sides: np.ndarray) -> AllEquilibria:
+    """Add states at rest on surfaces on which the field jumps, and leave out equilibria that lie on them."""
+    field = switched_field(flow, jnp.asarray(sides[0]))
+    if field is None:
+        return found
+    low, high = sides
+    places = low + (high - low) * np.mod(0.5 + np.arange(1, PAIRS + 1)[:, None] * _ratios(2 * len(low)), 1.0).reshape(
+        PAIRS, 2, len(low)
+    ).transpose(1, 0, 2)
+    near = surface_points(field, 0.0, *places)
+    if not np.any(near.jumps):
+        return found
+    states = np.array([np.asarray(e.state) for e in found.found]).reshape(-1, len(low))
+    on = on_surface(field, 0.0, states)
+    rests = pseudo_equilibria(field, 0.0, near, lambda x: in_box(x, low, high), states[on])
+    kept = tuple(e for e, out in zip(found.found, on, strict=True) if not out)
+    return found._replace(found=kept, pseudo=rests, completeness=Completeness())
 
 
 def equilibria_in_box(

@@ -6,8 +6,9 @@ import jax
 import numpy as np
 
 from analysis.dynamics.equilibria.newton import displaced, max_speed, newton
-from analysis.dynamics.flow_maps.flat import flat_state
+from analysis.dynamics.equilibria.sliding import rest_by_sliding
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
@@ -15,6 +16,7 @@ from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.integrators.switched_field import switched_field
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow
 
@@ -104,6 +106,8 @@ def settle(
         ts = np.asarray(path.ts)
         late = [(float(ts[k]), jax.tree.map(lambda y, k=k: y[k], ys)) for k in range(FRAMES - 4, FRAMES)]
         speed, slow, slow_in_units = _slow(units, start, late)
+        if _rests_by_sliding(flow, x, t):
+            return Limit(x, t, 0.0, "stationary", 0.0)
         rest, times = Rest("moving", 0.0), [when for when, _ in late]
         if slow and slow_in_units:
             rest = look(flow, x, times, units)
@@ -114,6 +118,13 @@ def settle(
         if rest.verdict == "metastable" and (rest.rate * (max_time - t) < 1 or rest.rate * window > ESCAPE):
             return Limit(x, t, speed, *rest)  # it could not escape before `max_time`, or has not in the time it had
         window = min(t, max_time - t)
+
+
+def _rests_by_sliding(flow: AbstractFlow, x: State, t: float) -> bool:
+    """Test whether a state is at rest on a surface on which the field jumps, and not at an unstable point there."""
+    field, flat = switched_field(flow, x), flat_state(x)
+    found = None if field is None else rest_by_sliding(field, t, flat, 1 + np.abs(flat))
+    return found is not None and found[1] == "stable"
 
 
 def _slow(units: Units, start: State, late: list[tuple[float, State]]) -> tuple[float, bool, bool]:

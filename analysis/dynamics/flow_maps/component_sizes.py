@@ -65,7 +65,7 @@ def trajectory_units(system: Any, state: State, t: Time = 0.0) -> Units:
     pair, (flat, restored) = Linearised(system, state), ravel_pytree(state)
 
     def local(x: np.ndarray) -> Local | None:
-        J = np.asarray(_jacobian(pair, jnp.asarray(x, flat.dtype), jnp.asarray(t, float)), float)
+        J = np.asarray(_jacobian(pair, jnp.asarray(x, flat.dtype), jnp.asarray(t, float), flat), float)
         return Local(np.zeros(len(x)), J, np.linalg.eigvals(J)) if np.all(np.isfinite(J)) else None
 
     here = local(np.asarray(flat))
@@ -79,8 +79,14 @@ def trajectory_units(system: Any, state: State, t: Time = 0.0) -> Units:
 
 
 @eqx.filter_jit
-def _jacobian(pair: Linearised, x: Array, t: Array) -> Array:
-    """Compute the Jacobian of a flow, or of the displacement by a map."""
+def _jacobian(pair: Linearised, x: Array, t: Array, start: Array) -> Array:
+    """Compute the Jacobian of a flow, or of the displacement by a map.
+
+    Of a field that jumps on surfaces of states it is that of the piece at the start.
+    """
+    if pair.switched is not None:
+        piece, modes = pair.switched, pair.switched.at(t, start, None)[2]
+        return jax.jacfwd(lambda z: piece.at(t, z, modes)[0])(x)
     one = jnp.eye(x.shape[0], dtype=x.dtype)
     if isinstance(pair.system, AbstractFlow):
         return pair.field(t, (x, one))[1]
@@ -168,7 +174,7 @@ def unit_entries(
         return _filled(_together(at, x, groups, here, rates, most), x, groups, here.J, rates)
     found = np.array([_unit(_changes(at, x, _along(x, group), here, rates), most) for group in groups])
     driven = _driven(found, groups, here.J, rates)
-    doubted = np.isnan(found) | ((driven > 0) & (found > FAR * driven))
+    doubted = np.isnan(found) | ((driven > 0) & (found / FAR > driven))  # `driven` may be near overflow
     if np.any(doubted) and not np.all(doubted):
         away = x.copy()
         for k in np.flatnonzero(~doubted):
@@ -216,6 +222,8 @@ def _changes(
 
     def changes(size: float) -> bool:
         moved = at(x + size * move)
+        if np.array_equal(x + size * move, x):  # smaller displacements are rounded away
+            return True
         # a unit below 1 needs a change beside the fastest rate, since the slowest one may be small by chance
         slow = rates.typical[order] if size > 1 else np.fmax(rates.typical[order], SLOW * rates.fastest)
         return moved is None or _differ(here.values, moved.values, np.fmax(slow, force / size))
@@ -226,10 +234,11 @@ def _changes(
 def _unit(changes: Callable[[float], bool], most: float) -> float:
     """Find the unit near the smallest displacement that changes the eigenvalues; NaN if none does.
 
-    The unit is 1 for sizes from `LEAST` to `most`, else a power of 32.
+    The unit is 1 for sizes from `LEAST` to `most`, else a power of 32. A kink of the field at the state changes them
+    for any displacement, and gives none.
     """
     if changes(LEAST):
-        return next((BASE**-k for k in range(1, FURTHEST) if not changes(BASE**-k / 2)), BASE**-FURTHEST)
+        return next((BASE**-k for k in range(1, FURTHEST) if not changes(BASE**-k / 2)), np.nan)
     return next((BASE**k for k in range(FURTHEST) if changes(BASE**k * most)), np.nan)
 
 

@@ -7,11 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from analysis.dynamics.flow_maps.dop853 import EXTENDED, FIFTH, STAGES, THIRD, A, C, D
-
-SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # of a change of the step, as in the code of its authors
-EXPONENT = -1 / 8  # of the error in that change
-REJECTIONS = 100  # in a row, after which a trajectory cannot be followed
+from dynsim.integrators.dop853 import EXPONENT, EXTENDED, FIFTH, LEAST, MOST, REJECTIONS, SAFETY, STAGES, THIRD, A, C, D
 
 Field = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """A field of the numbers of some members, their times and their states (n, members), components first."""

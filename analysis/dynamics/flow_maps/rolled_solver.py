@@ -13,13 +13,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from analysis.dynamics.flow_maps.dop853 import EXTENDED, FIFTH, STAGES, THIRD, A, C, D
-from analysis.dynamics.flow_maps.numpy_solver import EXPONENT, LEAST, MOST, SAFETY
 from dynsim.errors import IntegrationError, Outcome
+from dynsim.integrators.dop853 import (
+    EXPONENT,
+    EXTENDED,
+    FIFTH,
+    LEAST,
+    MAX_STEPS,
+    MOST,
+    REJECTIONS,
+    SAFETY,
+    STAGES,
+    THIRD,
+    A,
+    C,
+    D,
+)
+from dynsim.integrators.sliding import jumping
 from dynsim.systems.base import AbstractFlow
 
-REJECTIONS = 100  # in a row
-MAX_STEPS = 100_000
 NEWTON = 4  # steps to an extreme of the dense output
 ROOM = 2048  # steps that one call keeps
 
@@ -173,6 +185,7 @@ def followed_path(
         if int(state.rejected) > REJECTIONS or done > MAX_STEPS:
             stuck = int(state.rejected) > REJECTIONS
             said = f"The solver cannot go on at t = {float(state.t):.6g}: take another start, or a stiff integrator."
+            said = " ".join(filter(None, (said, jumping(flow, y))))
             raise IntegrationError(said, outcome=Outcome.STEP_UNDERFLOW if stuck else Outcome.MAX_STEPS)
     return Path(*(np.concatenate(some) for some in zip(*parts, strict=True)))
 

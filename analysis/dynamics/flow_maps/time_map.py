@@ -14,14 +14,16 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.flat import flat_state, states_like
 from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.scaling.flat import flat_state, states_like
 from analysis.dynamics.scaling.samples import norms
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for
 from dynsim._core.types import State
 from dynsim.integrators.embedded import solve_within
-from dynsim.integrators.time_structure import breakpoints
+from dynsim.integrators.switched_field import SwitchedField
+from dynsim.integrators.switched_solver import switched_over, switched_velocity
+from dynsim.integrators.time_structure import breakpoints, longest_step
 from dynsim.simulation.ensemble import cores
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -48,10 +50,12 @@ class TimeMap(eqx.Module):
     """Map of a flow over an interval, or an iterate of a map, for flattened states, (members, n).
 
     States solved together share the steps of the solver, whose error is the largest one among them, in units of
-    `sizes`, (n,), which are 1 by default. A state is frozen once a feature exceeds `bound`, or where the field is not
-    finite. With a larger bound `beyond` it continues to move. It has then escaped only beyond the larger bound, or
-    where the solver fails beyond the smaller one, as before a blow-up. With a `solver`, such as an implicit one for
-    stiff flows, each state has its own steps.
+    `sizes`, (n,), which are 1 by default. The absolute tolerance holds for every entry in its own unit; it is by
+    default a hundredth of the relative one, in units of `sizes`. A state is frozen once a feature exceeds `bound`, or
+    where the field is not finite. With a larger bound `beyond` it continues to move. It has then escaped only beyond
+    the larger bound, or where the solver fails beyond the smaller one, as before a blow-up. With a `solver`, such as an
+    implicit one for stiff flows, each state has its own steps; also if the field may jump on surfaces of states, on
+    which it slides.
     """
 
     system: AbstractFlow | AbstractMap
@@ -59,11 +63,13 @@ class TimeMap(eqx.Module):
     features: Any
     interval: Array
     rtol: Array
+    atol: Array | None
     bound: Array
     beyond: Array
     unit: Array
     sizes: Array
     solver: dfx.AbstractAdaptiveSolver | None
+    switched: SwitchedField | None
 
     def __init__(
         self,
@@ -76,15 +82,18 @@ class TimeMap(eqx.Module):
         sizes: State | None = None,
         beyond: float = 0.0,
         solver: dfx.AbstractAdaptiveSolver | None = None,
+        atol: float | None = None,
     ):
         """Store the system, the structure of a state, and numbers as arrays, so that new values compile nothing."""
-        self.system, self.restored = system, Linearised(system, state).restored
+        pair = Linearised(system, state)
+        self.system, self.restored, self.switched = system, pair.restored, None if solver else pair.switched
         self.features, self.solver = features, solver
         self.interval, self.rtol, self.bound = (jnp.asarray(number, float) for number in (interval, rtol, bound))
         self.beyond, self.unit = jnp.asarray(max(float(bound), float(beyond))), jnp.asarray(2 * float(interval))
         every = jax.tree.map(lambda y: np.ones(np.shape(y)), state)  # NumPy arrays, so that nothing is compiled
         entries = every if sizes is None else jax.tree.map(lambda y, size: y * np.asarray(size), every, sizes)
         self.sizes = jnp.asarray(flat_state(entries))
+        self.atol = None if atol is None else jnp.asarray(float(atol))
 
     def units_at(self, x: Float[np.ndarray, " n"]) -> Units:
         """Choose units of a flow near `sizes`, and near two of the first intervals.
@@ -98,6 +107,11 @@ class TimeMap(eqx.Module):
         if now > first and np.size(rates := norms(system, states_of(self, x[None]))) and rates[0] > 0:
             return rounded_units(system, sizes, min(max(first, 1 / float(rates[0])), now))
         return rounded_units(system, sizes, first)
+
+    @property
+    def rescaled_atol(self) -> Array | None:
+        """Absolute tolerance in units of `sizes` that keeps every entry within `atol`; None for the default."""
+        return None if self.atol is None else self.atol / jnp.max(self.sizes)
 
     @property
     def is_map(self) -> bool:
@@ -146,7 +160,7 @@ class TimeMap(eqx.Module):
             return np.asarray(begin), np.empty(0), None
         like = jax.eval_shape(self.restored, jax.ShapeDtypeStruct(self.sizes.shape, float))
         jumps = breakpoints(self.system, like, begin, begin + WINDOW * float(self.interval))
-        longest = self.system.step_limit()
+        longest = self.system.step_limit() if self.switched is None else longest_step(self.system, like)
         padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
         return np.asarray(begin), padded, None if math.isinf(longest) else np.asarray(longest)
 
@@ -226,7 +240,9 @@ def _defined(time_map: TimeMap, xs: Array) -> Array:
 
 def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
     """Build the vector field of a flow, or the step of a map, as a function of flattened states."""
-    system, restored = time_map.system, time_map.restored
+    system, restored, field = time_map.system, time_map.restored, time_map.switched
+    if field is not None:
+        return lambda t, x: switched_velocity(field, jnp.asarray(t, float), x)
     if isinstance(system, AbstractMap):
         return lambda t, x: ravel_pytree(system.step(t.astype(int), restored(x)))[0]
     return lambda t, x: ravel_pytree(system.vector_field(t, restored(x)))[0]
@@ -235,6 +251,8 @@ def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
 @compiled
 def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any) -> tuple[Array, Array]:
     """Compute the states after each interval, and whether the solver failed; inside, members are the last axis."""
+    if time_map.switched is not None:
+        return _switched(time_map, time_map.switched, xs, begin, longest), jnp.asarray(False)
     if time_map.solver is not None:
         return _apart(time_map, xs, begin, jumps, longest), jnp.asarray(False)
     step = _map_interval if isinstance(time_map.system, AbstractMap) else _flow_interval
@@ -264,14 +282,36 @@ def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: An
 
     def one(x: Array) -> Array:
         solution = solve_within(
-            field, begin, ts[-1], x / sizes, rtol=time_map.rtol, first=time_map.interval / 50, longest=longest,
-            jumps=jumps, stops=ts, saveat=dfx.SaveAt(ts=ts), max_steps=WINDOW * STEPS, solver=time_map.solver,
+            field, begin, ts[-1], x / sizes, rtol=time_map.rtol, atol=time_map.rescaled_atol,
+            first=time_map.interval / 50, longest=longest, jumps=jumps, stops=ts, saveat=dfx.SaveAt(ts=ts),
+            max_steps=WINDOW * STEPS, solver=time_map.solver,
         )  # fmt: skip
         assert solution.ys is not None
         return jnp.where(solution.result == dfx.RESULTS.successful, solution.ys * sizes[None], jnp.nan)
 
     states = jax.vmap(one, out_axes=2)(xs)
     return jnp.swapaxes(jax.vmap(lambda ys: _on(time_map, ys))(states), 1, 2)
+
+
+def _switched(time_map: TimeMap, field: SwitchedField, xs: Array, begin: Array, longest: Any) -> Array:
+    """Do the same for a field that jumps on surfaces of states; NaN where the solver fails or two surfaces meet."""
+    length = time_map.interval
+    limit = jnp.inf if longest is None else longest
+
+    def out(x: Array) -> Array:
+        return jnp.max(jnp.abs(jnp.ravel(time_map.features(time_map.restored(x))))) > time_map.bound
+
+    def over(x: Array, k: Array) -> tuple[Array, Array]:
+        start, none = begin + k.astype(float) * length, jnp.zeros((x.shape[0], 0))
+        end = begin + (k + 1).astype(float) * length
+        found = switched_over(
+            field, start, end, length / 4, x, none, time_map.rtol, limit,
+            atol=time_map.rescaled_atol, sizes=time_map.sizes, stops=out,
+        )  # fmt: skip
+        x = jnp.where(found.failed | found.blocked, jnp.nan, found.x)
+        return x, x
+
+    return jax.vmap(lambda x: jax.lax.scan(over, x, jnp.arange(WINDOW))[1], out_axes=1)(xs)
 
 
 def _frozen(time_map: TimeMap, ys: Array, moved: Array, still: Array | float) -> Array:
@@ -305,7 +345,8 @@ def _flow_interval(
 
     solution = solve_within(
         field, begin, begin + time_map.interval, ys / sizes,
-        rtol=time_map.rtol, first=length, longest=longest, jumps=jumps, norm=worst, max_steps=STEPS,
+        rtol=time_map.rtol, atol=time_map.rescaled_atol, first=length, longest=longest, jumps=jumps, norm=worst,
+        max_steps=STEPS,
     )  # fmt: skip
     assert solution.ys is not None
     steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)

@@ -1,7 +1,7 @@
 """Integrate the variational equation: a state and tangent vectors along a flow or a map."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,11 +10,11 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.flow_maps.rolled_solver import advanced
-from analysis.dynamics.flow_maps.switched_field import SwitchedField, switched_field
-from analysis.dynamics.flow_maps.switched_solver import switched_over
 from dynsim._core.types import State
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
+from dynsim.integrators.switched_field import SwitchedField, switched_field
+from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import longest_step
 from dynsim.programs import compiles_little
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -54,6 +54,16 @@ def tolerance_of(rtol: float, integrator: "AbstractIntegrator | None") -> float:
     return float(integrator.rtol) if isinstance(integrator, Diffrax) else number("rtol", rtol)
 
 
+class Moved(NamedTuple):
+    """A state and tangent vectors after an interval, the mean step, whether the solver failed, and whether it slid."""
+
+    x: Array
+    V: Array
+    step: Array
+    failed: Array
+    slid: Array | bool = False
+
+
 class Linearised(eqx.Module):
     """Flow or map of a flattened state, together with its derivative along the columns of a matrix."""
 
@@ -62,16 +72,26 @@ class Linearised(eqx.Module):
     solver: "dfx.AbstractAdaptiveSolver | None"
     switched: SwitchedField | None
     longest: Array | None
+    atol: Array | None
     rolled: bool = eqx.field(static=True)
 
-    def __init__(self, system: Any, state: State, solver: "dfx.AbstractAdaptiveSolver | None" = None):
+    def __init__(
+        self,
+        system: Any,
+        state: State,
+        solver: "dfx.AbstractAdaptiveSolver | None" = None,
+        atol: Array | float | None = None,
+    ):
         """Store the system, the structure of its states, and the solver of a flow, by default Tsit5.
+
+        The absolute tolerance `atol` is by default a hundredth of the relative one.
 
         Raises:
             ValueError: for a solver and a field that may jump on a surface of states.
         """
         self.system, self.restored = system, jax.tree_util.Partial(ravel_pytree(state)[1])
         self.solver, self.rolled = solver, solver is None and compiles_little()
+        self.atol = None if atol is None else jnp.asarray(atol, float)
         self.switched, limit = None, math.inf
         if isinstance(system, AbstractFlow):
             self.switched, limit = switched_field(system, state), longest_step(system, state)
@@ -85,6 +105,12 @@ class Linearised(eqx.Module):
         del args
         return self._with_vectors(lambda z: self.system.vector_field(t, self.restored(z)), y)
 
+    def velocity(self, t: Array, x: Array) -> Array:
+        """Compute the velocity of a flattened state, by Filippov's convention on a surface where the field jumps."""
+        if self.switched is not None:
+            return switched_velocity(self.switched, t, x)
+        return ravel_pytree(self.system.vector_field(t, self.restored(x)))[0]
+
     def step(self, k: Any, y: tuple[Array, Array]) -> tuple[Array, Array]:
         """Compute the next state and the tangent vectors there under a map."""
         return self._with_vectors(lambda z: self.system.step(k, self.restored(z)), y)
@@ -95,37 +121,37 @@ class Linearised(eqx.Module):
         tangent = lambda v: ravel_pytree(self.system.space.tangent(point, self.restored(v)))[0]
         return ravel_pytree(point)[0], jax.vmap(tangent, in_axes=1, out_axes=1)(V)
 
-    def over(
-        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array
-    ) -> tuple[Array, Array, Array, Array]:
-        """Integrate a state and tangent vectors over an interval; give the mean step and whether it failed, too.
+    def over(self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array) -> "Moved":
+        """Integrate a state and tangent vectors over an interval.
 
-        `step` is the first step. The tolerance holds for state and vectors; the absolute one is a hundredth of `rtol`.
-        Where a field jumps on a surface, vectors are multiplied by the saltation matrix; the state is NaN if it slides.
+        `step` is the first step. The tolerances hold for state and vectors. Where a field jumps on a surface, vectors
+        are multiplied by the saltation matrix, which is singular where the trajectory slides on the surface; the state
+        is NaN if it would slide on two surfaces at once.
         """
         if self.solver is not None:
             return self._over_steps(begin, end, step, x, V, rtol)
+        atol = rtol / 100 if self.atol is None else self.atol
         if self.switched is not None:
             first, limit = jnp.minimum(step, end - begin), jnp.inf if self.longest is None else self.longest
-            x, V, steps, failed, slides = switched_over(self.switched, begin, end, first, x, V, rtol, limit)
-            mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
-            return jnp.where(slides, jnp.nan, x), V, mean, failed
+            found = switched_over(self.switched, begin, end, first, x, V, rtol, limit, atol=atol)
+            mean = (end - begin) / jnp.maximum(found.steps, 1).astype(float)
+            return Moved(jnp.where(found.blocked, jnp.nan, found.x), found.V, mean, found.failed, found.slid)
         if self.rolled:
-            return self._over_rolled(begin, end, step, x, V, rtol)
+            return self._over_rolled(begin, end, step, x, V, rtol, atol)
         import diffrax as dfx
 
         from dynsim.integrators.embedded import solve_within
 
         first = jnp.minimum(step, end - begin)
-        solution = solve_within(self.field, begin, end, (x, V), rtol=rtol, first=first, longest=self.longest)
+        solution = solve_within(self.field, begin, end, (x, V), rtol=rtol, atol=atol, first=first, longest=self.longest)
         steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
         assert solution.ys is not None
         x, V = self.on_space(*(part[-1] for part in solution.ys))
-        return x, V, (end - begin) / steps.astype(float), solution.result != dfx.RESULTS.successful
+        return Moved(x, V, (end - begin) / steps.astype(float), solution.result != dfx.RESULTS.successful)
 
     def _over_rolled(
-        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array
-    ) -> tuple[Array, Array, Array, Array]:
+        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array, atol: Array
+    ) -> "Moved":
         """Compute the same as `over` with a solver that compiles faster."""
         n, limit = x.shape[0], jnp.inf if self.longest is None else self.longest
 
@@ -134,13 +160,11 @@ class Linearised(eqx.Module):
             return jnp.concatenate([v, jnp.ravel(W)])
 
         start = jnp.concatenate([x, jnp.ravel(V)])
-        y, steps, failed = advanced(field, begin, end, start, jnp.minimum(step, end - begin), rtol, rtol / 100, limit)
+        y, steps, failed = advanced(field, begin, end, start, jnp.minimum(step, end - begin), rtol, atol, limit)
         mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
-        return *self.on_space(y[:n], y[n:].reshape(V.shape)), mean, failed
+        return Moved(*self.on_space(y[:n], y[n:].reshape(V.shape)), mean, failed)
 
-    def _over_steps(
-        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array
-    ) -> tuple[Array, Array, Array, Array]:
+    def _over_steps(self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array) -> "Moved":
         """Do the same as `over` with a given solver, by differentiating its steps along the vectors.
 
         The steps are chosen for the state alone, so that an implicit solver has as many equations as the state has
@@ -155,7 +179,7 @@ class Linearised(eqx.Module):
         def moved(x: Array) -> tuple[Array, Array, Any]:
             first = jnp.minimum(step, end - begin)
             solution = solve_within(
-                field, begin, end, x, rtol=rtol, first=first, solver=self.solver, longest=self.longest
+                field, begin, end, x, rtol=rtol, atol=self.atol, first=first, solver=self.solver, longest=self.longest
             )
             assert solution.ys is not None
             failed = solution.result != dfx.RESULTS.successful
@@ -165,7 +189,7 @@ class Linearised(eqx.Module):
         turned = jax.vmap(along, in_axes=1, out_axes=1)(V)
         y, steps, failed = moved(x)
         mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
-        return *self.on_space(y, turned), mean, failed
+        return Moved(*self.on_space(y, turned), mean, failed)
 
     def _with_vectors(self, fn: Any, y: tuple[Array, Array]) -> tuple[Array, Array]:
         x, V = y

@@ -63,6 +63,10 @@ def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> 
     born there are stable on the centre manifold. A positive one means subcritical, with unstable orbits. The result is
     NaN if another eigenvalue is zero.
 
+    The value depends on the length of q: for a vector of length L it is L^2 times as large. Published values for |q| =
+    <p, q> = 1, such as those of MatCont's manual, agree; books often take vectors with an entry 1. Without the division
+    by omega the value is half of the coefficient of $w |w|^2$ in the Poincare normal form, in the unit of time.
+
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
     """
     chart, A = FlowChart(flow, state, tangent_basis(flow.space, state)), tangent_jacobian(flow, state)

@@ -1,4 +1,4 @@
-"""Return maps of flows near periodic orbits, with derivatives of any order from variational equations."""
+"""Maps of flows between surfaces across periodic orbits, with derivatives of any order from variational equations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,37 +15,65 @@ from dynsim.systems.base import AbstractFlow
 
 
 class ReturnChart(eqx.Module):
-    """Return map of a flow in tangent coordinates u at a state x of a periodic orbit, correct to third order.
+    """Map of a flow between tangent coordinates at two states of a periodic orbit, correct to third order.
 
-    The point with coordinates u is the retraction of x + B u. For a forced flow this is the map over one period from
-    t = 0. For an autonomous flow it is the map from the surface of these points along the flow back to the surface; the
-    basis B must be transverse to the velocity.
+    The point with coordinates u at a state x is the retraction of x + B u. For a forced flow this is the map over some
+    time. For an autonomous flow it is the map along the flow from the surface of these points to that at the other
+    state; both bases must be transverse to the velocity. By default the other state is the same one, after a period.
     """
 
     flow: AbstractFlow
     state: State
     basis: Float[Array, "n d"]
-    period: Float[Array, ""]
+    onto: tuple[State, Float[Array, "n d"]]
+    begin: Float[Array, ""]
+    end: Float[Array, ""]
     rtol: Float[Array, ""]
     forced: bool = eqx.field(static=True)
 
-    def __init__(self, flow: AbstractFlow, state: State, basis: Any, period: Any, rtol: Any, *, forced: bool):
-        """Store the flow, a state, its basis, the period, the relative tolerance, and whether the flow is forced."""
+    def __init__(
+        self,
+        flow: AbstractFlow,
+        state: State,
+        basis: Any,
+        duration: Any,
+        rtol: Any,
+        *,
+        forced: bool,
+        onto: tuple[State, Any] | None = None,
+        begin: Any = 0.0,
+    ):
+        """Store what determines the map.
+
+        Args:
+            flow: the flow.
+            state: the first state.
+            basis: a basis of the surface there, orthonormal.
+            duration: the time from the first state to the other one.
+            rtol: the relative tolerance of the solver.
+            forced: whether the flow depends on time.
+            onto: the other state and a basis there.
+            begin: the time at the first state.
+        """
         self.flow, self.state, self.basis, self.forced = flow, state, jnp.asarray(basis, float), forced
-        self.period, self.rtol = jnp.asarray(period, float), jnp.asarray(rtol, float)
+        self.onto = (state, self.basis) if onto is None else (onto[0], jnp.asarray(onto[1], float))
+        self.begin, self.rtol = jnp.asarray(begin, float), jnp.asarray(rtol, float)
+        self.end = self.begin + duration
 
     def __call__(self, u: Array) -> Array:
         """Compute the coordinates of the image of the point with coordinates u.
 
-        The image is reached at a time s after the period, and is a Taylor polynomial in s. The coordinates and s are of
-        order u, so each of the three Newton steps with the derivative at x gains one order. For the same reason the
-        factor of s^2 is needed to first order only, and the factor of s^3 only at x.
+        The image is reached at a time s after the given one, and is a Taylor polynomial in s. The coordinates and s are
+        of order u, so each of the three Newton steps with the derivative at the other state gains one order. For the
+        same reason the factor of s^2 is needed to first order only, and the factor of s^3 only at that state.
         """
-        at, (flat, restored) = retracted(self.flow, self.state, self.basis), ravel_pytree(self.state)
-        f = lambda x: ravel_pytree(self.flow.vector_field(jnp.zeros(()), restored(x)))[0]
+        restored, (other, basis) = ravel_pytree(self.state)[1], self.onto
+        at, flat = retracted(self.flow, other, basis), ravel_pytree(other)[0]
+        f = lambda x: ravel_pytree(self.flow.vector_field(self.end, restored(x)))[0]
         derived = lambda g: lambda x: jax.jvp(g, (x,), (f(x),))[1]
         field = _Field(self.flow, jax.tree_util.Partial(restored))
-        end = restored(_solved(at(u), field=field, end=self.period, rtol=self.rtol))
+        start = retracted(self.flow, self.state, self.basis)(u)
+        end = restored(_solved(start, field=field, begin=self.begin, end=self.end, rtol=self.rtol))
         y = ravel_pytree(self.flow.space.project(end))[0]
         if self.forced:
             later, across = lambda s: y, jnp.zeros_like(flat)
@@ -57,9 +85,9 @@ class ReturnChart(eqx.Module):
         def nearer(_: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
             v, s = found
             miss = later(s) - at(v)
-            return v + self.basis.T @ miss, s - across @ miss
+            return v + basis.T @ miss, s - across @ miss
 
-        return jax.lax.fori_loop(0, 3, nearer, (jnp.zeros_like(u), jnp.zeros(())))[0]
+        return jax.lax.fori_loop(0, 3, nearer, (jnp.zeros(basis.shape[1]), jnp.zeros(())))[0]
 
 
 class _Field(eqx.Module):
@@ -83,16 +111,16 @@ class _Varied(eqx.Module):
 
 
 @eqx.filter_custom_jvp
-def _solved(x: Any, *, field: Any, end: Array, rtol: Array) -> Any:
-    """Integrate from time 0 to `end`; the tolerance also holds for each derivative by the start."""
+def _solved(x: Any, *, field: Any, begin: Array, end: Array, rtol: Array) -> Any:
+    """Integrate over an interval of time; the tolerance also holds for each derivative by the start."""
     from dynsim.integrators.embedded import solve_within
 
-    solution = solve_within(lambda t, y, args: field(t, y), jnp.zeros_like(end), end, x, rtol=rtol, first=end / 100)
+    solution = solve_within(lambda t, y, args: field(t, y), begin, end, x, rtol=rtol, first=(end - begin) / 100)
     return jax.tree.map(lambda a: a[-1], solution.ys)
 
 
 @_solved.def_jvp
-def _(primals: Any, tangents: Any, *, field: Any, end: Array, rtol: Array) -> Any:
+def _(primals: Any, tangents: Any, *, field: Any, begin: Array, end: Array, rtol: Array) -> Any:
     (x,), (dx,) = primals, tangents
     moved = jax.tree.map(lambda a, b: jnp.zeros_like(a) if b is None else b, x, dx, is_leaf=lambda leaf: leaf is None)
-    return _solved((x, moved), field=_Varied(field), end=end, rtol=rtol)
+    return _solved((x, moved), field=_Varied(field), begin=begin, end=end, rtol=rtol)

@@ -14,6 +14,7 @@ from analysis.dynamics.flow_maps.unit_speed import TIMES, Paced, followed, typic
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_in_given, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
 from dynsim.errors import ArgumentError
+from dynsim.integrators.sliding import sliding_paths
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
@@ -105,6 +106,8 @@ def _followed(
     units: Units, size: np.ndarray, sign: float, starts: np.ndarray, ts: np.ndarray, rtol: float
 ) -> np.ndarray:
     """Integrate from starts in rescaled units, forwards or backwards, (starts, times, d)."""
+    if sign > 0 and (paths := sliding_paths(units.system, starts, ts, rtol)) is not None:
+        return paths
     signs = [sign] * len(starts)
     return followed(
         units.given(units.system), starts, ts, signs=signs, size=size, unit=units.time, rtol=rtol, atol=rtol / 100
@@ -134,7 +137,7 @@ def _orbit(flow: AbstractFlow, state: np.ndarray, period: float, kind: str) -> P
     back = kind == "unstable"
     towards = Paced(flow, -1.0, 0.0, np.inf) if back else flow
     with contextlib.suppress(ArgumentError, np.linalg.LinAlgError):  # they lead to none
-        orbit = periodic_orbit(towards, jnp.asarray(state), period)
+        orbit = periodic_orbit(towards, jnp.asarray(state, float), period)
         if orbit.stability != "stable":
             return None
         if back and np.min(np.abs(orbit.multipliers), initial=1.0) < RESOLVED:

@@ -17,12 +17,14 @@ from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
+from analysis.dynamics.scaling.flat import states_like
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled
 from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
+from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
 from dynsim.notebook import picture
 from dynsim.simulation.checks import check_flow, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 # Number of segments for which a compiled program has room; longer lists get room for a multiple.
 ROWS = 32
+# States on an orbit between which jumps are looked for of a field whose pieces are not known.
+PASSED = 64
 # Largest number of Newton steps.
 ITERATIONS = 30
 # Largest factor between the guess of the period and the period found; larger ones suggest several turns.
@@ -143,7 +147,7 @@ def periodic_orbit(
         check_period("period", flow, jax.tree.map(lambda a: a[None], start), time)
     turn = _turn(flow, start, shift)
     flat, restored = ravel_pytree(start)
-    pair, tolerance = Linearised(flow, start, solver), jnp.asarray(rtol, float)
+    pair, tolerance = Linearised(flow, start, solver), jax.device_put(np.float64(rtol))  # which compiles nothing
     units = _units(pair, flat, time, tolerance)
     if not units.are_given:
         moved = None if shift is None else units.rescaled(restored(jnp.asarray(turn)))
@@ -154,14 +158,15 @@ def periodic_orbit(
             solver=solver,
         )  # fmt: skip
         return orbit_in_given(found, units)
-    nodes = _nodes(pair, flat, time, count, tolerance)
+    nodes, flat_space = _nodes(pair, flat, time, count, tolerance), is_flat(flow.space)
     for _ in range(ITERATIONS):
-        bases = [tangent_basis(flow.space, restored(jnp.asarray(node))) for node in nodes]
+        bases = [np.eye(len(node)) if flat_space else tangent_basis(flow.space, restored(node)) for node in nodes]
         ends, maps, speeds, begun = shoot(pair, nodes, time, tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
-            raise ArgumentError("guess", "lead to a periodic orbit", "leads to values that are not finite")
+            why = "" if pair.switched is None else ", or slides on two surfaces at once, on which the field jumps"
+            raise ArgumentError("guess", "lead to a periodic orbit", f"leads to values that are not finite{why}")
         matrix, right = _newton_system(nodes, bases, gaps, np.asarray(maps), np.asarray(speeds), forced)
         change = np.linalg.lstsq(matrix, right, rcond=FLAT)[0]
         spread = np.ptp(
@@ -172,6 +177,8 @@ def periodic_orbit(
         small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
             found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), None if forced else begun)
+            if may_leave_out(flow, start):
+                _check_jumps(pair, nodes[0], time, tolerance)
             if not 1 / FURTHEST <= time / period <= FURTHEST:  # the guess may be that of several turns
                 raise ArgumentError("period", "be near that of the orbit", f"is {period:g}, and leads to {time:g}")
             return found
@@ -181,6 +188,14 @@ def periodic_orbit(
         if lost is not None and lost(restored(jnp.asarray(nodes[0])), time):
             raise ArgumentError("guess", "be near a periodic orbit", "leads away from where it is looked for")
     raise ArgumentError("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
+
+
+def _check_jumps(pair: Linearised, node: np.ndarray, time: float, rtol: Array) -> None:
+    """Raise `ValueError` if an orbit crosses a jump of a field whose pieces are not known."""
+    states = _nodes(pair, jnp.asarray(node), time, PASSED, rtol)
+    where = jumps_left_out(pair.system, jax.vmap(pair.restored)(jnp.concatenate([states, states[:1]])), 0.0)
+    if where:
+        raise ArgumentError("flow", WHOLE, f"has one that jumps where {where}")
 
 
 def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, Any]) -> PeriodicOrbit:
@@ -208,8 +223,7 @@ def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
 
 def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:
     """Compute five states along a trajectory, on a new first axis."""
-    states = [jax.device_get(pair.restored(node)) for node in _nodes(pair, flat, time, 5, rtol)]
-    return jax.tree.map(lambda *parts: np.stack(parts), *states)
+    return states_like(jax.eval_shape(pair.restored, flat), _nodes(pair, flat, time, 5, rtol))
 
 
 def orbit_in_given(orbit: PeriodicOrbit, units: Units) -> PeriodicOrbit:
@@ -244,9 +258,9 @@ def _found(
         error = float(np.min(np.abs(values - 1)))
         along = np.stack([b.T @ v for b, v in zip(bases, speeds, strict=True)])
         values = product_eigenvalues(return_factors(factors, along))
-    states = [pair.restored(jnp.asarray(node)) for node in nodes]
-    stacked = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *states)
-    return PeriodicOrbit(states[0], time, stacked, values, error, gap, _stability(values, max(UNIT, 10 * error)))
+    states = states_like(jax.eval_shape(pair.restored, jax.ShapeDtypeStruct(nodes.shape[1:], nodes.dtype)), nodes)
+    first = jax.device_put(jax.tree.map(lambda part: part[0], states))  # which compiles nothing
+    return PeriodicOrbit(first, time, states, values, error, gap, _stability(values, max(UNIT, 10 * error)))
 
 
 def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
@@ -358,10 +372,12 @@ def _segments(
 
 def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, ...]:
     """Compute the end of a segment, its derivative by the beginning, and the velocities at both."""
-    end, V, _, failed = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
-    velocity = lambda t, y: pair.field(t, (y, jnp.zeros((x.shape[0], 1))))[0]
-    return jnp.where(failed, jnp.nan, end), V, velocity(begin + duration, end), velocity(begin, x)
+    end, V, _, failed, _ = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
+    last, first = jax.vmap(pair.velocity)(jnp.stack([begin + duration, begin]), jnp.stack([end, x]))
+    return jnp.where(failed, jnp.nan, end), V, last, first
 
 
 def _moved(pair: Linearised, x: np.ndarray) -> np.ndarray:
+    if is_flat(pair.system.space):
+        return x
     return np.asarray(ravel_pytree(pair.system.space.project(pair.restored(jnp.asarray(x))))[0])

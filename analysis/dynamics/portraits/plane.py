@@ -13,6 +13,13 @@ from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Equilibrium, in_box
 from analysis.dynamics.equilibria.search import equilibria_in_box
+from analysis.dynamics.equilibria.sliding import (
+    PseudoEquilibrium,
+    SurfacePoints,
+    on_surface,
+    pseudo_equilibria,
+    surface_points,
+)
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import curves
 from analysis.dynamics.linearisation import tangent_jacobian
@@ -21,8 +28,9 @@ from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.units import made_units
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, Time
-from dynsim._core.validation import integer, reals
+from dynsim._core.validation import box_sides, integer, reals
 from dynsim.errors import ArgumentError
+from dynsim.integrators.switched_field import SwitchedField, switched_field
 from dynsim.notebook import picture
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components
@@ -35,7 +43,7 @@ HALVINGS = 16
 # relative to the values at the grid points beside it.
 SECTIONS, TOUCHED = 40, 1e-9
 # Growth of the values at the ends that indicates a pole; at a zero they shrink, and at a jump they stay the same.
-GROWN = 2.0
+GROWN, KEPT = 2.0, 0.25
 
 
 def beside_poles(
@@ -43,17 +51,19 @@ def beside_poles(
     xs: Float[np.ndarray, " columns"],
     ys: Float[np.ndarray, " rows"],
     velocity: Float[np.ndarray, "rows columns 2"],
+    growth: float = GROWN,
 ) -> Bool[np.ndarray, "rows columns 2"]:
     """Find the grid points beside which a component of the vector field has a pole.
 
     Edges whose ends have opposite signs are bisected. At a pole the values at the ends of the remaining interval are
-    larger than those at the ends of the edge, or not finite.
+    larger than those at the ends of the edge by a factor, or not finite. With a factor below 1 jumps are found, too.
 
     Args:
         field: the vector field at points of the plane.
         xs: first coordinate of the grid.
         ys: second coordinate of the grid.
         velocity: the vector field on the grid.
+        growth: the factor.
     """
     grid = np.stack(np.meshgrid(xs, ys), axis=-1)
     ends = _edges(velocity)
@@ -71,7 +81,7 @@ def beside_poles(
             left = np.sign(value) == np.sign(fa)
             a, fa = np.where(left[:, None], middle, a), np.where(left, value, fa)
             b, fb = np.where(left[:, None], b, middle), np.where(left, fb, value)
-        poles = ~(np.abs(fa) + np.abs(fb) <= GROWN * first)
+        poles = ~(np.abs(fa) + np.abs(fb) <= growth * first)
     for k in (0, 1):
         found[tuple(ends[poles, k].T)] = True
     return found
@@ -125,14 +135,14 @@ def _least(speed: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.
     return (low + high) / 2
 
 
-def _segments(points: dict[tuple[int, int, int], np.ndarray]) -> Float[np.ndarray, "segments 2 2"]:
+def _segments(points: dict[tuple[int, int, int], np.ndarray]) -> Float[np.ndarray, "segments 2 n"]:
     """Join points on the edges of the same cell; an edge is at a row and a column, along an axis (1 is the first)."""
     found = []
     for row, column in {(r - a, c - b) for r, c, axis in points for a, b in ((0, 0), (axis == 1, axis == 0))}:
         edges = ((row, column, 1), (row + 1, column, 1), (row, column, 0), (row, column + 1, 0))
         ends = [points[edge] for edge in edges if edge in points]
         found += [ends[:2]] if len(ends) > 1 else []
-    return np.reshape(found, (-1, 2, 2))
+    return np.reshape(found, (-1, 2, 2) if not found else (-1, *np.shape(found[0])))
 
 
 def _edges(velocity: Float[np.ndarray, "rows columns 2"]) -> np.ndarray:
@@ -183,6 +193,9 @@ class PhasePlane(NamedTuple):
         poles: grid points beside which a component has a pole, so that its sign change is no nullcline.
         completeness: whether the equilibria found explain the field on the edge of the window.
         touching: segments, (segments, 2, 2), where each component vanishes without a change of sign.
+        surfaces: segments, (segments, 2, 2), of the curves on which the field jumps.
+        sliding: whether trajectories slide along each of these.
+        pseudo_equilibria: states at rest there.
         is_wide: whether the field changes near an equilibrium on a much smaller scale than the window, so that limit
             cycles away from such equilibria may be missed.
         names: names of the two components.
@@ -210,6 +223,9 @@ class PhasePlane(NamedTuple):
     names: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     time_unit: str = ""
+    surfaces: Float[np.ndarray, "segments 2 2"] = np.empty((0, 2, 2))
+    sliding: Bool[np.ndarray, " segments"] = np.empty(0, bool)
+    pseudo_equilibria: tuple[PseudoEquilibrium, ...] = ()
 
     __repr__ = one_line
 
@@ -219,10 +235,11 @@ class PhasePlane(NamedTuple):
     def __str__(self) -> str:
         """Describe the equilibria and limit cycles in one line."""
         places = [
-            f"{e.kind} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
+            f"{e.description} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
             for e, p in zip(self.equilibria, self.points, strict=True)
         ]
         places += [str(family) for family in self.families]
+        places += [str(e) for e in self.pseudo_equilibria]
         cycles = [f"{k} cycle of period {p:.8g}" for k, p in zip(self.cycle_kinds, self.periods, strict=True)]
         listed = places + cycles or ["no equilibrium and no limit cycle in the window"]
         listed += [str(self.completeness)] if self.completeness.is_doubtful else []
@@ -250,7 +267,7 @@ def phase_plane(
 
     Args:
         flow: the system, with vector states. A field that depends on time is frozen at `t`.
-        box: the window: lower and upper bound of the first coordinate, then of the second.
+        box: the window: (low, high) for each of the two coordinates, (2, 2), or these four numbers in a row.
         axes: indices of the two components.
         at: a state that fixes the other components in a slice; omit it for a system of two components.
         trajectories: starts in the plane, (starts, 2), or their number, spread over the window.
@@ -274,9 +291,13 @@ def phase_plane(
     if not np.any(np.isfinite(field)):
         raise ArgumentError("box", "hold points at which the field is finite", "holds none")
     in_plane = lambda p: fields(flow, lifted(p), t)[:, list(axes)]
-    poles = beside_poles(in_plane, xs, ys, field)
+    switched = _switched(flow, xs, ys, t) if len(state) == 2 and tuple(axes) == (0, 1) else None
+    poles = beside_poles(in_plane, xs, ys, field, GROWN if switched is None else KEPT)
     forced = change_in_time(flow, points)[0] > 0
     found, curves_of, complete = _equilibria(flow, lifted, low, high, axes, state, t)
+    if switched is not None:
+        found, switched = switched.without(found, low, high)
+        complete = Completeness()
     places = np.array([np.asarray(e.state)[list(axes)] for e in found]).reshape(-1, 2)
     whole = len(state) == 2
     cycles, small = ([], False) if forced or not whole else _cycles(flow, found, low, high, horizon)
@@ -284,27 +305,72 @@ def phase_plane(
     given = trajectory_starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
     known = components(flow, state)
+    jumps: Any = () if switched is None else switched.drawn(list(axes))
     return PhasePlane(
         xs, ys, field, found, places, curves_of,
         tuple(path for _, path in shown), tuple(o.stability for o, _ in shown), tuple(o.period for o, _ in shown),
         into, out, along, forced, poles, complete, touching_nullclines(in_plane, xs, ys, field), small,
         tuple(known.names[k] for k in axes), tuple(known.units[k] for k in axes), known.time_unit,
+        *jumps,
     )  # fmt: skip
 
 
 def window(box: BoxLike, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Split a box into its lower and upper corner.
+    """Split a box into its lower and upper corner; it may be flat, low and high of each axis one after the other.
 
     Raises:
         ValueError: for an empty box, or one of another dimension.
     """
-    values = np.asarray(reals("box", box), float).ravel()
-    if values.size != 2 * dimension:
+    values = np.asarray(reals("box", box), float)
+    if values.ndim == 1 and values.size != 2 * dimension:
         raise ArgumentError("box", f"have {2 * dimension} numbers, low and high of each axis", f"has {values.size}")
-    low, high = values[::2], values[1::2]
-    if not np.all(np.isfinite(values)) or not np.all(low < high):
-        raise ArgumentError("box", "hold more than a point on each axis, low before high", f"is {values.tolist()}")
+    low, high = box_sides("box", values.reshape(-1, 2) if values.ndim == 1 else values, dimension)
     return low, high
+
+
+class _Surfaces(NamedTuple):
+    """Where a field of two components jumps: points on the edges of a grid, and states at rest on the surfaces."""
+
+    field: SwitchedField
+    t: Time
+    edges: list[Any]
+    near: SurfacePoints
+    pseudo: tuple[PseudoEquilibrium, ...] = ()
+
+    def without(
+        self, found: Sequence[Equilibrium], low: np.ndarray, high: np.ndarray
+    ) -> "tuple[tuple[Equilibrium, ...], _Surfaces]":
+        """Leave out equilibria that lie on a surface, and find the pseudo-equilibria."""
+        places = np.array([np.asarray(e.state) for e in found]).reshape(-1, 2)
+        on = on_surface(self.field, self.t, places)
+        rests = pseudo_equilibria(self.field, self.t, self.near, lambda x: in_box(x, low, high), places[on])
+        return tuple(e for e, out in zip(found, on, strict=True) if not out), self._replace(pseudo=rests)
+
+    def drawn(self, axes: list[int]) -> tuple[np.ndarray, np.ndarray, tuple[PseudoEquilibrium, ...]]:
+        """The segments of the surfaces in the plane, which of them slide, and the states at rest."""
+        known = dict(zip(self.edges, zip(self.near.points[:, axes], self.near.slides, strict=True), strict=True))
+        marked = {edge: np.append(point, slides) for edge, (point, slides) in known.items()}
+        found = np.zeros((0, 2, 3)) if not len(found := _segments(marked)) else found
+        return found[..., :2], np.all(found[..., 2] > 0, axis=1), self.pseudo
+
+
+def _switched(flow: AbstractFlow, xs: np.ndarray, ys: np.ndarray, t: Time) -> _Surfaces | None:
+    """Find where the field jumps on the edges of a grid; None if it does not."""
+    field = switched_field(flow, jnp.zeros(2))
+    if field is None:
+        return None
+    grid = np.stack(np.meshgrid(xs, ys), axis=-1)
+    rows, columns = grid.shape[:2]
+    along = np.argwhere(np.ones((rows, columns - 1))), np.argwhere(np.ones((rows - 1, columns)))
+    ahead = along[0] + np.array([0, 1]), along[1] + np.array([1, 0])
+    begins, ends = (grid[tuple(np.concatenate(places).T)] for places in (along, ahead))
+    near = surface_points(field, t, begins, ends)
+    near = SurfacePoints(*(part[near.jumps] for part in near))
+    if not len(near.which):
+        return None
+    axis = (near.which < len(along[0])).astype(int)
+    edges = [tuple(edge) for edge in np.column_stack([np.concatenate(along)[near.which], axis]).tolist()]
+    return _Surfaces(field, t, edges, near)
 
 
 def _cycles(

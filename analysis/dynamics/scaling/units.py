@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.dynamics.scaling.flat import flat_state
 from dynsim._core.types import State, Step, SymmetryGenerator
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -92,9 +93,7 @@ class Units(NamedTuple):
 
     def flat(self, state: State) -> np.ndarray:
         """Compute the unit of each entry of a flattened state."""
-        ones = jax.tree.map(lambda part: np.ones(np.shape(part)), state)
-        parts = jax.tree.leaves(self.restored(ones))
-        return np.concatenate([np.ravel(np.asarray(part)) for part in parts], dtype=float)
+        return flat_state(self.restored(jax.tree.map(lambda part: np.ones(np.shape(part)), state)))
 
 
 def made_units(

@@ -8,7 +8,7 @@ import numpy as np
 from dynsim.cli.basins.against import along
 from dynsim.cli.basins.edges import edge_arrays, edges
 from dynsim.cli.basins.options import BasinsOptions
-from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.options import check_outputs, refuse_solvers, say
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.solvers import unsettled
 from dynsim.cli.parsing.system import parse_system
@@ -32,6 +32,7 @@ def main(words: Sequence[str]) -> int:
     from dynsim.cli.building.systems import found
 
     made = found(o, "basins")
+    refuse_solvers(o, made.system)
     start, known, which = window(o, made)
     ends = np.asarray(o.box or box_of(o, made, which), float)
     if len(ends) != 2 * len(which):
@@ -54,7 +55,7 @@ def check_together(o: BasinsOptions) -> None:
 
 def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]]":
     """Get the state through which the window passes, its components, and the indices of those on the axes."""
-    from dynsim.systems.named import components
+    from dynsim.systems.named import components, listed
 
     start = made.begun(len(o.box) // 2 if o.box and not o.plane else None)
     known = components(made.system, start)
@@ -66,7 +67,7 @@ def window(o: BasinsOptions, made: "Found") -> "tuple[Any, Components, list[int]
     else:
         which = list(range(size))
     if len(which) > 2 and not o.sample:
-        raise ArgumentError("plane", f"name two of {', '.join(known.names)}", f"is not given for {size} components")
+        raise ArgumentError("plane", f"name two of {listed(known.names)}", f"is not given for {size} components")
     return start, known, which
 
 
@@ -93,7 +94,7 @@ def search_of(o: BasinsOptions, known: "Components") -> "Search":
             raise ArgumentError("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
     return Search(
         period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol,
-        integrator=of_many(o.integrator, o.rtol),
+        atol=o.atol, integrator=of_many(o.integrator, o.rtol),
     )  # fmt: skip
 
 

@@ -42,7 +42,9 @@ class BasinsOptions(SystemOptions):
     edge: bool = False
     """find the edge states between touching basins by edge tracking, and draw them"""
     rtol: float = 1e-6
-    """relative tolerance; the absolute tolerance is a hundredth of it"""
+    """relative tolerance of the solver"""
+    atol: float | None = None
+    """absolute tolerance; by default a hundredth of the relative one, in units near the ranges of the starts"""
     integrator: Literal["diffrax", "stiff"] = "diffrax"
     """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     figure: Path = Path("basins.png")

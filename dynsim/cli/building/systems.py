@@ -62,10 +62,10 @@ def found(o: SystemOptions, command: str) -> Found:
     Raises:
         ValueError: for a name, a parameter or an initial state that does not fit, with the closest name.
     """
-    given = _given(o.parameters)
+    given = by_name(o.parameters)
     if ":" not in o.system:
         own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
-        refuse_unused(o, own, f"for `{o.system}`, which has its own")
+        refuse_unused(o, own, f"unless the system is a function of yours, which `{o.system}` is not")
     if o.system in CATALOGUE:
         entry = CATALOGUE[o.system]
         _only(given, parameters(entry.system()), o, command)
@@ -109,7 +109,7 @@ def flow(o: SystemOptions, command: str) -> Found:
     return made
 
 
-def _given(words: tuple[str, ...]) -> dict[str, str]:
+def by_name(words: tuple[str, ...]) -> dict[str, str]:
     """Collect the parameters by name, with "" for one without a value."""
     pairs = {}
     for word in words:
@@ -224,7 +224,7 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
         with own_code("system", "be built without arguments"):
             made = made()  # pyright: ignore[reportCallIssue]
     if isinstance(made, AbstractFlow | AbstractMap):
-        refuse_unused(o, OF_FUNCTIONS, f"for `{o.system}`, which is not a function and declares its own")
+        refuse_unused(o, OF_FUNCTIONS, f"unless the system is a function of yours, which `{o.system}` is not")
         _only(given, parameters(made), o, command)
         return Found(o.system, changed(made, _values(given)), None)
     if not callable(made):
@@ -262,7 +262,7 @@ def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
     """
     size, x = _size(o), cast(Any, made.start)
     if x is None and size is not None:
-        x = jnp.asarray(np.mean(np.reshape(getattr(o, "box", ()), (-1, 2)), axis=1))
+        x = jnp.asarray(np.mean(np.reshape(getattr(o, "box", ()), (-1, 2)), axis=1), float)
     if x is None or command == "simulate" and not o.start:
         return made
     host = isinstance(made.system, AbstractMap) and made.system.on_host

@@ -1,11 +1,11 @@
 """`dynsim continue`: continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dynsim.cli.continuation.cycles import as_in_run, check_cycle, check_flow, diagram_of_cycle
 from dynsim.cli.continuation.ends import say_ends
-from dynsim.cli.continuation.options import Continue, check_numbers, steps_of
+from dynsim.cli.continuation.options import Continue, check_numbers, steps_of, steps_of_orbits
 from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.cli.parsing.options import check_outputs, say, typed_as
 from dynsim.cli.parsing.system import parse_system
@@ -30,6 +30,7 @@ def main(words: Sequence[str]) -> int:
         raise _without_range(o)
     varied = o.varied  # raises for a bad range before anything is computed
     check_numbers(o)
+    check_cycle(o)
     if o.resume is not None and not o.resume.is_file():
         raise ArgumentError("resume", "be a file", f"`{o.resume}` is not one")
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
@@ -49,8 +50,6 @@ def main(words: Sequence[str]) -> int:
         say(f"  cycles of period {iterate}: {one}" if iterate > 1 else f"  {one}")
     for one in diagram.orbits:
         say(f"  periodic orbits: {one}")
-    if o.resume is not None and (o.cycles or diagram.orbits):
-        say("`--resume` neither continues periodic orbits nor searches for them at new Hopf points")
     say_ends(varied.name, diagram)
     if second is not None:
         diagram = with_plane(o, (parameter, second), diagram)
@@ -114,6 +113,8 @@ def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
     from dynsim.systems.tokens.flow import TokenFlow
 
     made = found(o, "continue")
+    check_flow(o, made.system)
+    made = made if o.from_ is None else as_in_run(o, made)
     flow = made.system
     if o.varied.name == "beta" and (beta := _beta(flow)):
         d = flow.query_key.shape[-1]
@@ -145,7 +146,13 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
                 "resume", f"be a diagram in `{o.varied.name}`", f"is a diagram in `{diagram.parameter}`"
             )
         _drawn_component(o, _named(made, diagram))
-        return extend(diagram, parameter, steps=steps, symmetries=symmetries)
+        of_orbits: Any = {"steps": steps_of_orbits(o), "max_period": o.max_period}
+        orbits = tuple(extend(one, parameter, **of_orbits) for one in diagram.orbits)
+        diagram = extend(diagram._replace(orbits=()), parameter, steps=steps, symmetries=symmetries)
+        diagram = diagram._replace(orbits=orbits)
+        return with_orbits(diagram, parameter, segments=o.segments, **of_orbits) if o.cycles else diagram
+    if o.of_cycle:
+        return diagram_of_cycle(o, made, parameter)
     if not o.varied.low <= parameter.value <= o.varied.high:
         parameter = parameter.of(parameter.at(o.varied.low))
     starts = _starts(o, made._replace(system=parameter.system), parameter, symmetries)
@@ -153,8 +160,8 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
         check_autonomous("system", parameter, starts[0])
     diagram = bifurcation_diagram(parameter, starts, levels=o.levels, steps=steps, symmetries=symmetries)
     if o.cycles:
-        of_orbits = replace(steps, points=o.max_orbit_points)
-        diagram = with_orbits(diagram, parameter, segments=o.segments, steps=of_orbits, max_period=o.max_period)
+        steps = steps_of_orbits(o)
+        diagram = with_orbits(diagram, parameter, segments=o.segments, steps=steps, max_period=o.max_period)
     return diagram
 
 
@@ -227,7 +234,10 @@ def _first(diagram: "Diagram") -> Any:
     """Get the first state of a diagram."""
     import jax
 
-    return jax.tree.map(lambda a: a[0], diagram.branches[0].states)
+    if diagram.branches:
+        return jax.tree.map(lambda a: a[0], diagram.branches[0].states)
+    orbits: Any = diagram.orbits[0].states
+    return jax.tree.map(lambda a: a[0, 0], orbits.nodes)
 
 
 def _named(made: "Found", diagram: "Diagram") -> "Components":

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from analysis.dynamics.diagrams import Diagram
 
 ENDS = {
-    "steps": "at the largest number of points (`--max-points`, or `--max-orbit-points` for periodic orbits, sets it)",
+    "steps": (
+        "at the largest number of points (`--max-points`, or `--max-orbit-points` for periodic orbits, sets it, and "
+        "`--resume` goes on from there)"
+    ),
     "corner": "at a point where the vector field is not smooth",
     "lost": "where no step converges, however small (other units of state and parameter may help)",
     "period": "at the longest period (`--max-period` sets it)",

@@ -1,16 +1,21 @@
 """Options of `dynsim continue`, in a module without heavy imports so that `--help` is quick."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
 
 from dynsim.cli.parsing.ranges import Range, named_range
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.errors import ArgumentError, check_at_least, check_positive
 
 if TYPE_CHECKING:
     from analysis.dynamics.continuation.steps import Steps
+
+STARTS = 1000 * FLOAT  # bytes that each starting point of a search takes at least
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,8 @@ class Continue(SystemOptions):
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` or `module:name` of yours; every parameter of
     the system is an option of its own, such as `--rho 28` for `lorenz`. Branches start from all equilibria found at the
     system's own value of the parameter, or at the lower end of the range if that value lies outside. At branch points
-    the other branches are continued too.
+    the other branches are continued too. `--from run.npz` continues instead the periodic orbit that a run of
+    `dynsim simulate` has reached, and `--cycle` the one to which the trajectory from `--start` leads.
     """
 
     parameter: str = ""
@@ -33,6 +39,11 @@ class Continue(SystemOptions):
     """how often to switch branches at branch points, or at period doublings of a map"""
     cycles: bool = False
     """continue the periodic orbits that emerge at Hopf points, too"""
+    cycle: bool = False
+    """continue the stable periodic orbit to which the trajectory from `--start` leads, instead of equilibria"""
+    from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
+    """a run file (.npz) of SYSTEM: continue the stable periodic orbit to which its final state leads; parameters that
+    are not given are those of the run"""
     segments: int = 12
     """number of shooting segments of a periodic orbit"""
     max_period: float | None = None
@@ -57,7 +68,8 @@ class Continue(SystemOptions):
     num_starts: int = 32
     """number of random starting points in each round of the search for equilibria"""
     resume: Path | None = None
-    """a diagram file of `--out` whose branches, and curves in `--second`, are extended to the new ranges"""
+    """a diagram file of `--out` whose branches, periodic orbits and curves in `--second` are extended to the new
+    ranges, and beyond the largest number of points"""
     out: Path | None = None
     """the diagram file (.npz) to write: branches, orbits, and curves in `--second`"""
     figure: Path | None = None
@@ -66,6 +78,11 @@ class Continue(SystemOptions):
     """a movie (.gif) to write, in which the diagram grows with the parameter"""
     force: bool = False
     """replace existing files that dynsim did not write"""
+
+    @property
+    def of_cycle(self) -> bool:
+        """Whether one periodic orbit is continued instead of equilibria."""
+        return self.cycle or self.from_ is not None
 
     @property
     def varied(self) -> Range:
@@ -83,6 +100,7 @@ def check_numbers(o: Continue) -> None:
     check_positive(step=o.step, max_step=o.max_step, max_period=o.max_period)
     for least, name in ((2, "max_points"), (2, "max_orbit_points"), (3, "segments"), (0, "levels"), (1, "num_starts")):
         check_at_least(least, **{name: getattr(o, name)})
+    check_memory(lambda num_starts: STARTS * num_starts, num_starts=o.num_starts)
     if o.window and (len(o.window) != 2 or not -math.inf < o.window[0] < o.window[1] < math.inf):
         said = ", ".join(f"{end:g}" for end in o.window)
         raise ArgumentError("window", "be two finite numbers, the smaller first", f"is {said}")
@@ -95,3 +113,8 @@ def steps_of(o: Continue) -> "Steps":
     from analysis.dynamics.continuation.steps import Steps
 
     return Steps(first=o.step, largest=o.max_step, points=o.max_points)
+
+
+def steps_of_orbits(o: Continue) -> "Steps":
+    """Collect the same for branches of periodic orbits."""
+    return replace(steps_of(o), points=o.max_orbit_points)

@@ -56,7 +56,7 @@ def other_words(options: Any, words: Sequence[str]) -> tuple[str, ...]:
         ValueError: for a file that cannot be read, or a value that is not a number, a text, or a list of these.
     """
     _, file = _without_file(words)
-    names = {field.name for field in dataclasses.fields(options)}
+    names = {field.name.rstrip("_") for field in dataclasses.fields(options)}
     table = {} if file is None else _table(file)
     return tuple(
         f"{name}={_text(name, value, file)}" for name, value in table.items() if name.replace("-", "_") not in names
@@ -150,10 +150,25 @@ def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:
     """
     for field in dataclasses.fields(options):
         if field.name in unused and getattr(options, field.name) != field.default:
-            raise ArgumentError(field.name, f"be left out {where}", f"is {_shown(getattr(options, field.name))}")
+            raise ArgumentError(
+                field.name.rstrip("_"), f"be left out {where}", f"is {_shown(getattr(options, field.name))}"
+            )
+
+
+OF_SOLVERS = ("rtol", "atol", "integrator", "max_steps")  # options that only a flow has
+
+
+def refuse_solvers(options: Any, system: Any) -> None:
+    """Raise `ValueError` if a solver of flows is chosen for a map."""
+    from dynsim.systems.base import AbstractMap
+
+    if isinstance(system, AbstractMap):
+        refuse_unused(options, OF_SOLVERS, "for a map")
 
 
 def _shown(value: object) -> str:
+    if value is True:
+        return "given"
     return f"`{value}`" if isinstance(value, str | Path) else str(value)
 
 
@@ -218,20 +233,20 @@ def parts_beside(out: Path | None, ending: str) -> Iterator[Path | None]:
         ) from None
 
 
-def from_toml(options: type[Options], path: Path, *, named: bool = False) -> Options:
+def from_toml(options: type[Options], path: Path, *, named: bool) -> Options:
     """Read options from a TOML file; raise `ValueError` for an unknown, missing or ill-typed option.
 
     With `named`, names that are not options are ignored.
     """
     table = _table(path)
-    fields = {f.name: f for f in dataclasses.fields(options)}  # pyright: ignore[reportArgumentType]
+    fields = {f.name.rstrip("_"): f for f in dataclasses.fields(options)}  # pyright: ignore[reportArgumentType]
     for name in table:
         if name.replace("-", "_") not in fields and not named:
             must = f"hold only {', '.join(fields)}"
             raise ArgumentError("--config", must, f"`{path}` holds `{name}`{nearest(name, fields)}")
     given = {name.replace("-", "_"): value for name, value in table.items()}
     given = {name: value for name, value in given.items() if name in fields}
-    typed = {name: _typed(fields[name], value, path) for name, value in given.items()}
+    typed = {fields[name].name: _typed(fields[name], value, path) for name, value in given.items()}
     missing = [f.name for f in fields.values() if f.default is dataclasses.MISSING and f.name not in typed]
     if missing:
         raise ArgumentError("--config", f"hold `{missing[0]}`", f"`{path}` does not")

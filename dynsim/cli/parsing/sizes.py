@@ -28,9 +28,14 @@ def check_memory(predicted: Callable[..., int], **sizes: int) -> None:
     for name in sorted(sizes, key=lambda name: sizes[name], reverse=True):
         fits = _largest(lambda value, name=name: predicted(**sizes | {name: value}) <= limit, sizes[name])
         if fits > 0:
-            raise ArgumentError(name, f"be at most {fits} to fit in half of the memory", f"is {sizes[name]}")
+            raise ArgumentError(name, f"be at most {fits} to fit in half of the memory", f"is {_number(sizes[name])}")
     least = ", ".join(f"{name} {value}" for name, value in sizes.items())
     raise ArgumentError(sizes, "fit in half of the memory", f"do not together ({least})")
+
+
+def _number(value: int) -> str:
+    """Write a number in full, unless it has very many digits."""
+    return str(value) if value < 10**18 else f"about 1e{len(str(value)) - 1}"
 
 
 def check_work(trials: int | None, jobs: int) -> None:

@@ -13,6 +13,7 @@ from typing import Annotated, TypeVar
 import tyro
 
 from dynsim.cli.parsing.options import other_words, parse
+from dynsim.errors import ArgumentError
 
 NUMBER = r"(-?\.?\d[^:]*)(:-?\.?\d[^:]*)*"  # begins like a number, or a range; `2d.py:name` is a system
 SINGLE = r"-(?!h$|inf|nan)[A-Za-z].*"  # an option with one dash, which is refused with the closest name
@@ -90,4 +91,8 @@ def separated(words: Sequence[str], fields: Sequence[str]) -> tuple[list[str], t
             rest.append(word)  # the system may be named after its parameters
         else:
             taken.append(word)
+    names = [name for name, _ in extra]
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if twice is not None:
+        raise ArgumentError(twice, "be given once, with all of its values", "is given again")
     return rest, tuple(f"{name}={','.join(values)}" for name, values in extra)

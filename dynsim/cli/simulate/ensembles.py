@@ -113,7 +113,7 @@ def tell_diameter(end: float, values: np.ndarray) -> None:
     say(f"diameter at t = {end:g}: median {np.median(values):.6g}, largest {np.max(values):.6g}")
 
 
-def draw(file: Path, known: Components, members: Ensemble, *, noisy: bool = False) -> None:
+def draw(file: Path, known: Components, members: Ensemble, *, noisy: bool) -> None:
     """Draw the median and the quantile band of each quantity over time; many components share one panel of medians."""
     from figures.files import write_figure
     from figures.style import settings

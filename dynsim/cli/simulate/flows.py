@@ -89,7 +89,7 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
     """
     if o.system in SYSTEMS:
         of_others = ("parameters", "start", "names", "units", "map", "breaks", "longest_step")
-        refuse_unused(o, of_others, f"for `{o.system}`, which has its own options")
+        refuse_unused(o, of_others, f"for `{o.system}`, on which it has no effect")
         return build(o), None
     made = found(o, "simulate")
     if asked.dimension is None and not has_dimension(o, made.system):

@@ -159,8 +159,7 @@ def describe(Q: Any, stationary: "StationaryDistributions") -> None:
         say(f"mixing time to {mixing.distance:g}: from {mixing.lower:.6g} to {mixing.upper:.6g} (by {mixing.method})")
     else:
         say("no mixing time: the limit depends on the initial distribution")
-    reversible = gap.method.startswith("lanczos") or "symmetrised" in gap.method
-    if Q.shape[0] <= DENSE or reversible:
+    if Q.shape[0] <= DENSE or gap.method.startswith("lanczos"):  # a large chain that is reversible
         say(str(euler_bounds(Q)))
 
 

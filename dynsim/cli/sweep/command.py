@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from dynsim.cli.parsing.options import (
     say,
     typed_as,
 )
+from dynsim.cli.parsing.ranges import MOST
+from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
 from dynsim.cli.sweep.options import Sweep
@@ -33,6 +36,7 @@ OF_RUNS = ("end", "start", "names", "space", "map", "breaks", "longest_step", "s
 VALUES = 11  # default number of values of a parameter given by its range
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 KINDS = ("final", "mean", "least", "largest")  # numbers that are kept of each component of a run
+COPIES = 8  # copies of the output times, and of each component there, that exist at the same time
 SHOWN = 5  # largest number of failed points that are printed
 
 
@@ -53,6 +57,10 @@ def main(words: Sequence[str]) -> int:
     grid = {name: values for name, values in grid.items() if values}  # without switches
     if not grid:
         raise ArgumentError("parameters", "be given with values, such as `--beta 1 2 4`", "are not")
+    points = math.prod(map(len, grid.values()))
+    if points > MOST:
+        raise ArgumentError(grid, f"have at most {MOST} points together", f"have {points}")
+    check_memory(lambda frames: FLOAT * COPIES * frames, frames=o.frames)
     check_figure(o, grid)
     known = function.components
     if known is not None:
@@ -298,13 +306,13 @@ def _of_tokens(leaves: Sequence[Any]) -> bool:
 
 
 def run_measures(
-    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None = None, atol: float | None = None
+    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None, atol: float | None
 ) -> dict[str, Any]:
     """Simulate a system, and measure each component's final value and its mean and range over the second half."""
     import jax
     import numpy as np
 
-    from analysis.dynamics.flow_maps.flat import flat_states
+    from analysis.dynamics.scaling.flat import flat_states
     from dynsim.cli.parsing.solvers import integrator
     from dynsim.cli.simulate.ensembles import measurements
     from dynsim.simulation.simulate import iterate, simulate

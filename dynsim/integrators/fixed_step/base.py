@@ -10,6 +10,7 @@ from jaxtyping import Array
 from dynsim._core.types import Times
 from dynsim._core.validation import number
 from dynsim._runtime.progress import announce
+from dynsim.errors import ArgumentError
 
 STEP = 0.01  # default step, in the flow's time unit
 MANY = 10_000_000  # larger numbers of steps are announced, because they take at least minutes
@@ -21,8 +22,16 @@ def step_size(value: Any) -> float:
 
 
 def steps_between(ts: Times, longest: float) -> int:
-    """Number of equal steps per output interval such that none exceeds `longest`."""
-    return max(1, math.ceil(float(np.max(np.diff(np.asarray(ts)))) / longest * (1 - 1e-9)))
+    """Number of equal steps per output interval such that none exceeds `longest`.
+
+    Raises:
+        ValueError: for steps shorter than the rounding of times.
+    """
+    times = np.asarray(ts, float)
+    if longest < np.finfo(float).eps * np.max(np.abs(times)):
+        must = f"be longer than the rounding of times up to {np.max(np.abs(times)):g}"
+        raise ArgumentError("step_size", must, f"is {longest:g}")
+    return max(1, math.ceil(float(np.max(np.diff(times))) / longest * (1 - 1e-9)))
 
 
 def announce_steps(count: int, longest: float) -> None:

@@ -101,12 +101,12 @@ class Hardmax(AbstractHardmax):
     def scores(self, z: np.ndarray) -> Scores:
         """Scores in floats; near ties are compared exactly, at the floats' binary values."""
         u = np.ldexp(z, -int(np.frexp(np.max(np.abs(z)))[1]))  # division by a power of two is exact
-        A, scaled = self.attention, self.scaled_attention()
-        if A is None or scaled is None:
+        A = self.attention
+        if A is None:
             q = rescaled_rows(u, z)
             norms = np.sqrt(np.einsum("nd,nd->n", q, q))
             return Scores(q, u, norms, norms, FloatTies(z, None))
-        q = rescaled_rows(u, z) @ scaled.T
+        q = rescaled_rows(u, z) @ _near_one(A).T
         norms = np.sqrt(np.einsum("nd,nd->n", q, q))
         bounds = np.linalg.norm(rescaled_rows(u, z), axis=1) * len(A)
         weak = np.flatnonzero(norms < 2.0**-9 * bounds)
@@ -121,8 +121,7 @@ class Hardmax(AbstractHardmax):
 
     def scaled_attention(self) -> np.ndarray | None:
         """A divided by a power of two, with its largest modulus in [1/2, 1]; None for A = I."""
-        A = self.attention
-        return None if A is None else np.ldexp(A, -int(np.frexp(np.max(np.abs(A)))[1]))
+        return None if self.attention is None else _near_one(self.attention)
 
 
 class ExactHardmax(AbstractHardmax):
@@ -186,6 +185,11 @@ class Softmax(AbstractAttention):
         """Softmax averages of the tokens, in the precision of `x`."""
         queries = x if self.attention is None else x @ self.attention.astype(x.dtype).T
         return jax.nn.softmax(queries @ x.T / self.temperature.astype(x.dtype), axis=-1) @ x
+
+
+def _near_one(A: np.ndarray) -> np.ndarray:
+    """A matrix of floats divided by a power of two, with its largest modulus in [1/2, 1]."""
+    return np.ldexp(A, -int(np.frexp(np.max(np.abs(A)))[1]))
 
 
 def rounded_rows(rows: np.ndarray) -> Float[np.ndarray, "n d"]:

@@ -23,7 +23,11 @@ from analysis.dynamics.attractors.search import (
     Attractors,
     find_attractors,
 )
+from analysis.dynamics.equilibria.search import find_equilibria
+from analysis.dynamics.portraits.plane import phase_plane, window
+from analysis.dynamics.validated.equilibria import certified_count
 from dynsim.cli.portrait import as_before
+from dynsim.errors import ArgumentError
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon
@@ -363,7 +367,7 @@ def test_division_into_parts_brackets_as_bisection_does():
 def test_bad_input_is_one_sentence():
     with pytest.raises(ValueError, match=r"Argument `box` must have shape \(1, 2\)"):
         basins(DoubleWell(), [[-2, 2], [0, 1]], [9])
-    with pytest.raises(ValueError, match="Argument `box` must have finite ends, the lower one first"):
+    with pytest.raises(ValueError, match="Argument `box` must hold finite .low, high. for each component, low be"):
         basins(DoubleWell(), [[2, 2]], [9])
     with pytest.raises(ValueError, match="Argument `varied` must have 1 different indices of the 1 components"):
         basins(DoubleWell(), [[-2, 2]], [9], varied=[3])
@@ -390,3 +394,39 @@ def test_an_edge_state_names_the_limits_on_both_of_its_sides():
     assert str(known).startswith("2 attractors of 2 starts (after")
     one = known._replace(attractors=wells[:1], labels=np.array([0]))
     assert str(one).startswith("1 attractor of 1 start (after")
+
+
+def test_a_search_has_an_absolute_tolerance_in_the_units_of_the_state():
+    starts = np.array([[1.0], [1000.0]])
+    maps = [set_up(FunctionFlow(lambda t, x: -x), starts, Search(interval=4.0, atol=atol))[0] for atol in (1e3, 1e-9)]
+    errors = [np.max(np.abs(one.window(starts, 0)[0] - starts * np.exp(-4.0))) for one in maps]
+    assert errors[1] < 1e-4 < errors[0]
+    assert float(maps[0].rescaled_atol) == 1e3 / 1024
+    with pytest.raises(ArgumentError, match="`atol` must be positive"):
+        Search(atol=-1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "turned", "count"),
+    [
+        (lambda box: basins(DoubleWell(), box, (4, 4, 4)), np.zeros((2, 3)), 3),
+        (lambda box: basins(DoubleWell(), box, (4,)), [[-1.0], [1.0]], 1),
+        (lambda box: find_equilibria(DoubleWell(), jax.random.key(0), box=box), [[-1.0], [1.0]], "d"),
+        (lambda box: find_equilibria(DoubleWell(), jax.random.key(0), box=box), np.zeros((2, 3)), "d"),
+        (lambda box: certified_count(DoubleWell(), box), [[-1.0], [1.0]], "d"),
+        (lambda box: phase_plane(Pendulum(), box), np.zeros((2, 3)), 2),
+        (lambda box: phase_plane(Pendulum(), box), np.zeros((4, 1)), 2),
+    ],
+)
+def test_a_box_has_low_and_high_of_each_component(function, turned, count):
+    must = rf"`box` must have shape \({count}, 2\), \(low, high\) for each component, but has shape \("
+    with pytest.raises(ArgumentError, match=must):
+        function(turned)
+
+
+def test_a_flat_window_is_low_and_high_of_each_axis():
+    flat, rows = window((-1, 1, 0, 5), 2), window([[-1, 1], [0, 5]], 2)
+    np.testing.assert_array_equal(flat, rows)
+    np.testing.assert_array_equal(flat, ([-1, 0], [1, 5]))
+    with pytest.raises(ArgumentError, match="have 2 numbers, low and high of each axis, but has 4"):
+        window((-1, 1, 0, 5), 1)

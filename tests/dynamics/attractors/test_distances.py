@@ -9,10 +9,19 @@ from analysis.dynamics.attractors import perturbation as returns
 from analysis.dynamics.attractors import search as attractor_search
 from analysis.dynamics.attractors.basins import basins
 from analysis.dynamics.attractors.classification import TrajectoryRecord, recurrent_set
-from analysis.dynamics.attractors.distances import APART, ARRIVED, VolumeGrowth, reach, same_set
+from analysis.dynamics.attractors.curves import Line, resolution, spread_along
+from analysis.dynamics.attractors.distances import (
+    APART,
+    ARRIVED,
+    VolumeGrowth,
+    reach,
+    same_limit,
+    same_set,
+    stays_on,
+)
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import Search
-from analysis.dynamics.attractors.perturbation import RADII, Attraction, Line, half_way, radius_of, stay_away
+from analysis.dynamics.attractors.perturbation import RADII, Attraction, half_way, radius_of, stay_away
 from analysis.dynamics.attractors.search import FATES, NOT_ATTRACTING, NOT_SETTLED, UNDECIDED, find_attractors
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
@@ -183,9 +192,39 @@ def test_perturbations_that_reach_other_attractors_do_not_refute_a_set():
     assert not stay_away(np.where(place < 20, np.sqrt(radii), 0.0) * 1.1 * radii**-0.1, 5e-3)
 
 
+def relaxation(shift, size=1.0, width=1e-5):
+    """Return the points of a relaxation oscillation at shares of its period: slow parts, and jumps that take 1e-5."""
+
+    def at(ts):
+        t = np.mod(ts + shift, 1.0)
+        turned = 0.02 * t + 0.98 * sum(1 / (1 + np.exp(-np.clip((t - at) / width, -500, 500))) for at in (0.3, 0.8)) / 2
+        return size * np.stack([np.cos(2 * np.pi * turned), np.sin(2 * np.pi * turned)], axis=1)
+
+    return at
+
+
+def test_a_relaxation_oscillation_is_one_cycle_from_wherever_it_is_sampled():
+    def cycle(curve):
+        points = curve(spread_along(curve, 1.0, 5040, 1024))
+        chords = np.linalg.norm(points - np.roll(points, 1, axis=0), axis=1)
+        return limit(points, 1.0, spacing=np.max(chords) / 2)
+
+    one, other, beside = (cycle(relaxation(*given)) for given in ((0.0,), (0.123,), (0.123, 1.001)))
+    assert one.spacing < 0.02  # a thousandth of the time is spent on nearly all of the curve
+    unit = np.full(2, 2.0)
+    assert resolution(one, unit) < 1e-4
+    assert same_limit(one, other, unit, 1e-6)
+    assert not same_limit(one, beside, unit, 1e-6)
+    assert stays_on(relaxation(0.4)(np.linspace(0, 1, 400)), one, unit)
+    assert not stays_on(relaxation(0.4, 1.001)(np.linspace(0, 1, 400)), one, unit)
+    points = limit(one.features, 1.0)  # those of a map have no curve between them
+    assert not Line(points, unit).is_closed
+    assert resolution(points, unit) == 0
+
+
 def test_distances_from_an_orbit_are_those_from_its_polygon():
     angles = 2 * np.pi * np.arange(100) / 100
-    line = Line(limit(np.stack([np.cos(angles), 2 * np.sin(angles)], axis=1), 1.0), np.array([1.0, 2.0]))
+    line = Line(limit(np.stack([np.cos(angles), 2 * np.sin(angles)], axis=1), 1.0, spacing=0.05), np.array([1.0, 2.0]))
     middle = 2 * np.pi * (np.arange(100) + 0.5) / 100
     found = line.distances(np.stack([1.1 * np.cos(middle), 2.2 * np.sin(middle)], axis=1))
     assert found == pytest.approx(np.full(100, 1.1 - np.cos(np.pi / 100)), rel=1e-9)
@@ -255,6 +294,16 @@ def test_a_trajectory_has_left_a_set_if_it_is_far_for_the_others_or_at_rest():
     assert returns._away(record, 10 * seen, late).tolist() == [False, False, True, True, False]
 
 
+def test_a_trajectory_on_a_sparse_part_of_a_set_has_not_left_it():
+    """One sample in forty is on a fast part of the set, 0.08 from the next one."""
+    rng = np.random.default_rng(0)
+    states = 0.2 * rng.uniform(size=(512, 2))
+    states[::40] = np.stack([np.linspace(0, 1, 13)[(5 * np.arange(13)) % 13], np.ones(13)], axis=1)
+    record, late = record_of(states), rng.uniform(size=(8, 5, 2))
+    seen = np.array([0.001, 0.0012, 0.06, 0.001, 0.3])
+    assert returns._away(record, seen, late).tolist() == [False, False, False, False, True]
+
+
 def torus(t, x):
     r, s, w = x[0] ** 2 + x[1] ** 2, x[2] ** 2 + x[3] ** 2, np.sqrt(2)
     return jnp.stack([
@@ -273,11 +322,33 @@ def test_trajectories_of_a_set_begin_in_its_gaps_too():
     assert np.max(np.abs(np.round(returns._beside(far)) - returns._beside(far))) < 10 * returns.APART
 
 
+def test_trajectories_begin_between_the_lines_of_a_trajectory_on_a_torus():
+    """Its lines are 0.06 apart after 100 turns, and it never enters the gaps between them."""
+    wound = lambda t: np.stack([np.cos(t), np.sin(t), np.cos(np.sqrt(3) * t), np.sin(np.sqrt(3) * t)], axis=-1)
+    begun = returns._beside(wound(0.3 * np.arange(2048.0)))
+    lines = KDTree(wound(np.linspace(0.0, 0.3 * 2048, 100_000)))
+    assert np.median(lines.query(begun)[0]) > 0.005
+
+
 @pytest.mark.slow
 def test_a_torus_of_a_flow_attracts():
     found = find_attractors(FunctionFlow(torus), np.random.default_rng(0).uniform(-1.5, 1.5, (4, 4)), search=accurate())
     assert found.labels.tolist() == [0, 0, 0, 0]
     assert (found.attractors[0].kind, len(found.others)) == ("recurrent set", 0)
+
+
+@pytest.mark.slow
+def test_a_torus_with_a_fast_sparse_part_is_one_attractor():
+    """The system of Langford, Numerical studies of torus bifurcations (1984): trajectories rush along the axis."""
+
+    def langford(t, x):
+        radius = x[0] ** 2 + x[1] ** 2
+        along = 0.7 + x[2] - x[2] ** 3 / 3 - radius * (1 + 0.25 * x[2])
+        return jnp.stack([(x[2] - 0.6) * x[0] - 3.5 * x[1], 3.5 * x[0] + (x[2] - 0.6) * x[1], along])
+
+    found = find_attractors(FunctionFlow(langford), [[0.1, 0.0, 0.0], [0.5, 0.2, 0.5], [0.3, -0.3, 0.8]])
+    assert found.labels.tolist() == [0, 0, 0]
+    assert (len(found.attractors), found.attractors[0].kind, found.others) == (1, "recurrent set", ())
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ from dynsim.cli.building.systems import Found
 from dynsim.integrators import Diffrax, stiff
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Henon
+from dynsim.systems.catalogue.oscillators import VanDerPol
 from dynsim.systems.named import Components
 from tests.support.searches import accurate
 
@@ -58,6 +59,15 @@ def test_the_solver_and_the_tolerance_are_those_of_the_integrator():
         map_of(integrator=stiff())
     with pytest.raises(ValueError, match="Argument `integrator` must be left out for a map, but is Diffrax"):
         find_attractors(Henon(), jnp.zeros((2, 2)), search=accurate(integrator=IMPLICIT))
+
+
+@pytest.mark.slow
+def test_a_relaxation_oscillation_is_one_attractor_from_all_starts():
+    starts = [[2.0, 0.0], [-1.0, 3.0], [0.5, 0.5]]
+    found = find_attractors(VanDerPol(mu=100.0), starts, search=Search(integrator=Diffrax(dfx.Kvaerno4(), rtol=1e-8)))
+    assert found.labels.tolist() == [0, 0, 0]
+    assert (len(found.attractors), found.others) == (1, ())
+    assert found.attractors[0].period == pytest.approx(162.837, abs=1e-3)
 
 
 @pytest.mark.slow

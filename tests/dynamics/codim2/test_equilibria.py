@@ -268,7 +268,14 @@ def test_pairs_of_eigenvalues_cross_where_their_sum_is_zero():
         assert before * after < 0
         assert abs(before) < 0.1
         assert (turns(at), turns(other)) == (turning, turning)
-    assert crossing_pair(np.asarray([1.0 + 0j])) == (1.0, 0.0)
+    for values, share, nearest in (
+        ([1.0], 1.0, 0.0),
+        ([0.0, 0.0, 1.0], 1.0, 0.0),
+        ([2.0, 1.0, -1.0, 4.0], 0.0, 1.0),
+        ([5.0, 1.0, -1.5, 7.0], -0.2, 1.0),  # the sum of one pair is negative
+        ([-5.0, -1.0, 1.5, 7.0], 1 / 6, -5.0),  # those of two are, and -5 + 7 is 2 of 12
+    ):
+        assert crossing_pair(np.asarray(values, complex)) == (pytest.approx(share), nearest)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from analysis.dynamics.codim2 import orbits as critical_returns
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
-from analysis.dynamics.continuation.orbit_curve import Cycle, beside, is_confirmed, unconfirmed
+from analysis.dynamics.continuation.orbit_curve import Cycle, beside, is_confirmed
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
@@ -83,9 +83,6 @@ def test_points_are_confirmed_by_a_step_with_the_equations_of_a_stricter_solver(
     assert is_confirmed(point, equations(1.9e-5), nodes, 1e-6)  # ten times the last step, for a size of two
     assert not is_confirmed(point, equations(2.1e-5), nodes, 1e-6)
     assert not is_confirmed(point, equations(np.nan), nodes, 1e-6)
-    assert unconfirmed(np.array([[1.0, 0.0], [0.009, 0.0]]), forced=False) == "homoclinic"
-    assert unconfirmed(np.array([[1.0, 0.0], [0.011, 0.0]]), forced=False) == "accuracy"
-    assert unconfirmed(np.array([[1.0, 0.0], [0.009, 0.0]]), forced=True) == "accuracy"
 
 
 @pytest.mark.slow

@@ -15,8 +15,9 @@ from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim._core.printing import printed, size_of
 from dynsim.cli.continuation.ends import say_ends
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.oscillators import VanDerPol
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.parameter import Parameter
 
@@ -111,17 +112,61 @@ def test_a_number_that_is_zero_within_its_error_is_printed_as_zero():
 
 
 def test_a_coefficient_that_is_not_computed_has_its_reason(monkeypatch):
-    state, values = Cycle(np.zeros((4, 3)), np.asarray(1.0)), np.array([2e7, -1.0], complex)
+    state, values = Cycle(np.zeros((4, 3)), np.asarray(1.0)), np.array([2e7, -1.001], complex)
     curve = OrbitCurve(Parameter(Lorenz(), RHO, 0.0, 14.6), jnp.ones(3), 4, None, 1e3, 1e-9)
-    point = CurvePoint(state, 2.0, *[np.empty(0)] * 4, values, np.empty(0))
-    monkeypatch.setattr(curve, "monodromy", lambda state, J: np.diag([2e4, -1.001]))
+    point = CurvePoint(state, 2.0, *[np.empty(0)] * 4, lambda: values, np.empty(0))
     why = curve.unknown("period doubling", point)
     doubling = Bifurcation("period doubling", state, 2.0, values, 0.0, 1.0, np.zeros(13), unknown=why)
-    assert str(doubling) == "period doubling at 2 (coefficient unknown: a multiplier of 2e+07 exceeds 1e+06)"
-    assert curve.unknown("period doubling", point._replace(values=values / [1e3, 1.0])) == ""
-    off = curve.unknown("fold", point._replace(values=np.array([50.0, 0.64 + 0.39j, 0.64 - 0.39j])))
-    assert off == "coefficient unknown: the critical multiplier is 2 off"
-    monkeypatch.setattr(curve, "monodromy", lambda state, J: np.diag([2e4, 1.5]))
-    off = curve.unknown("Neimark-Sacker point", point._replace(values=np.exp(np.array([1j, -1j]))))
+    assert str(doubling) == "period doubling at 2 (coefficient unknown: the critical multiplier is 0.001 off)"
+    errors = iter([1e-5, 3e-4])
+    monkeypatch.setattr(curve, "trivial_error", lambda point: next(errors))
+    critical = point._replace(spectrum=lambda: np.array([2e7, -1.00001]))
+    assert curve.unknown("period doubling", critical) == ""
+    told = "coefficient unknown: the multiplier 1 along the orbit is 0.0003 off"
+    assert curve.unknown("period doubling", critical) == told
+    off = curve.unknown("fold", point._replace(spectrum=lambda: np.array([50.0, 0.64 + 0.39j, 0.64 - 0.39j])))
+    assert off == "coefficient unknown: the critical multiplier is 0.53 off"
+    off = curve.unknown("Neimark-Sacker point", point._replace(spectrum=lambda: 1.5 * np.exp(np.array([1j, -1j]))))
     assert off == "coefficient unknown: the critical multiplier is 0.5 off"
     assert curve.unknown("branch point", point) == ""
+
+
+def test_the_multiplier_along_the_orbit_is_that_of_the_velocities():
+    """Segments take the velocities (1, 0), (0, 2) and (3, 3) to each other, up to an error of 1e-3 in the last one."""
+    curve = OrbitCurve(Parameter(VanDerPol(), "mu", -1.0, 2.0), jnp.zeros(2), 3, None, 1e3, 1e-9)
+    velocities, J = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 3.0]]), np.zeros((7, 7))
+    for k, end in enumerate((1, 2, 0)):
+        J[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = np.outer(velocities[end], velocities[k]) / (
+            velocities[k] @ velocities[k]
+        )
+        J[2 * k : 2 * k + 2, -1] = velocities[end] / 3
+    J[4:6, 4:6] *= 1.001
+    state = Cycle(np.zeros((3, 2)), np.asarray(1.0))
+    point = CurvePoint(state, 0.0, *[np.empty(0)] * 6)._replace(J=J)
+    assert curve.trivial_error(point) == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(("times", "end"), [((-9, -1, 0, 1), "homoclinic"), ((-1, -0.5, 0.5, 1), "lost")])
+def test_orbits_that_pass_an_equilibrium_end_as_homoclinic_and_are_not_lost(times, end):
+    """On the homoclinic orbit x = sqrt(2) / cosh t of x'' = x - x^3 + p x'."""
+    flow = FunctionFlow(lambda t, x, p: jnp.stack([x[1], x[0] - x[0] ** 3 + p * x[1]]), parameters={"p": 0.0})
+    curve = OrbitCurve(Parameter(flow, "p", -1.0, 1.0), jnp.zeros(2), 4, None, 1e3, 1e-9)
+    t, none = np.array(times, float), np.empty(0)
+    nodes = np.sqrt(2) * np.stack([1 / np.cosh(t), -np.sinh(t) / np.cosh(t) ** 2], axis=1)
+    point = CurvePoint(Cycle(nodes, np.asarray(10.0)), 0.0, *[none] * 6)
+    assert curve.stuck_at(point, kink=True) == end
+    assert curve.unconfirmed(nodes, 0.0) == ("homoclinic" if end == "homoclinic" else "accuracy")
+
+
+def test_relaxation_oscillations_are_not_taken_for_homoclinic():
+    """Of van der Pol's equation, with a node in a jump: the speed is 1e-4 of the largest, far from 0."""
+    mu = 100.0
+    curve = OrbitCurve(Parameter(VanDerPol(mu=mu), "mu", 1.0, 200.0), jnp.zeros(2), 4, None, 1e3, 1e-9)
+    x = np.array([2.0, 1.2, -2.0, -1.2])
+    nodes = np.stack([x, -x / (mu * (x**2 - 1))], axis=1)
+    nodes[1, 1] = -100.0
+    assert curve.unconfirmed(nodes, mu) == "accuracy"
+    forced = OrbitCurve(
+        Parameter(VanDerPol(), "mu", 1.0, 200.0), jnp.zeros(2), 4, lambda flow: 6.0 + flow.mu, 1e3, 1e-9
+    )
+    assert forced.unconfirmed(0.0 * nodes, mu) == "accuracy"

@@ -15,13 +15,13 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
-from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import orbits_from_hopf, switch_orbits
 from analysis.dynamics.continuation.steps import Steps
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.populations import Brusselator
@@ -99,7 +99,7 @@ def test_a_step_does_not_lead_to_a_branch_that_crosses(step):
 def test_a_point_is_predicted_from_its_nearest_neighbours(monkeypatch):
     """From the ends of a long chord the correction may lead to another branch."""
     one, tangent = np.ones((1, 1)), np.array([0.0, 1.0])
-    point = CurvePoint(np.zeros(1), 0.0, one, one, np.zeros(1), tangent, np.ones(1), np.zeros((1, 0)))
+    point = CurvePoint(np.zeros(1), 0.0, one, one, np.zeros(1), tangent, lambda: np.ones(1), np.zeros((1, 0)))
     pairs = []
 
     def predicted(curve, pair, shares, share, chord):
@@ -217,14 +217,14 @@ def wave(height, rate):
     one, xs = np.ones(1), np.arange(4.0)
     return curve, [
         CurvePoint(np.array([x]), height * np.sin(rate * x), np.eye(1), np.array([[-slope]]), one,
-                   np.array([1.0, slope]), -one, np.zeros((1, 0)))
+                   np.array([1.0, slope]), lambda: -one, np.zeros((1, 0)))
         for x, slope in zip(xs, height * rate * np.cos(rate * xs), strict=True)
     ]  # fmt: skip
 
 
 def test_a_slope_below_rounding_has_no_sign():
     curve, points = wave(1e-14, 1.0)  # turns back by less than the error of a parameter
-    assert bifurcations.find_bifurcations(curve, points, np.arange(4.0), [1.0] * 4) == []
+    assert bifurcations.find_bifurcations(curve, points, np.arange(4.0), [1.0] * 4)[0] == []
 
 
 def test_a_branch_that_is_vertical_on_the_whole_has_no_folds():
@@ -289,3 +289,40 @@ def test_a_branch_point_of_tangential_branches_is_exact(step):
     (point,) = followed(lambda x, p: x * ((p - CRITICAL) ** 3 * (1 + 0.3 * p) - x), [0.0], step).bifurcations
     assert point.kind == "branch point"
     assert point.parameter == pytest.approx(CRITICAL, abs=1e-10)
+
+
+class Companion(AbstractMap):
+    """(x, y) to (y, 49 p + 7 y - y^2 - 6 x): fixed points at x^2 = 49 p, with the trace 7 - 2 x and the determinant 6.
+
+    The multipliers are 1 and 6 at the fold x = 0, complex from there on, and -1 and -6 at x = 7.
+    """
+
+    p: Float[Array, ""] = eqx.field(converter=lambda value: jnp.asarray(value, float))
+    space: Euclidean = Euclidean()
+
+    def step(self, n, x):
+        """Return the image."""
+        del n
+        return jnp.stack([x[1], 49 * self.p + 7 * x[1] - x[1] ** 2 - 6 * x[0]])
+
+
+class Inexact(FixedPointCurve):
+    """Fixed points whose multipliers have an error, so that the one at a fold seems to be less than 1."""
+
+    def spectrum(self, state, parameter, J, orbit):
+        """Compute the multipliers."""
+        return super().spectrum(state, parameter, J, orbit) * (1 - 2e-8)
+
+
+@pytest.mark.parametrize("places", [(-3.0, -1.0, 8.0, 9.0), (-0.1, -1e-3, 7.01, 7.1), (-4.0, -0.5, 7.5, 9.0)])
+def test_a_multiplier_that_leaves_one_and_passes_minus_one_in_the_same_step_is_found(places):
+    where = Parameter(Companion(0.0), lambda system: system.p, -1.0, 2.0)
+    curve = Inexact(where, 1)
+    points = [curve.measured(jnp.full(2, x), x**2 / 49) for x in places]
+    points = [p if p.tangent[0] > 0 else p._replace(tangent=-p.tangent) for p in points]
+    for path in (points, [p._replace(tangent=-p.tangent) for p in points[::-1]]):
+        lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in path], axis=0), axis=1)))
+        found = bifurcations.find_bifurcations(curve, path, lengths, [curve.least_singular(p) for p in path])
+        at = {b.kind: b.parameter for b in found}
+        assert at == {"fold": pytest.approx(0.0, abs=1e-7), "period doubling": pytest.approx(1.0)}
+        assert len(found) == 2

@@ -80,6 +80,42 @@ def test_two_hopf_points_in_a_step_are_found_whatever_the_change_of_the_count():
         agree(found(flow, "p", np.zeros(4), (-0.6, 1.0), 0.3), ("Hopf point", -a), ("Hopf point", -c / b))
 
 
+def spiral(growth):
+    """Return the flow with one pair of eigenvalues growth(p) +- i, at p = -0.537."""
+
+    def field(t, x, p, a):
+        rate = growth(p, a)
+        return jnp.stack([rate * x[0] - x[1], x[0] + rate * x[1]])
+
+    return lambda zeros: FunctionFlow(field, parameters={"p": -0.537, "a": np.array(zeros, float)})
+
+
+def test_a_pair_that_crosses_several_times_in_a_step_is_found_each_time():
+    five = spiral(lambda p, a: jnp.prod(p - a))
+    for zeros in (
+        [0.1, 0.12, 0.14, 5, -5],
+        [0.05, 0.12, 0.25, 5, -5],
+        [-0.21, 0.22, 0.24, 2, 3],
+        [0.1, 0.12, 0.14, 0.2, 0.22],
+    ):
+        inside = sorted(zero for zero in zeros if abs(zero) < 1)
+        branch = found(five(zeros), "p", np.zeros(2), (-0.6, 1.0), 0.3)
+        agree(branch, *(("Hopf point", zero) for zero in inside))
+        assert branch.undetermined == ()
+        growths = np.prod(np.subtract.outer(branch.parameters, zeros), axis=1)
+        assert branch.kinds == tuple("unstable" if growth > 0 else "stable" for growth in growths)
+
+
+def test_a_step_in_which_a_pair_may_cross_unnoticed_is_reported():
+    """Between 0.1 and 0.1 + 1e-6 the growth is -5e-13, which is below its error."""
+    flow = spiral(lambda p, a: (p - a[0]) * (p - a[1]) * (p + 2))([0.1, 0.1 + 1e-6])
+    branch = found(flow, "p", np.zeros(2), (-0.6, 1.0), 0.3)
+    ((low, high),) = branch.undetermined
+    assert 0.0 < low < 0.1 < high < 0.2
+    assert branch.bifurcations == ()
+    assert f"; undetermined between {low:.6g} and {high:.6g}" in str(branch)
+
+
 def test_a_fold_a_period_doubling_and_a_pair_of_multipliers_are_found_in_one_step():
     """The fixed points are at x^2 = p: a period doubling at x = c, and a pair that leaves the unit circle at p = a."""
     turn = np.array([[np.cos(1.0), -np.sin(1.0)], [np.sin(1.0), np.cos(1.0)]])

@@ -1,13 +1,21 @@
 """Searches of boxes where nullclines cross: wide and thin boxes, degrees, degenerate and many equilibria."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.equilibria.crossings import Completeness, box_degree, completed, crossings
+from analysis.dynamics.equilibria.crossings import (
+    Completeness,
+    box_degree,
+    completed,
+    crossings,
+    may_touch,
+    spread,
+)
 from analysis.dynamics.equilibria.families import equilibrium_families
 from analysis.dynamics.equilibria.newton import Finder, in_box, start_units
-from analysis.dynamics.equilibria.search import equilibria_in_box, find_equilibria
+from analysis.dynamics.equilibria.search import AllEquilibria, equilibria_in_box, find_equilibria
 from dynsim.keys import random_key
 from dynsim.programs import without_compiling
 from dynsim.systems.base import FunctionFlow
@@ -103,6 +111,63 @@ def test_degenerate_equilibria_are_found_once(field, places, degree):
     assert len(states) == len(places)
     assert np.allclose(states, np.reshape(places, (-1, 2)), atol=2e-5)
     assert complete == Completeness(degree, degree, True)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_a_pair_just_after_a_fold_is_two_equilibria_in_a_large_box(d):
+    """The pair is closer together than equilibria that count as one otherwise, in units of the box."""
+    at, mu, side = 312.3, 1e-8, 1000.0
+    flow = FunctionFlow(lambda t, x: jnp.append((x[:1] - at) ** 2 - mu, -x[1:]))
+    found = find_equilibria(flow, jax.random.key(0), box=[(-side, side)] * d)
+    places = sorted(float(np.ravel(e.state)[0]) - at for e in found.found)
+    assert places == pytest.approx([-np.sqrt(mu), np.sqrt(mu)], rel=1e-6)
+    assert not found.completeness.is_doubtful
+    once = find_equilibria(flow, jax.random.key(0), box=[(-side, side)] * d, radius=1e-3)
+    assert len(once.found) == 1
+
+
+def test_a_missed_pair_is_not_excluded_in_words():
+    """Both equilibria are inside of one cell of the grid, on whose edges the field is 1."""
+    dip = lambda t, x: 1 - 1.1 * jnp.exp(-(((x - 0.2345) / 1e-3) ** 2))
+    found, complete = searched(dip, [-1.0], [1.0])
+    assert not found
+    assert "others could be missed in pairs only" in str(complete)
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        (lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(x[0])]), "centre of the linearisation"),
+        (lambda t, x: 1e-5 * jnp.stack([x[1] - x[0] ** 3, -x[0]]), "centre of the linearisation"),  # it attracts
+        (lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(x[0]) - 1e-3 * x[1]]), "stable"),
+        (lambda t, x: jnp.stack([x[1], -(x[0] ** 3)]), "undecided"),
+    ],
+)
+def test_a_centre_of_the_linearisation_is_named(field, words):
+    (found,), _ = searched(field, (-1, -1), (1, 1))
+    assert (found.description, found.kind) == (words, "stable" if words == "stable" else "undecided")
+    assert ("centre" in str(found.spectrum)) == ("centre" in words)
+    assert str(AllEquilibria((found,), (), 0, 1, 32, "quiet")).startswith(f"1 equilibrium: 1 {words};")
+
+
+def test_where_a_component_may_touch_zero_does_not_depend_on_its_unit_or_sign():
+    x = np.linspace(-1.0, 1.0, 21)
+    bowl = np.stack(np.broadcast_arrays((x[:, None] - 0.04) ** 2 + 1e-3, 3 + x[None, :]), axis=-1)
+    marked = may_touch(bowl, 0)
+    assert np.argwhere(marked[..., 0].any(axis=1)).ravel().tolist() == [10]
+    assert not np.any(marked[..., 1])
+    for unit in (1e-9, -1e-9, -1.0, 1e9):
+        assert np.array_equal(may_touch(unit * bowl, 0), marked)
+    assert not np.any(may_touch(bowl + 1.0, 0))
+    assert np.array_equal(may_touch(np.swapaxes(bowl, 0, 1), 1), np.swapaxes(marked, 0, 1))
+
+
+def test_midpoints_of_cells_are_inside_of_a_box_and_on_no_axis_of_symmetry():
+    low, high = np.array([-2.0, 1.0]), np.array([2.0, 1.5])
+    places = (spread(low, high, 5) - low) / (high - low)
+    cells, inside = np.divmod(5 * places, 1)
+    assert sorted(map(tuple, cells.astype(int).tolist())) == [(i, j) for i in range(5) for j in range(5)]
+    assert np.all((inside > 0.5) & (inside < 0.6))
 
 
 def test_the_degree_of_a_field_on_the_edge_of_a_box():

@@ -21,6 +21,7 @@ from tests.quality.benchmarks import (
     prototype_layer,
     prototypes,
     single,
+    stiff,
 )
 from tests.quality.benchmarks.harness import machine
 
@@ -45,6 +46,7 @@ def main() -> None:
         "interactions",
         "continuation",
         "growth",
+        "stiff",
     )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -91,6 +93,8 @@ def main() -> None:
         found["continuation"] = [row._asdict() for row in continuation.thousand_points(rounds)]
     if "growth" in options.only:
         found["growth"] = growth.everything(rounds, quick=options.quick, figure=options.figure)
+    if "stiff" in options.only:
+        found["stiff"] = stiff.everything(max(rounds, 3), quick=options.quick)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -12,6 +12,7 @@ from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.poincare import orbit_diagram
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Duffing
+from dynsim.systems.parameter import Parameter
 from tests.quality.benchmarks.harness import Contender, Row, race, show
 
 DAMPING, FORCE, PERIOD = 0.15, 0.2, 2 * np.pi
@@ -78,7 +79,9 @@ def logistic(values: int, kept: int, rounds: int) -> list[Row]:
         return found.T
 
     def ours() -> np.ndarray:
-        return orbit_diagram(Logistic(), _rate, rs, jnp.asarray([0.3]), transient=1000, kept=kept).values
+        return orbit_diagram(
+            Parameter(Logistic(), _rate, 0.0, 4.0), rs, jnp.asarray([0.3]), transient=1000, kept=kept
+        ).values
 
     calm = rs < 3.5
     reference = by_numpy()

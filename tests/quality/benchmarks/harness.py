@@ -40,7 +40,13 @@ class Row(NamedTuple):
 
 
 def race(
-    title: str, contenders: Sequence[Contender], error: Callable[[Any], float], *, rounds: int, warm: bool = True
+    title: str,
+    contenders: Sequence[Contender],
+    error: Callable[[Any], float],
+    *,
+    rounds: int,
+    warm: bool = True,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[Row]:
     """Run every contender once for warmth and then `rounds` times in turns; print the table and return its rows.
 
@@ -55,10 +61,10 @@ def race(
     for _ in range(rounds):
         for c in contenders:
             gc.collect()
-            begin, runs, answer = time.perf_counter(), 0, None
-            while not runs or time.perf_counter() - begin < LEAST:
+            begin, runs, answer = clock(), 0, None
+            while not runs or clock() - begin < LEAST:
                 answer, runs = jax.block_until_ready(c.run()), runs + 1
-            times[c.name].append((time.perf_counter() - begin) / runs)
+            times[c.name].append((clock() - begin) / runs)
             errors.setdefault(c.name, error(answer))
     medians = {name: statistics.median(values) for name, values in times.items()}
     rows = []

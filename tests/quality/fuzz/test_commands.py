@@ -138,7 +138,7 @@ def test_command_lines(folder, line, written):
     small = list(SMALL[system])
     status = status_of(["simulate", system, *small, *given_by_hand, *(["--out=out/result.npz"] if written else [])])
     assert contents(folder) == before
-    if status == 0 and result.exists():
+    if status == 0 and result.exists() and system != "multirate":  # which writes arrays, no run
         load(result, trust=("mine.py:f", "mine.py:g"))
 
 

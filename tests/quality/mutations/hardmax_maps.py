@@ -74,7 +74,7 @@ MUTANTS = (
            "all(any(entry != 0 for entry in row) for row in z)", "True", (ZERO,)),
     Mutant("hardmax: equal tokens count as distinct", "hypotheses",
            "len({tuple(row) for row in z}) == len(z)", "True", ("hardmax/lemma-5.1-i/by-value",)),
-    Mutant("hardmax: queries in floats use A transposed", "Hardmax.scores", "scaled.T", "scaled", (LAYER,)),
+    Mutant("hardmax: queries in floats use A transposed", "Hardmax.scores", "_near_one(A).T", "_near_one(A)", (LAYER,)),
     Mutant("hardmax: queries of the softmax use A transposed", "Softmax.averages",
            "self.attention.astype(x.dtype).T", "self.attention.astype(x.dtype)", (SOFTMAX,)),
     Mutant("hardmax: the values of several heads are transposed", "MultiHeadMap.step", "V.T", "V", (LAYER,)),

@@ -4,6 +4,7 @@ Comparisons, `sign`, `floor`, `ceil`, `round` and remainders of the state select
 `clip` have kinks only, across which the variational equation holds.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +18,16 @@ from jaxtyping import Array
 
 from dynsim._core.printing import one_line, report
 from dynsim.integrators.time_structure import field_program
-from dynsim.programs import Program
+from dynsim.programs import Program, evaluate
 from dynsim.programs.switches import SIDES
 from dynsim.systems.rescaled import is_flat
 
 # Most operations of a field that is compiled one by one.
 LARGEST = 2000
+WHOLE = "have a field without jumps along the trajectory, or be on Euclidean space with at most 2,000 operations"
 SURFACES = (*SIDES, "sign", "floor", "ceil", "round", "rem")
+# Halvings of the line between two states to find a jump, and the relative size of a jump.
+HALVINGS, JUMP = 60, 1e-6
 # Operations of programs whose name in `jax.lax` is another one.
 RENAMED = {
     "add_any": "add", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "not": "bitwise_not",
@@ -68,17 +72,11 @@ class SwitchedField(eqx.Module):
 
     def named(self) -> str:
         """Name the surfaces by the operations and the components of the state that they depend on."""
-        program, size = self.program, self.size
-        uses: list[set[int]] = [{k} if 0 < k <= size else set() for k in range(program.first_operation)]
-        for operation in program.operations:
-            uses.append(set().union(*(uses[j] for j in operation.operands)))
-        names = {"sign": "the sign changes", "rem": "a remainder jumps"}
-        found = []
-        for k in self.surfaces:
-            name = program.operations[k - program.first_operation].name
-            of = ", ".join(f"x_{j}" for j in sorted(uses[k]))
-            found.append(f"{names.get(name, 'a comparison changes' if name in SIDES else f'`{name}` jumps')} of {of}")
-        return "; ".join(dict.fromkeys(found))
+        return _named(self.program, self.surfaces, self.size)
+
+    def blocked(self) -> str:
+        """Say that a trajectory cannot be followed, without a stop at the end."""
+        return f"The trajectory slides on two surfaces at once, of those where {self.named()}"
 
 
 def switched_field(system: Any, state: Any) -> SwitchedField | None:
@@ -91,6 +89,60 @@ def switched_field(system: Any, state: Any) -> SwitchedField | None:
     surfaces = _surfaces(made)
     size = sum(int(np.prod(np.shape(leaf))) for leaf in jax.tree.leaves(state))
     return SwitchedField(made.program, surfaces, size, rest) if surfaces else None
+
+
+def may_leave_out(system: Any, state: Any) -> bool:
+    """Whether a field compares states, but has no pieces, as on a curved space or with more than 2,000 operations."""
+    made, _ = field_program(system, state)
+    return made is not None and bool(_surfaces(made)) and switched_field(system, state) is None
+
+
+def jumps_left_out(system: Any, states: Any, t: float) -> str:
+    """Say where the field jumps between successive states of a trajectory, if it has no pieces; else an empty text.
+
+    It has none on a curved space, or if it takes more than 2,000 operations. `states` have a first axis.
+    """
+    first = jax.tree.map(lambda leaf: leaf[0], states)
+    made, rest = field_program(system, first)
+    if made is None or not may_leave_out(system, first):
+        return ""
+    program, surfaces = made.program, _surfaces(made)
+    which = dataclasses.replace(
+        program, outputs=(np.array(surfaces),), output_dtypes=(np.dtype(float),),
+        output_structure=jax.tree.structure(0),
+    )  # fmt: skip
+    rows = jax.tree.map(lambda leaf: np.asarray(leaf, float), states)
+    at = lambda program, rows: evaluate(program, np.asarray(t), *jax.tree.leaves(rows), *map(np.asarray, rest))
+    low, high = jax.tree.map(lambda leaf: leaf[:-1], rows), jax.tree.map(lambda leaf: leaf[1:], rows)
+    start = at(which, low)
+    for _ in range(HALVINGS):
+        middle = jax.tree.map(lambda a, b: (a + b) / 2, low, high)
+        same = np.all(at(which, middle) == start, axis=-1)
+        pick = lambda new, old, same=same: np.where(same.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+        low, high = (
+            jax.tree.map(pick, middle, low),
+            jax.tree.map(lambda old, new, pick=pick: pick(old, new), high, middle),
+        )
+    other = at(which, high) != start
+    flat = lambda rows: np.concatenate([np.reshape(a, (len(a), -1)) for a in at(program, rows)], axis=1)
+    before, after = flat(low), flat(high)
+    apart = np.max(np.abs(after - before), axis=1) > JUMP * np.max(np.abs(flat(rows)))
+    passed = np.any(other & apart[:, None], axis=0)
+    size = sum(int(np.prod(np.shape(leaf)[1:])) for leaf in jax.tree.leaves(rows))
+    return _named(program, tuple(np.array(surfaces)[passed].tolist()), size)
+
+
+def _named(program: Program, surfaces: tuple[int, ...], size: int) -> str:
+    uses: list[set[int]] = [{k} if 0 < k <= size else set() for k in range(program.first_operation)]
+    for operation in program.operations:
+        uses.append(set().union(*(uses[j] for j in operation.operands)))
+    names = {"sign": "the sign changes", "rem": "a remainder jumps"}
+    found = []
+    for k in surfaces:
+        name = program.operations[k - program.first_operation].name
+        of = ", ".join(f"x_{j}" for j in sorted(uses[k]))
+        found.append(f"{names.get(name, 'a comparison changes' if name in SIDES else f'`{name}` jumps')} of {of}")
+    return "; ".join(dict.fromkeys(found))
 
 
 @functools.lru_cache(maxsize=64)

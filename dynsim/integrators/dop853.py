@@ -5,6 +5,11 @@ Source: E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential Eq
 
 import numpy as np
 
+SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # of a change of the step, as in the code of its authors
+EXPONENT = -1 / 8  # of the error in that change
+REJECTIONS = 100  # in a row, after which a trajectory cannot be followed
+MAX_STEPS = 100_000
+
 STAGES = 12
 EXTENDED = 16  # with those of the dense output
 

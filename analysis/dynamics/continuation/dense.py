@@ -1,0 +1,109 @@
+"""Dense linear algebra of continuation: Newton steps, tangents, and the signed least singular value of a matrix.
+
+Small matrices have a singular value decomposition. From `LARGE` rows on, one LU factorisation serves instead, which
+takes a tenth of the time; matrices that are nearly singular are decomposed, whatever their size.
+"""
+
+import warnings
+
+import numpy as np
+from jaxtyping import Float
+
+# Number of rows from which matrices are factorised; a decomposition of smaller ones is as fast.
+LARGE = 40
+# Relative singular value below which a Newton step has no part along its direction.
+NEGLIGIBLE = 1e-11
+# Pivot, relative to the largest, below which the least singular value is zero up to rounding.
+NO_PIVOT = 1e-50
+# Number of steps of the power method. Singular values are compared with bounds that need a single digit, and beside a
+# branch point, where the least one is compared with zero, one step is exact.
+POWERS = 4
+
+
+class _Factors:
+    """LU factorisation of a square matrix, with estimates of its extreme singular values."""
+
+    def __init__(self, matrix: Float[np.ndarray, "n n"]):
+        import scipy.linalg
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)  # a zero pivot
+            self.lu, self.pivots = scipy.linalg.lu_factor(matrix, check_finite=False)
+        self.matrix, self.diagonal = matrix, np.diagonal(self.lu)
+
+    def solved(self, left: Float[np.ndarray, " n"], *, transposed: bool = False) -> Float[np.ndarray, " n"]:
+        import scipy.linalg
+
+        return scipy.linalg.lu_solve((self.lu, self.pivots), left, trans=int(transposed), check_finite=False)
+
+    @property
+    def sign(self) -> float:
+        """Compute the sign of the determinant."""
+        swaps = int(np.sum(self.pivots != np.arange(len(self.pivots))))
+        return float(np.prod(np.sign(self.diagonal))) * (-1.0) ** swaps
+
+    @property
+    def singular_values(self) -> tuple[float, float]:
+        """Estimate the largest and the least singular value by the power method from a fixed vector."""
+        large = small = np.random.default_rng(len(self.matrix)).normal(size=len(self.matrix))
+        most = least = 0.0
+        for _ in range(POWERS):
+            large = self.matrix.T @ (self.matrix @ (large / np.linalg.norm(large)))
+            most = float(np.linalg.norm(large)) ** 0.5
+        if np.min(np.abs(self.diagonal)) > NO_PIVOT * np.max(np.abs(self.diagonal)):
+            for _ in range(POWERS):
+                small = self.solved(self.solved(small / np.linalg.norm(small), transposed=True))
+                least = 1 / float(np.linalg.norm(small)) ** 0.5
+        return most, least
+
+
+def solution(matrix: Float[np.ndarray, "n n"], left: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Solve linear equations; the shortest solution of least squares if the matrix is nearly singular."""
+    if len(matrix) >= LARGE:
+        factors = _Factors(matrix)
+        most, least = factors.singular_values
+        if least > 10 * NEGLIGIBLE * most:
+            return factors.solved(left)
+    return np.linalg.lstsq(matrix, left, rcond=NEGLIGIBLE)[0]
+
+
+def null_space(matrix: Float[np.ndarray, "m n"], share: float, *, least: int) -> Float[np.ndarray, "k n"]:
+    """Find right singular vectors with small singular values, relative to the largest, and at least `least` of them."""
+    _, sizes, right = np.linalg.svd(matrix)
+    full = np.append(sizes, np.zeros(right.shape[0] - len(sizes)))
+    return right[-max(least, int(np.sum(full <= share * max(1.0, full[0])))) :]
+
+
+def null_vector(
+    matrix: Float[np.ndarray, "m n"], share: float, direction: Float[np.ndarray, " n"] | None
+) -> Float[np.ndarray, " n"]:
+    """Compute the unit null vector of a matrix, nearest to a direction if several singular values are small.
+
+    Args:
+        matrix: derivatives of the equations of a curve.
+        share: singular values below this share of the largest one count as zero.
+        direction: a unit vector, near the null vector that is wanted.
+    """
+    m, n = matrix.shape
+    if direction is not None and n == m + 1 >= LARGE:
+        factors = _Factors(np.vstack([matrix, direction]))
+        most, smallest = factors.singular_values
+        if smallest > 2 * share * max(1.0, most):  # so are those of the matrix without this row
+            found = factors.solved(np.append(np.zeros(m), 1.0))
+            return found / np.linalg.norm(found)
+    rows = null_space(matrix, share, least=1)
+    if len(rows) > 1 and direction is not None:  # where curves cross, keep the tangent of the curve being continued
+        along = rows.T @ (rows @ direction)
+        return along / np.linalg.norm(along) if np.any(along) else rows[-1]
+    return rows[-1]
+
+
+def signed_least(matrix: Float[np.ndarray, "n n"]) -> float:
+    """Compute the least singular value of a matrix relative to the largest one, with the sign of the determinant."""
+    if len(matrix) >= LARGE:
+        factors = _Factors(matrix)
+        sign, (most, least) = factors.sign, factors.singular_values
+    else:
+        sizes = np.linalg.svd(matrix, compute_uv=False)
+        sign, most, least = float(np.linalg.slogdet(matrix)[0]), float(sizes[0]), float(sizes[-1])
+    return sign * least / max(most, float(np.finfo(float).tiny))

@@ -1,0 +1,219 @@
+"""Pseudo-equilibria: states at rest on a surface on which a field jumps, where trajectories slide by Filippov's rule.
+
+Source: M. di Bernardo, C. Budd, A. Champneys and P. Kowalczyk, Piecewise-smooth Dynamical Systems (2008), ch. 5.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from analysis.dynamics.linearisation import kind
+from dynsim._core.host import filled, room_for
+from dynsim._core.printing import one_line
+from dynsim.integrators.switched_field import SwitchedField
+from dynsim.integrators.switched_solver import sliding
+
+# Bisections of a segment that crosses a surface, and steps of Newton's method along the surface.
+HALVINGS, STEPS = 60, 30
+# Relative speed at rest, distance of two states that are one, eigenvalue that is zero, and jump that is rounding.
+REST, SAME, ZERO, JUMP = 1e-9, 1e-6, 1e-7, 1e-9
+# Largest number of places on surfaces from which pseudo-equilibria are sought.
+MOST = 512
+# Steps along a curve of states at rest over the size of a trajectory.
+WALK = 32
+
+
+class PseudoEquilibrium(NamedTuple):
+    """A state at rest on a surface on which the field jumps, because trajectories slide there.
+
+    Attributes:
+        state: the state, or the first one of a segment or set of them.
+        last: the last one, equal to the first if it is isolated.
+        kind: its stability on the surface, to which nearby trajectories come in finite time.
+        values: the eigenvalues of the sliding field along the surface.
+    """
+
+    state: Float[np.ndarray, " n"]
+    last: Float[np.ndarray, " n"]
+    kind: str
+    values: np.ndarray
+
+    __repr__ = one_line
+
+    def __str__(self) -> str:
+        """Describe it in a line."""
+        places = [f"({', '.join(f'{v:.6g}' for v in np.round(x, 9) + 0.0)})" for x in (self.state, self.last)]
+        if self.is_isolated:
+            return f"{self.kind} pseudo-equilibrium {places[0]}, where trajectories slide"
+        return f"pseudo-equilibria from {places[0]} to {places[1]}, where trajectories slide"
+
+    @property
+    def is_isolated(self) -> bool:
+        """Whether there are no others beside it."""
+        return np.array_equal(self.state, self.last)
+
+
+class SurfacePoints(NamedTuple):
+    """Points on surfaces on which a field jumps.
+
+    Attributes:
+        which: the segments on which they lie.
+        points: the points, (points, n).
+        sides: modes of the pieces on both sides, (points, 2, surfaces).
+        jumps: whether the field jumps there.
+        slides: whether trajectories slide there.
+    """
+
+    which: np.ndarray
+    points: Float[np.ndarray, "points n"]
+    sides: np.ndarray
+    jumps: Bool[np.ndarray, " points"]
+    slides: Bool[np.ndarray, " points"]
+
+
+def surface_points(field: SwitchedField, t: Any, begins: np.ndarray, ends: np.ndarray) -> SurfacePoints:
+    """Find a point on a surface in each segment whose ends lie on different sides of one."""
+    count = len(begins)
+    room, time = room_for(max(count, 1)), jnp.asarray(t, float)
+    both = [jnp.asarray(filled(np.asarray(x, float), room)) for x in (begins, ends)]
+    points, sides, gap, exits = (np.asarray(part)[:count] for part in _bisected(field, time, *both))
+    which = np.flatnonzero(np.any(sides[:, 0] != sides[:, 1], axis=-1))
+    jumps = gap[which] > JUMP
+    return SurfacePoints(which, points[which], sides[which], jumps, jumps & np.all(exits[which] > 0, axis=1))
+
+
+def on_surface(field: SwitchedField, t: Any, points: np.ndarray) -> Bool[np.ndarray, " points"]:
+    """Tell which points lie on a surface on which the field jumps, up to 1e-7 of their size."""
+    found = np.zeros(len(points), bool)
+    beside = 1e-7 * (1 + np.max(np.abs(points), axis=1, initial=0.0, keepdims=True))
+    for e in np.eye(points.shape[1]) if len(points) else ():
+        part = surface_points(field, t, points - e * beside, points + e * beside)
+        found[part.which[part.jumps]] = True
+    return found
+
+
+def rest_by_sliding(
+    field: SwitchedField, t: Any, x: np.ndarray, sizes: np.ndarray
+) -> tuple[Float[np.ndarray, "points n"], str, np.ndarray] | None:
+    """Recognise a state at rest on a surface where trajectories slide; None if it is not.
+
+    Give the states at rest that it belongs to, which are several along a curve up to some sizes to each side, their
+    stability and the eigenvalues, one of them minus infinity for the direction across the surface.
+    """
+    beside = 1e-7 * (1 + np.max(np.abs(x)))
+    near = surface_points(field, t, *(x + sign * beside * np.eye(len(x)) for sign in (-1, 1)))
+    if not np.any(near.slides):
+        return None
+    sides = jnp.asarray(near.sides[np.flatnonzero(near.slides)[:1]])
+    look = lambda y: (
+        np.asarray(part)[0] for part in _polished(field, jnp.asarray(t, float), jnp.asarray(y)[None], sides)
+    )
+    begin, rest, held, J, normal = look(x)
+    if not (rest and held and np.all(np.abs(begin - x) <= 1e-4 * sizes)):
+        return None
+    basis = np.linalg.svd(normal[None])[2][1:].T
+    along = basis.T @ J @ basis
+    values = np.linalg.eigvals(along)
+    values = values[np.argsort(-np.abs(values))]
+    null = np.abs(values) <= ZERO * max(1.0, float(np.linalg.norm(J)))
+    word, spectrum = kind(values[~null], 0.0) if np.sum(null) < 2 else "undecided", np.append(values, -np.inf)
+    if np.sum(null) != 1:
+        return begin[None], word, spectrum
+    direction = basis @ np.linalg.svd(along)[2][-1]
+    ways = []
+    for sign in (-1, 1):
+        points, step = [begin], sign * direction * float(np.min(sizes)) / WALK
+        for _ in range(2 * WALK):
+            y, rest, held, *_ = look(points[-1] + step)
+            if rest and held and np.all(np.abs(y - x) <= sizes) and np.linalg.norm(y - points[-1]) > 0:
+                points.append(y)
+            elif np.linalg.norm(step) < SAME * float(np.min(sizes)):
+                break
+            else:
+                step = step / 2
+        ways.append(points[1:])
+    return np.array([*ways[0][::-1], begin, *ways[1]]), word, spectrum
+
+
+@eqx.filter_jit
+def _bisected(field: SwitchedField, t: Array, begins: Array, ends: Array) -> tuple[Array, ...]:
+    def one(a: Array, b: Array) -> tuple[Array, ...]:
+        modes = lambda x: field.at(t, x, None)[2]
+        first = modes(a)
+        size = jnp.max(jnp.abs(jax.vmap(lambda x: field.at(t, x, None)[0])(jnp.stack([a, b]))))
+
+        def halved(_: Any, both: tuple[Array, Array]) -> tuple[Array, Array]:
+            a, b = both
+            same = jnp.all(modes((a + b) / 2) == first)
+            return jnp.where(same, (a + b) / 2, a), jnp.where(same, b, (a + b) / 2)
+
+        a, b = jax.lax.fori_loop(0, HALVINGS, halved, (a, b))
+        sides = jnp.stack([first, modes(b)])
+        velocities = jax.vmap(lambda m: field.at(t, b, m)[0])(sides)
+        jump = jnp.max(jnp.abs(velocities[1] - velocities[0])) / (1e-300 + size)
+        return b, sides, jump, sliding(field, t, b, sides)[1]
+
+    return jax.vmap(one)(begins, ends)
+
+
+def pseudo_equilibria(
+    field: SwitchedField,
+    t: Any,
+    near: SurfacePoints,
+    inside: Callable[[np.ndarray], bool],
+    ends: np.ndarray | None = None,
+) -> tuple[PseudoEquilibrium, ...]:
+    """Find the states at rest on surfaces by Newton's method from points where trajectories slide.
+
+    `ends` are equilibria of a piece on its surface, at which a segment of states at rest may end.
+    """
+    starts = np.flatnonzero(near.slides)
+    starts = starts[:: max(1, -(-len(starts) // MOST))]
+    if not len(starts):
+        return ()
+    room, time = room_for(len(starts)), jnp.asarray(t, float)
+    given = (jnp.asarray(filled(part[starts], room)) for part in (near.points, near.sides))
+    xs, rest, held, jacobians, normals = (np.asarray(part)[: len(starts)] for part in _polished(field, time, *given))
+    sizes = 1 + np.max(np.abs(near.points), axis=0)
+    found: list[PseudoEquilibrium] = []
+    open_sets: list[np.ndarray] = []
+    for x, J, normal in zip(xs[rest & held], jacobians[rest & held], normals[rest & held], strict=True):
+        if not inside(x) or any(np.all(np.abs(x - e.state) <= SAME * sizes) for e in found):
+            continue
+        basis = np.linalg.svd(normal[None])[2][1:].T
+        along = basis.T @ J @ basis
+        values = np.linalg.eigvals(along)
+        if np.any(np.abs(values) <= ZERO * max(1.0, float(np.linalg.norm(J)))):
+            open_sets.append(x)
+            continue
+        found.append(PseudoEquilibrium(x, x, kind(values, 0.0), values))
+    if open_sets:
+        open_sets += [] if ends is None else list(ends)
+        order = np.lexsort(np.array(open_sets).T[::-1])
+        first, last = open_sets[order[0]], open_sets[order[-1]]
+        found.append(PseudoEquilibrium(first, last, "undecided", np.zeros(1, complex)))
+    return tuple(found)
+
+
+@eqx.filter_jit
+def _polished(field: SwitchedField, t: Array, xs: Array, sides: Array) -> tuple[Array, ...]:
+    """Apply Newton's method to the sliding velocity and the distance from the surface together."""
+
+    def one(x: Array, sides: Array) -> tuple[Array, ...]:
+        def both(z: Array) -> Array:
+            velocity, _, gap = sliding(field, t, z, sides)
+            return jnp.append(velocity, gap)
+
+        move = lambda x: x - jnp.linalg.pinv(jax.jacfwd(both)(x), rtol=1e-9) @ both(x)
+        x = jax.lax.fori_loop(0, STEPS, lambda _, x: move(x), x)
+        velocity, exits, _ = sliding(field, t, x, sides)
+        matrix = jax.jacfwd(both)(x)
+        sizes = jnp.max(jnp.abs(jax.vmap(lambda m: field.at(t, x, m)[0])(sides)))
+        return x, jnp.max(jnp.abs(both(x))) <= REST * (1 + sizes), jnp.all(exits > -REST), matrix[:-1], matrix[-1]
+
+    return jax.vmap(one)(xs, sides)

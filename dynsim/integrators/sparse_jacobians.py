@@ -1,0 +1,110 @@
+"""Sparsity of a Jacobian from the scalar program of the field, and its columns in groups that share no row."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dynsim.programs.program import Program
+
+SMALLEST = 64
+"""Least number of unknowns for which a sparse factorisation was faster, measured on tridiagonal Jacobians."""
+DENSEST = 0.25
+"""Largest share of the entries of a matrix that its sparse factors may have."""
+
+
+class Pattern(NamedTuple):
+    """Places of the entries of a sparse matrix, column by column, and a group for each column.
+
+    Columns of one group share no row, so that one derivative along their sum gives all of them.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    groups: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of rows and columns."""
+        return len(self.groups)
+
+    @property
+    def seeds(self) -> np.ndarray:
+        """The sums of unit vectors of each group, (groups, unknowns)."""
+        return (self.groups == np.arange(self.groups.max() + 1)[:, None]).astype(float)
+
+    def matrix(self, entries: np.ndarray) -> Any:
+        """The matrix with these entries, in SciPy's compressed columns."""
+        from scipy.sparse import csc_array
+
+        ends = np.searchsorted(self.columns, np.arange(self.size + 1))
+        return csc_array((entries, self.rows, ends), shape=(self.size, self.size))
+
+
+def sparse_pattern(program: Program, size: int) -> Pattern | None:
+    """Pattern of the Jacobian of a program of [t, *x] and parameters by x, whatever their values.
+
+    None for small systems, and where sparse factors would be nearly full.
+    """
+    if size < SMALLEST:
+        return None
+    used = _dependences(program, size)
+    columns: list[list[int]] = [[] for _ in range(size)]
+    for row, found in enumerate(used):
+        for column in _places(found):
+            columns[column].append(row)
+    places = np.array([(row, k) for k, rows in enumerate(columns) for row in rows], int).reshape(-1, 2)
+    pattern = Pattern(places[:, 0], places[:, 1], _grouped(columns))
+    return pattern if _stays_sparse(pattern) else None
+
+
+def _dependences(program: Program, size: int) -> list[int]:
+    """The entries of the state that the derivatives of each output involve, as the bits of a number."""
+    bits = [0] * program.first_operation
+    for k in range(size):
+        bits[1 + k] = 1 << k
+    for operation in program.operations:
+        operands = operation.operands[1:] if operation.name == "select_n" else operation.operands
+        found = 0
+        if operation.dtype.kind == "f":
+            for k in operands:
+                found |= bits[k]
+        bits.append(found)
+    return [bits[k] for output in program.outputs for k in output.ravel().tolist()]
+
+
+def _places(bits: int) -> list[int]:
+    """Positions of the bits of a number that are set."""
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found
+
+
+def _grouped(columns: Sequence[Sequence[int]]) -> np.ndarray:
+    """Put each column into the first group none of whose columns shares a row with it."""
+    taken: list[int] = []
+    groups = []
+    for rows in columns:
+        bits = sum(1 << row for row in rows)
+        group = next((k for k, other in enumerate(taken) if not other & bits), len(taken))
+        if group == len(taken):
+            taken.append(0)
+        taken[group] |= bits
+        groups.append(group)
+    return np.array(groups)
+
+
+def _stays_sparse(pattern: Pattern) -> bool:
+    """Whether the factors of a matrix with this pattern have few entries, tried with random ones."""
+    from scipy.sparse import csc_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    most = DENSEST * pattern.size**2
+    if len(pattern.rows) > most:
+        return False
+    entries = np.random.default_rng(0).uniform(-1, 1, len(pattern.rows))
+    factors = splu(csc_array(pattern.size * eye_array(pattern.size) - pattern.matrix(entries)))
+    return factors.L.nnz + factors.U.nnz <= most

@@ -1,0 +1,93 @@
+"""`dynsim continue --from RUN` and `--cycle`: the periodic orbit that a simulation has reached is continued."""
+
+from pathlib import Path
+
+import pytest
+
+from dynsim.cli.building.systems import found
+from dynsim.cli.continuation.cycles import as_in_run
+from dynsim.cli.continuation.options import Continue
+from tests.support.commands import answer, refused
+
+MINE = """
+import jax.numpy as jnp
+
+def turning(t, x, mu=1.0):
+    return jnp.stack([-x[1], x[0]]) + x * (mu - x @ x)
+
+def halved(t, x, mu=1.0):
+    return -mu * x
+"""
+SHORT = ("--end", 1, "--frames", 3, "--integrator", "scipy")
+OWN = ("simulate", "mine.py:turning", "--mu", 2, "--start", 1, 0, *SHORT)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
+    return tmp_path
+
+
+def test_the_run_gives_the_parameters_that_are_not_given(capsys, folder):
+    answer(capsys, "simulate", "lorenz", "--rho", 160, "--sigma", 9, *SHORT, "--out", "run.npz")
+    o = Continue("lorenz", parameters=("sigma=10",), from_=Path("run.npz"))
+    made = as_in_run(o, found(o, "continue"))
+    assert (float(made.system.rho), float(made.system.sigma)) == (160, 10)
+    assert made.start.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            "lorenz --from run.npz --parameter rho=1:2",
+            "`from` must be a run of `lorenz`, but `run.npz` is a run of o",
+        ),
+        (
+            "mine.py:halved --from run.npz --parameter mu=1:3",
+            "be a run of `mine.py:halved`, but `run.npz` is a run of o",
+        ),
+        (
+            "mine.py:turning --from run.npz --parameter mu=3:4",
+            "be a range that contains the value 2 at which the period",
+        ),
+        (
+            "mine.py:turning --from many.npz --parameter mu=1:3",
+            "`from` must be the run of one trajectory, but `many.npz`",
+        ),
+        (
+            "mine.py:turning --from mine.py --parameter mu=1:3",
+            "`from` must be a complete npz file, but `mine.py` is not",
+        ),
+        ("mine.py:turning --from no.npz --parameter mu=1:3", "`from` must be a file, but `no.npz` is not one"),
+        ("mine.py:turning --from --parameter mu=1:3", "`from` must be given with a value, but is given without"),
+        ("henon --cycle --parameter a=1:2", "`cycle` must be left out for a map, whose cycles are continued from it"),
+        (
+            "lorenz --cycle --box 0 1 0 1 0 1 --parameter rho=1:2",
+            "`box` must be left out with `--cycle`, but is (0.0, 1",
+        ),
+        ("lorenz --cycle --cycles --parameter rho=1:2", "`cycles` must be left out with `--cycle`, but is given"),
+    ],
+)
+def test_what_leads_to_no_cycle_is_one_sentence(capsys, folder, words, sentence):
+    answer(capsys, *OWN, "--out", "run.npz")
+    if "many" in words:
+        answer(capsys, "simulate", "mine.py:turning", "--dimension", 2, "--members", 2, *SHORT, "--out", "many.npz")
+    assert sentence in refused(capsys, "continue", *words.split())
+
+
+@pytest.mark.slow
+def test_the_cycle_of_a_run_is_continued_written_drawn_and_extended(capsys, folder):
+    answer(capsys, *OWN, "--out", "run.npz")
+    words = ("continue", "mine.py:turning", "--segments", 3, "--out", "cycles.npz", "--figure", "cycles.png", "--force")
+    said = answer(capsys, *words, "--from", "run.npz", "--parameter", "mu=1.5:2.5")
+    assert said.startswith("stable periodic orbit of period 6.2831853 with the multipliers")
+    assert "1 branch of periodic orbits in mu: no bifurcation" in said
+    said = answer(capsys, *words, "--start", 1, 0, "--resume", "cycles.npz", "--parameter", "mu=1:4")
+    assert "parameter 1 to 4: no bifurcation; ends: bounds" in said
+    said = answer(capsys, *words, "--cycle", "--start", 1, 0, "--parameter", "mu=0.5:2.5")
+    assert "parameter 0.5 to 2.5" in said
+    assert "leads to another limit" in refused(
+        capsys, "continue", "mine.py:halved", "--cycle", "--start", 1, 0, "--parameter", "mu=0.5:2.5"
+    )

@@ -1,0 +1,130 @@
+"""What `dynsim section` computes and draws for its options; sections are given by hand, and nothing is integrated."""
+
+import importlib
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.poincare import OrbitDiagram, Section
+from figures.panels import maps
+from tests.support.commands import answer, refused
+
+poincare = importlib.import_module("analysis.dynamics.poincare")
+command = importlib.import_module("dynsim.cli.section")
+STATES = np.array([[1.0, 2.0, 27.0], [4.0, 5.0, 27.0], [-7.0, 8.0, 27.0], [0.5, 1.5, 27.0]])
+WAYS = np.array([1.0, -1.0, 1.0, 1.0])
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return what is asked for and drawn, by name."""
+    found = {}
+
+    def section(system, start, surface, count, **options):
+        found["section"] = (system, np.asarray(start), surface, count, options)
+        n = found.get("crossings", 4)
+        return Section(np.array([1.0, 3.0, 4.0, 7.0])[:n], STATES[:n], WAYS[:n], 0.01, found.get("complete", True))
+
+    monkeypatch.setattr(poincare, "poincare_section", section)
+    for name in ("section", "return_map", "orbit_diagram", "cobweb", "orbits"):
+        draw = lambda ax, *arrays, name=name, **options: found.update({"kind": name, "arrays": arrays, **options})
+        monkeypatch.setattr(maps, name, draw)
+    monkeypatch.setattr(command, "write", lambda o, shown, title: shown.draw(None, 0.5) or found.update(title=title))
+    return found
+
+
+def test_a_section_has_the_options_and_the_first_two_components_off_the_surface(asked, capsys):
+    said = answer(capsys, "section", "lorenz", "--surface", "z=27", "--start", 1, 2, 3)
+    assert said == "4 crossings, 2 apart on average\n"
+    system, start, surface, count, options = asked["section"]
+    assert (type(system).__name__, start.tolist(), count) == ("Lorenz", [1, 2, 3], 500)
+    assert float(surface(0.0, jnp.asarray([5.0, 6.0, 29.5]))) == 2.5
+    integrator = options.pop("integrator")
+    assert options == {"direction": 1, "spacing": 0.01, "transient": 100.0, "longest": 10_000.0}
+    assert [float(integrator.rtol), float(integrator.atol)] == pytest.approx([1e-9, 1e-11], rel=1e-12)
+    np.testing.assert_array_equal(asked["arrays"][0], STATES[:, :2])
+    np.testing.assert_array_equal(asked["directions"], WAYS)
+    assert (asked["labels"], asked["until"], asked["size"]) == (("$x$", "$y$"), 0.5, 27.0)
+    assert (asked["kind"], asked["title"]) == ("section", "section of lorenz")
+
+
+@pytest.mark.parametrize(
+    ("words", "direction", "columns"),
+    [("--surface x=1", 1, [1, 2]), ("--surface y=1 --direction down", -1, [0, 2]),
+     ("--surface z=1 --direction both --plane z x", 0, [2, 0])],
+)  # fmt: skip
+def test_a_section_is_in_a_direction_and_a_plane(asked, capsys, words, direction, columns):
+    answer(capsys, "section", "lorenz", *words.split())
+    assert asked["section"][4]["direction"] == direction
+    np.testing.assert_array_equal(asked["arrays"][0], STATES[:, columns])
+
+
+def test_returns_are_those_of_a_component_in_one_direction_or_of_all_samples(asked, capsys):
+    answer(capsys, "section", "lorenz", "--surface", "z=27", "--returns", "y", "--count", 9, "--spacing", 0.1)
+    assert asked["section"][3:][0] == 9
+    assert asked["section"][4]["spacing"] == 0.1
+    assert asked["kind"] == "return_map"
+    np.testing.assert_array_equal(asked["arrays"][0], [[2.0, 8.0], [8.0, 1.5]])
+    assert asked["label"] == "$y$"
+    answer(capsys, "section", "lorenz", "--strobe", 2, "--returns", "x")
+    surface = asked["section"][2]
+    assert [float(surface(t, None)) for t in (0.0, 1.0, 2.0, 3.0)] == pytest.approx([0, 1, 0, -1], abs=1e-12)
+    assert asked["section"][4]["direction"] == 0
+    np.testing.assert_array_equal(asked["arrays"][0], [[1.0, 4.0], [4.0, -7.0], [-7.0, 0.5]])
+    answer(capsys, "section", "lorenz", "--strobe", 2)
+    assert asked["directions"] is None
+    assert "name a component that varies" in refused(capsys, "section", "lorenz", "--surface", "x=1", "--returns", "x")
+
+
+def test_a_section_says_its_period_and_where_the_search_ended(asked, capsys, monkeypatch):
+    asked.update(complete=False)
+    said = answer(capsys, "section", "lorenz", "--surface", "z=27", "--longest", 200)
+    assert said == "4 crossings, 2 apart on average; the search ended at t = 200 before 500 crossings\n"
+    for period, words in ((1, "a fixed point of the return map"), (2, "which closes after 2 crossings")):
+        monkeypatch.setattr(Section, "period", lambda self, period=period: period)
+        said = answer(capsys, "section", "lorenz", "--surface", "z=27", "--longest", 200)
+        assert f"; a periodic orbit, {words}; the search" in said
+    asked.update(crossings=1)
+    assert answer(capsys, "section", "lorenz", "--surface", "z=27").startswith("1 crossing, nan apart")
+
+
+def test_an_orbit_diagram_has_values_of_its_component(asked, capsys, monkeypatch):
+    given = {}
+
+    def diagram(system, where, values, start, *, coordinate, transient, kept):
+        given.update(values=values, transient=transient, kept=kept, second=float(coordinate(jnp.asarray([3.0, 4.0]))))
+        rows = [np.zeros(6), np.arange(6) % 2, np.full(6, np.nan), np.arange(6) ** 2]
+        return OrbitDiagram(values, np.stack(rows).astype(float))
+
+    monkeypatch.setattr(poincare, "orbit_diagram", diagram)
+    words = ("--against", "a=1:1.3:4", "--component", "y", "--transient", 50.4, "--count", 6)
+    said = answer(capsys, "section", "henon", *words)
+    assert said == "4 values of a: periods 1 at 1, 2 at 1; 1 orbit escapes\n"
+    np.testing.assert_allclose(given["values"], [1.0, 1.1, 1.2, 1.3])
+    assert (given["transient"], given["kept"], given["second"]) == (50, 6, 4.0)
+    assert asked["labels"] == ("$a$", "$y$")
+
+
+def test_a_cobweb_and_orbits_start_in_the_window(asked, capsys):
+    said = answer(capsys, "section", "logistic", "--r", 2, "--start", 0.3, "--count", 150)
+    assert said == "100 steps from 0.3 to 0.5\n"
+    xs, images, path = asked["arrays"]
+    np.testing.assert_allclose(images, 2 * xs * (1 - xs), atol=1e-14)
+    np.testing.assert_allclose(path[:3], [0.3, 0.42, 0.4872])
+    assert (len(xs), len(path)) == (401, 101)
+    assert (xs[0], xs[-1]) == (0, 1)
+    said = answer(capsys, "section", "logistic", "--r", 5, "--start", 0.3)
+    assert said.endswith("; the orbit escapes to infinity\n")
+    said = answer(capsys, "section", "henon", "--start", 0.1, 0.2, "--count", 7, "--transient", 2)
+    assert said == "1 orbit of 7 steps; 0 escape\n"
+    orbit = [[0.1, 0.2]]
+    for _ in range(9):
+        x, y = orbit[-1]
+        orbit.append([1 - 1.4 * x**2 + y, 0.3 * x])
+    np.testing.assert_allclose(asked["arrays"][0], [orbit[2:]], rtol=1e-12)
+    answer(capsys, "section", "standard", "--orbits", 3, "--count", 5, "--transient", 0)
+    starts = asked["arrays"][0][1:, 0]
+    low, high = starts[0] - (starts[1] - starts[0]) / 2, starts[1] + (starts[1] - starts[0]) * 1.5
+    np.testing.assert_allclose([low, high], [[0, 0], [2 * math.pi] * 2], atol=1e-12)

@@ -1,0 +1,55 @@
+"""The stable periodic orbit that a run, a state or an attractor found by a search leads to, and what leads to none."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.attractors.attracting_orbit import attracting_orbit
+from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.options import Search
+from dynsim.integrators import Scipy
+from dynsim.simulation.simulate import simulate
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.maps import Henon
+from dynsim.systems.catalogue.oscillators import DoubleWell
+
+
+def turning(t, x):
+    """Turn around a stable circle of radius 1 with the period pi; outside of radius 3 states escape."""
+    r = x @ x
+    return 2 * jnp.stack([-x[1], x[0]]) + x * (1 - r) * (1 - r / 9)
+
+
+CIRCLE = FunctionFlow(turning)
+
+
+EXACT = LimitSet("periodic orbit", "stable", np.array([[0.0, 1.0]]), np.array([[0.0, 1.0]]), np.pi, np.ones(1))
+
+
+def check(orbit):
+    assert orbit.period == pytest.approx(np.pi, abs=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(orbit.nodes, axis=1), np.ones(3), rtol=1e-9)
+    assert orbit.stability == "stable"
+
+
+def test_an_attractor_is_refined_and_others_are_refused():
+    check(attracting_orbit(CIRCLE, EXACT, segments=3))
+    rest = EXACT._replace(kind="equilibrium", states=np.zeros((1, 2)), period=0.0)
+    with pytest.raises(ValueError, match=r"`start` must lead to a stable periodic orbit, but .* stable equilibrium at"):
+        attracting_orbit(CIRCLE, rest)
+    run = simulate(CIRCLE, [0.1, 0.0], [0.0, 9.0], integrator=Scipy())
+    with pytest.raises(ValueError, match="`start` must be a run of DoubleWell, or a state, but is a run of FunctionFl"):
+        attracting_orbit(DoubleWell(), run)
+    with pytest.raises(ValueError, match="`flow` must be a flow"):
+        attracting_orbit(Henon(), [0.1, 0.1])
+
+
+@pytest.mark.slow
+def test_a_state_and_the_end_of_a_run_lead_to_the_orbit():
+    run = simulate(CIRCLE, [0.1, 0.0], [0.0, 9.0], integrator=Scipy())
+    for start in ([0.1, 0.0], run):
+        check(attracting_orbit(CIRCLE, start, segments=3))
+    with pytest.raises(ValueError, match="another limit: unstable equilibrium at"):
+        attracting_orbit(CIRCLE, [0.0, 0.0])
+    with pytest.raises(ValueError, match="must lead to a stable periodic orbit, but it has (escaped|left the domain)"):
+        attracting_orbit(CIRCLE, [3.1, 0.0], search=Search(longest=256))

@@ -1,0 +1,100 @@
+"""Fields and Jacobians of flat states: sparse for large systems, Python functions for small ones."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.sparse import issparse
+
+from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened, shortened
+from dynsim.integrators.sparse_jacobians import SMALLEST, sparse_pattern
+from dynsim.programs import evaluate, scalar_program
+from dynsim.programs.python_function import python_function
+from dynsim.systems.base import FunctionFlow
+
+SIZE = 2 * SMALLEST
+
+
+def diffusion(t, x, rate):
+    """Diffusion with a reaction that starts at zero as a square root, which has no derivative there."""
+    padded = jnp.pad(x, 1)
+    return rate * (padded[2:] - 2 * x + padded[:-2]) - jnp.where(t > 1, x**3, jnp.sqrt(x))
+
+
+def jacobian_of(rhs, x, t=0.5, **parameters):
+    flow = FunctionFlow(rhs, parameters=parameters)
+    flat, unravel = flattened(x)
+    field = flat_field(flow, unravel, t, flat)
+    return flat_jacobian(flow, unravel, field, t, flat), field
+
+
+def test_a_large_jacobian_with_few_entries_is_sparse_and_that_of_the_field():
+    x = jnp.asarray(np.random.default_rng(0).uniform(0.5, 2.0, SIZE))
+    jacobian, _ = jacobian_of(diffusion, x, rate=3.0)
+    found = jacobian(0.5, np.asarray(x))
+    assert issparse(found)
+    assert found.nnz == 3 * SIZE - 2
+    np.testing.assert_allclose(found.toarray(), jax.jacfwd(lambda x: diffusion(0.5, x, 3.0))(x), rtol=1e-13)
+    at_zero = np.asarray(x.at[5].set(0.0))  # no derivative there: a difference quotient
+    assert np.all(np.isfinite(jacobian(0.5, at_zero).toarray()))
+    assert jacobian(0.5, at_zero)[5, 5] < -1e3
+
+
+def test_columns_that_share_no_row_share_a_derivative():
+    program = scalar_program(lambda t, x: diffusion(t, x, 3.0), (), (SIZE,))
+    assert len(sparse_pattern(program, SIZE).seeds) == 3
+
+
+@pytest.mark.parametrize(
+    "rhs",
+    [
+        lambda t, x: jnp.sum(x) - x,  # full
+        lambda t, x: x * sum(x[np.random.default_rng(k).permutation(SIZE)] for k in range(4)),  # fills up
+        lambda t, x: jnp.sort(x),  # without a program
+    ],
+)
+def test_other_jacobians_are_full_matrices(rhs):
+    x = jnp.linspace(1.0, 2.0, SIZE)
+    found = jacobian_of(rhs, x)[0](0.5, np.asarray(x))
+    np.testing.assert_allclose(found, jax.jacfwd(lambda x: rhs(0.5, x))(x), rtol=1e-12)
+
+
+SHORT = {
+    "arithmetic": lambda t, x: jnp.stack([-(x[0] ** 3) / (1 + x[1] ** 2) - 2.5, x[0] ** -2 + x[1] ** 7 * t]),
+    "functions": lambda t, x: jnp.stack([jnp.exp(-x[0]) * jnp.tanh(x[1]), jnp.log1p(x[0] ** 2) + x[0] ** t]),
+    "logic": lambda t, x: jnp.where((t > 0.2) & ~(x > 1) | (x < 0), jnp.abs(x), jnp.sign(x) * jnp.clip(x, 0.2, 0.8)),
+    "extremes": lambda t, x: jnp.stack([jnp.maximum(x[0], x[1]), jnp.minimum(x[0], t) + jnp.floor(3 * x[1])]),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_short_program_is_a_python_function(name):
+    program = scalar_program(SHORT[name], (), (2,))
+    function = python_function(program)
+    for t, a, b in np.random.default_rng(0).uniform(0.1, 2.0, (20, 3)).tolist():
+        np.testing.assert_allclose(function([t, a, b]), evaluate(program, t, np.array([a, b])), rtol=1e-14)
+
+
+def test_what_has_no_python_function_is_compiled():
+    assert python_function(scalar_program(lambda x: jnp.cumsum(jnp.sin(x)), (200,))) is None  # long
+    assert python_function(scalar_program(lambda x: x.astype(int) * 2, (2,))) is None
+    assert python_function(scalar_program(jnp.sin, (2,), dtype=np.float32)) is None
+
+
+def test_the_compiled_functions_decide_where_a_number_is_not_finite():
+    rhs = lambda t, x: jnp.stack([jnp.sqrt(x[0]) + jnp.exp(x[1])])[:1] * jnp.ones(2)
+    x = jnp.array([0.0, 1.0])
+    jacobian, compiled = jacobian_of(rhs, x)
+    flow = FunctionFlow(rhs)
+    field, derivative = shortened(flow, flattened(x)[1], compiled, jacobian)
+    assert field is not compiled
+    for y in (np.array([4.0, 0.5]), np.array([-1.0, 0.0]), np.array([1.0, 1e4])):
+        np.testing.assert_allclose(field(0.0, y), compiled(0.0, y), rtol=1e-14)
+    np.testing.assert_allclose(derivative(0.0, np.array([4.0, 0.0])), [[0.25, 1.0]] * 2)
+    assert np.all(np.isfinite(derivative(0.0, np.zeros(2))))  # a difference quotient
+
+
+def test_one_unknown_has_a_matrix_of_one_entry():
+    rhs = lambda t, x: -3.0 * x
+    jacobian, field = jacobian_of(rhs, jnp.ones(1))
+    assert shortened(FunctionFlow(rhs), flattened(jnp.ones(1))[1], field, jacobian)[1](0.0, np.ones(1)).shape == (1, 1)
