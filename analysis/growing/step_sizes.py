@@ -100,14 +100,6 @@ def step_conditions(
         separated: largest ratio of two rates that counts as separated.
 
     Source: GROWING, Theorem 7.
-
-    Example:
-        >>> from analysis.growing import step_conditions
-        >>> from analysis.growing.step_sizes import GateSteps, Measured, StepSizes
-        >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
-        >>> found = step_conditions(StepSizes(0.005, 0.0625, GateSteps(1.0, 1.0)), measured, least_steps=1000)
-        >>> [(c.name, c.value, c.bound) for c in found if c.name in ("E2", "E3")], all(c.met for c in found)
-        ([('E2', 0.0625, 0.5), ('E3', 0.0625, 0.5)], True)
     """
     m, gate = measured, rates.gate
     below = lambda name, value, bound: Condition(name, value, bound, value < bound)
@@ -133,13 +125,6 @@ def cooling_steps(rates: StepSizes, measured: Measured) -> int:
         measured: the quantities that bound them.
 
     Source: GROWING, Lemma 17 (iii).
-
-    Example:
-        >>> from analysis.growing import cooling_steps
-        >>> from analysis.growing.step_sizes import GateSteps, Measured, StepSizes
-        >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
-        >>> cooling_steps(StepSizes(0.01, 0.1, GateSteps(1.0, 1.0)), measured)  # 7 / (3 * 0.01 * 0.5) = 466.7
-        468
     """
     m = measured
     return printed_step_bound(m.initial_temperature, m.least_temperature, rates.temperatures, m.least_activity)
@@ -151,13 +136,6 @@ def common_bound(rates: StepSizes, measured: Measured) -> float:
     Args:
         rates: the step sizes, of which only the ratios matter.
         measured: the quantities that bound them.
-
-    Example:
-        >>> from analysis.growing import common_bound
-        >>> from analysis.growing.step_sizes import GateSteps, Measured, StepSizes
-        >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
-        >>> common_bound(StepSizes(0.01, 0.125, GateSteps(1.0, 1.0)), measured)  # from E2: 2 / 4 / 0.125
-        4.0
     """
     three = step_conditions(rates, measured, least_steps=0)[:3]
     return min(condition.bound / condition.value for condition in three)

@@ -14,7 +14,6 @@ from tests.core.test_faces import ROOT
 COMPLETE = (
     "analysis.chains",
     "analysis.fast_slow",
-    "analysis.growing",
     "analysis.hardmax",
     "analysis.ledger",
     "analysis.networks",

@@ -46,14 +46,20 @@ def attention_flow(
     Source: CONSENSUS, eq. (7).
 
     Example:
+        >>> import tempfile
         >>> import dynsim as ds
         >>> import jax.numpy as jnp
-        >>> from dynsim.networks.decoder.transformer import Attention, Block, RMSNorm, SwiGLU
-        >>> eye, ones, norm = jnp.eye(2), jnp.ones((2, 2)), RMSNorm(jnp.ones(2))
-        >>> block = Block(norm, Attention(eye[None], eye[None], eye[None], eye[None]), norm, SwiGLU(ones, ones, ones))
-        >>> network = ds.networks.Transformer(ones, None, (block,), norm, ones, context=4)
+        >>> import numpy as np
+        >>> sizes = {"h.0.ln_1": (2,), "h.0.ln_2": (2,), "h.0.mlp.c_fc": (2, 8), "h.0.mlp.c_proj": (8, 2), "ln_f": (2,)}
+        >>> tensors = {f"{name}.weight": np.ones(size) for name, size in sizes.items()}
+        >>> tensors |= {"h.0.attn.c_attn.weight": np.tile(np.eye(2), 3), "h.0.attn.c_proj.weight": np.eye(2)}
+        >>> tensors |= {name.replace("weight", "bias"): np.zeros(w.shape[-1]) for name, w in tensors.items()}
+        >>> tensors |= {"wte.weight": np.ones((3, 2)), "wpe.weight": np.ones((4, 2))}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.savez(f"{folder}/tiny.npz", **tensors)
+        ...     network = ds.networks.load_transformer(f"{folder}/tiny.npz", heads=1)
         >>> flow = ds.networks.attention_flow(network, scale=1.0)  # P = I / sqrt(2) and U = I
-        >>> velocity = flow.vector_field(0.0, eye)  # the first token attends to itself only
+        >>> velocity = flow.vector_field(0.0, jnp.eye(2))  # the first token attends to itself only
         >>> bool(jnp.all(velocity[0] == 0)), round(float(velocity[1, 0]), 4)  # 1 / (1 + exp(1 / sqrt(2)))
         (True, 0.3302)
     """
