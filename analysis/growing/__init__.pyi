@@ -1,4 +1,5 @@
 from .couplings import Curvatures as Curvatures
+from .couplings import LearningRates as LearningRates
 from .couplings import couplings as couplings
 from .couplings import curvatures as curvatures
 from .cycles import EventCycle as EventCycle
@@ -33,6 +34,9 @@ from .separation import residual_covariances as residual_covariances
 from .separation import residual_forces as residual_forces
 from .separation import separation_force as separation_force
 from .step_sizes import Condition as Condition
+from .step_sizes import GateSteps as GateSteps
+from .step_sizes import Measured as Measured
+from .step_sizes import StepSizes as StepSizes
 from .step_sizes import common_bound as common_bound
 from .step_sizes import cooling_steps as cooling_steps
 from .step_sizes import step_conditions as step_conditions

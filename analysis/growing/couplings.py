@@ -96,6 +96,12 @@ def couplings(
         temperature: $C_2 / \eta_P$, likewise.
 
     Source: GROWING, eq. (55)-(57).
+
+    Example:
+        >>> from analysis.growing import Curvatures, LearningRates, couplings
+        >>> rates = LearningRates(gate=2.0, prototypes=1.0, temperatures=0.5, encoder=0.125)
+        >>> couplings(Curvatures(2.0, (1.0, 4.0), (2.0, 8.0)), rates, gate=1.0, temperature=1.0)
+        (0.5, 0.5, 0.0625, 0.125)
     """
     least = min(rates.encoder * found.encoder[0], rates.prototypes * found.prototypes[0] / 2)
     first = gate * rates.prototypes * (rates.prototypes / rates.gate)

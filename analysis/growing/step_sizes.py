@@ -100,6 +100,13 @@ def step_conditions(
         separated: largest ratio of two rates that counts as separated.
 
     Source: GROWING, Theorem 7.
+
+    Example:
+        >>> from analysis.growing import GateSteps, Measured, StepSizes, step_conditions
+        >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
+        >>> found = step_conditions(StepSizes(0.005, 0.0625, GateSteps(1.0, 1.0)), measured, least_steps=1000)
+        >>> [(c.name, c.value, c.bound) for c in found if c.name in ("E2", "E3")], all(c.met for c in found)
+        ([('E2', 0.0625, 0.5), ('E3', 0.0625, 0.5)], True)
     """
     m, gate = measured, rates.gate
     below = lambda name, value, bound: Condition(name, value, bound, value < bound)
@@ -125,6 +132,12 @@ def cooling_steps(rates: StepSizes, measured: Measured) -> int:
         measured: the quantities that bound them.
 
     Source: GROWING, Lemma 17 (iii).
+
+    Example:
+        >>> from analysis.growing import GateSteps, Measured, StepSizes, cooling_steps
+        >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
+        >>> cooling_steps(StepSizes(0.01, 0.1, GateSteps(1.0, 1.0)), measured)  # 7 / (3 * 0.01 * 0.5) = 466.7
+        468
     """
     m = measured
     return printed_step_bound(m.initial_temperature, m.least_temperature, rates.temperatures, m.least_activity)
@@ -136,6 +149,12 @@ def common_bound(rates: StepSizes, measured: Measured) -> float:
     Args:
         rates: the step sizes, of which only the ratios matter.
         measured: the quantities that bound them.
+
+    Example:
+        >>> from analysis.growing import GateSteps, Measured, StepSizes, common_bound
+        >>> measured = Measured(2.0, 1.0, 1.0, 0.5, lipschitz=4.0, gradient=1.0, curvature=1.0, gate_steps=10)
+        >>> common_bound(StepSizes(0.01, 0.125, GateSteps(1.0, 1.0)), measured)  # from E2: 2 / 4 / 0.125
+        4.0
     """
     three = step_conditions(rates, measured, least_steps=0)[:3]
     return min(condition.bound / condition.value for condition in three)

@@ -14,6 +14,7 @@ from tests.core.test_faces import ROOT
 COMPLETE = (
     "analysis.chains",
     "analysis.fast_slow",
+    "analysis.growing",
     "analysis.hardmax",
     "analysis.ledger",
     "analysis.networks",
