@@ -31,7 +31,7 @@ TOUCHES = 1e-9
 PARALLEL = 1e-6
 
 
-class Switched(NamedTuple):
+class SwitchedEnd(NamedTuple):
     """The end of a trajectory of a switched field.
 
     Attributes:
@@ -51,7 +51,7 @@ class Switched(NamedTuple):
     slid: Array
 
 
-class _Running(NamedTuple):
+class _Stepping(NamedTuple):
     """Where an integration is.
 
     Attributes:
@@ -92,7 +92,7 @@ def switched_over(
     atol: Any = None,
     sizes: Any = 1.0,
     stops: Callable[[Array], Any] = lambda x: False,
-) -> Switched:
+) -> SwitchedEnd:
     """Integrate a state and tangent vectors over an interval, by Filippov's convention on the surfaces.
 
     The absolute tolerance is by default a hundredth of `rtol`, for the state in units of `sizes`. A state for which
@@ -106,11 +106,11 @@ def switched_over(
     )
     none, no = jnp.asarray(0), jnp.asarray(False)
     y, sides = jnp.concatenate([x, jnp.ravel(V)]), jnp.stack(2 * [field.at(begin, x, None)[2]])
-    begun = _Running(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, no, no)
+    begun = _Stepping(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, no, no)
     last = jax.lax.while_loop(going, lambda s: _advanced(field, s, end, longest, (small, rtol), n), begun)
     ends = last.y[:n], last.y[n:].reshape(V.shape)
     failed = (last.t < end) & ~last.blocked & ~jnp.asarray(stops(last.y[:n]))
-    return Switched(*ends, last.accepted, failed, last.blocked, last.slid)
+    return SwitchedEnd(*ends, last.accepted, failed, last.blocked, last.slid)
 
 
 def switched_velocity(field: SwitchedField, t: Array, x: Array) -> Array:
@@ -155,7 +155,7 @@ def _derivative(field: SwitchedField, t: Array, y: Array, n: int, sides: Array) 
     return jnp.concatenate([velocity, jnp.ravel(jax.vmap(along, in_axes=1, out_axes=1)(y[n:].reshape(n, -1)))])
 
 
-def _advanced(field: SwitchedField, s: _Running, end: Array, longest: Any, tolerances: Any, n: int) -> _Running:
+def _advanced(field: SwitchedField, s: _Stepping, end: Array, longest: Any, tolerances: Any, n: int) -> _Stepping:
     """Try a step forward, or one to the end of the motion; where it ends, go on beyond."""
     starts, forward = s.turn < 0, s.turn == 0
     last = forward & (s.t + jnp.minimum(s.h, longest) >= end)
@@ -178,14 +178,14 @@ def _advanced(field: SwitchedField, s: _Running, end: Array, longest: Any, toler
     factor = jnp.where(accepted & (s.rejected == 0), factor, jnp.minimum(factor, 1.0))
     next_h = h * jnp.where(jnp.isfinite(error), factor, LEAST)
     pick = lambda new, old: jnp.where(moves, new, old)
-    return _Running(
+    return _Stepping(
         pick(t, s.t), pick(after.y, s.y), pick(after.sides, s.sides), jnp.where(forward & ~meets, next_h, s.h), bracket,
         jnp.where(moves | (forward & ~meets), 0, s.turn + 1), s.accepted + (moves & ~starts).astype(int),
         jnp.where(accepted, 0, s.rejected + 1), s.slid | _slides(after.sides), s.blocked | after.blocked,
     )  # fmt: skip
 
 
-def _stages(field: SwitchedField, s: _Running, h: Array, n: int) -> Array:
+def _stages(field: SwitchedField, s: _Stepping, h: Array, n: int) -> Array:
     """Compute the derivatives at the stages of a step, the last one at its end."""
     weights, times = jnp.asarray(A[: STAGES + 1, : STAGES + 1]), jnp.asarray(C[: STAGES + 1])
     at = lambda k, K: _derivative(field, s.t + times[k] * h, s.y + h * (weights[k] @ K), n, s.sides)
@@ -199,7 +199,7 @@ def _error(K: Array, h: Array, scale: Array) -> Array:
     return jnp.where(both > 0, jnp.abs(h) * fifth / jnp.sqrt(jnp.where(both > 0, both, 1.0)), both)
 
 
-def _between(s: _Running) -> Array:
+def _between(s: _Stepping) -> Array:
     """The length of a step to a surface: first the longer one of the bracket, then one inside of it."""
     low, high, below, above = s.bracket
     share = jnp.where((s.turn % 3 == 1) | (below <= above), 0.5, below / (below - above))
@@ -207,13 +207,13 @@ def _between(s: _Running) -> Array:
     return jnp.where((s.turn == 1) | _is_narrow(s), high, found)
 
 
-def _is_narrow(s: _Running) -> Array:
+def _is_narrow(s: _Stepping) -> Array:
     """Whether the next step is the last one, to the first place behind the surface."""
     low, high, _, _ = s.bracket
     return (s.turn > 1) & ((high - low <= CLOSEST * high) | (s.turn >= TURNS))
 
 
-def _narrowed(s: _Running, h: Array, away: Array, meets: Array) -> tuple[Array, Array]:
+def _narrowed(s: _Stepping, h: Array, away: Array, meets: Array) -> tuple[Array, Array]:
     """Narrow the bracket of a surface by a step; also tell whether this was the last one."""
     low, high, below, above = s.bracket
     places, k = jnp.asarray(PLACES) * h, jnp.argmax(away < 0)
