@@ -88,8 +88,8 @@ def _multipliers(found: PeriodicOrbit) -> Figure | None:
         turn = np.linspace(0.0, 2 * np.pi, 200)
         ax.plot(np.cos(turn), np.sin(turn), color=colour("reference"), linewidth=0.6)
         for side, style in ((abs(found.multipliers) <= 1, "none"), (abs(found.multipliers) > 1, "full")):
-            values = found.multipliers[side]
-            ax.plot(values.real, values.imag, "o", fillstyle=style, color=colour("first"))
+            values = np.asarray(found.multipliers)[side]
+            ax.plot(np.real(values), np.imag(values), "o", fillstyle=style, color=colour("first"))
         ax.set_aspect("equal", "datalim")
         ax.set(xlabel=r"$\mathrm{Re}\,\mu$", ylabel=r"$\mathrm{Im}\,\mu$", title="Floquet multipliers")
         return drawn

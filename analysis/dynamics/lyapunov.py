@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DURATION = 500
 # Largest number of intervals, whose stretching factors are kept.
 MOST = 10_000_000
-# Smallest default interval, relative to the duration.
+# Smallest default interval with a given integrator, relative to the duration; the default one takes steps of its own.
 LONG = 1e-6
 # Times that a default interval is shortened, and by which factor, where stretching factors are lost in rounding.
 SHORTENED, SHORTER = 4, 4
@@ -170,7 +170,7 @@ def lyapunov_spectrum(
     x = as_state("start", start) if is_map else check_start("start", system, start)
     units = trajectory_units(system, x, t0)
     span = DURATION * units.time if duration is None else number("duration", duration)
-    shortest = 1.0 if is_map else max(units.time, LONG * span)
+    shortest = 1.0 if is_map else max(units.time, 0.0 if integrator is None else LONG * span)
     every = shortest if interval is None else number("interval", interval)
     if is_map:
         if every < 1:

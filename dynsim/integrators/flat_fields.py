@@ -101,6 +101,9 @@ def shortened(
     fixed = [entry for leaf in leaves for entry in np.asarray(leaf).ravel().tolist()]
 
     def quick(function: Callable[..., list[float]] | None, compiled: FlatField, axes: int) -> FlatField:
+        if function is None:
+            return compiled
+
         def evaluated(t: float, y: np.ndarray) -> np.ndarray:
             try:
                 found = function([t, *y.tolist(), *fixed])
@@ -110,7 +113,7 @@ def shortened(
                 return compiled(t, y)
             return np.array(found) if axes == 1 else np.array(found).reshape(len(y), len(y))
 
-        return compiled if function is None else evaluated
+        return evaluated
 
     return quick(programs.short(leaves), field, 1), quick(programs.short(leaves, jax.jacfwd), jacobian, 2)
 

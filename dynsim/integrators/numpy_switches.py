@@ -109,7 +109,8 @@ class NotedTime(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _interpolated(self, knots: Any, values: Any, *ends: Any, period: float | None = None, **options: Any) -> Any:
         """Interpolate in a table, whose knots are switches."""
-        place = self if period is None else np.remainder(self, period)
+        this: Any = self
+        place = this if period is None else np.remainder(this, period)
         inside = np.unique(np.asarray(knots, float) if period is None else np.remainder(knots, period))
         for knot in inside:
             _ = place > knot

@@ -300,7 +300,7 @@ def _completed(
     paths, low, high = Eigenpaths(curve), step.begin.length, step.end.length
     outside = [one for one in beside if not low < one.length < high]
     outside = [*[one for one in outside if one.length <= low][-3:], *[one for one in outside if one.length >= high][:3]]
-    parts, left = [(step, found)], curve.inner
+    parts, left = [(step, found)], curve.most_added
     touching = [b for b in touching if low <= b.arclength <= high]
     double = {b.arclength for b in (*touching, *(one.at for one in step.known if not one.is_odd))}
     while True:

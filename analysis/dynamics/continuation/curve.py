@@ -76,7 +76,7 @@ class AbstractCurve(abc.ABC):
     tolerances: tuple[float, float] = (1e-11, 1e-9)  # of the equations, and of the last Newton step
     vertical: ClassVar[float] = 1e-12  # largest slope of the parameter that errors can cause on a vertical branch
     double: ClassVar[float] = 1e-6  # relative imaginary part below which an eigenvalue is a double real one
-    inner: ClassVar[int] = 24  # largest number of points that are added to a step to search it for bifurcations
+    most_added: ClassVar[int] = 24  # largest number of points that are added to a step to search it for bifurcations
     meeting: ClassVar[float] = 0.0  # the eigenvalue where solutions meet: 0 of a field, 1 of the derivative of a map
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled

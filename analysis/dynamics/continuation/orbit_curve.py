@@ -195,7 +195,7 @@ class OrbitCurve(AbstractCurve):
     vertical: ClassVar[float] = 1e-7
     at_crossings: bool = False  # whether a vertical family ends where another one crosses it
     double: ClassVar[float] = 1e-4
-    inner: ClassVar[int] = 6
+    most_added: ClassVar[int] = 6
     meeting: ClassVar[float] = 1.0
 
     def __init__(
