@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dynsim._core.printing import one_line
 from dynsim.programs.program import Program
 
 SMALLEST = 64
@@ -22,6 +23,8 @@ class Pattern(NamedTuple):
     rows: np.ndarray
     columns: np.ndarray
     groups: np.ndarray
+
+    __repr__ = one_line
 
     @property
     def size(self) -> int:

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from dynsim._core.printing import one_line
 from dynsim.integrators.dop853 import EXPONENT, FIFTH, LEAST, MAX_STEPS, MOST, REJECTIONS, SAFETY, STAGES, THIRD, A, C
 from dynsim.integrators.switched_field import SwitchedField
 
@@ -49,6 +50,8 @@ class SwitchedEnd(NamedTuple):
     failed: Array
     blocked: Array
     slid: Array
+
+    __repr__ = one_line
 
 
 class _Stepping(NamedTuple):

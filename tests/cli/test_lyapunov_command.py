@@ -45,7 +45,7 @@ def test_exponents_with_errors_their_sum_and_their_dimension(asked, capsys, tmp_
     system, start, duration, options = asked["calls"][0]
     assert (type(system).__name__, start.tolist(), duration) == ("Lorenz", [1, 2, 3], None)
     del options["integrator"]
-    assert options == {"count": None, "transient": None, "interval": None, "rtol": 1e-8}
+    assert options == {"count": None, "transient": None, "interval": None, "rtol": 1e-8, "atol": None}
     np.testing.assert_array_equal(asked["arrays"][1], GIVEN.running)
     assert (asked["kind"], asked["xlabel"], asked["until"]) == ("running_exponents", "time $t$", 0.5)
     assert asked["title"] == "Lyapunov exponents of lorenz"

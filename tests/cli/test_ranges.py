@@ -61,7 +61,6 @@ def test_a_sweep_takes_evenly_spaced_values(capsys, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        "continue lorenz --parameter rho=0:1 --from 0",
         "continue lorenz --parameter rho=0:1 --largest 1",
         "continue lorenz --parameter rho=0:1 --points 9",
         "lyapunov logistic --against r=1:2 --values 9",

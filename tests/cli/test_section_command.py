@@ -93,8 +93,14 @@ def test_a_section_says_its_period_and_where_the_search_ended(asked, capsys, mon
 def test_an_orbit_diagram_has_values_of_its_component(asked, capsys, monkeypatch):
     given = {}
 
-    def diagram(system, where, values, start, *, coordinate, transient, kept):
-        given.update(values=values, transient=transient, kept=kept, second=float(coordinate(jnp.asarray([3.0, 4.0]))))
+    def diagram(parameter, values, start, *, coordinate, transient, kept):
+        given.update(
+            at=float(parameter.at(1.2).a),
+            values=values,
+            transient=transient,
+            kept=kept,
+            second=float(coordinate(jnp.asarray([3.0, 4.0]))),
+        )
         rows = [np.zeros(6), np.arange(6) % 2, np.full(6, np.nan), np.arange(6) ** 2]
         return OrbitDiagram(values, np.stack(rows).astype(float))
 
@@ -103,7 +109,7 @@ def test_an_orbit_diagram_has_values_of_its_component(asked, capsys, monkeypatch
     said = answer(capsys, "section", "henon", *words)
     assert said == "4 values of a: periods 1 at 1, 2 at 1; 1 orbit escapes\n"
     np.testing.assert_allclose(given["values"], [1.0, 1.1, 1.2, 1.3])
-    assert (given["transient"], given["kept"], given["second"]) == (50, 6, 4.0)
+    assert (given["transient"], given["kept"], given["second"], given["at"]) == (50, 6, 4.0, 1.2)
     assert asked["labels"] == ("$a$", "$y$")
 
 

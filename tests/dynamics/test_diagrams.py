@@ -202,13 +202,12 @@ def test_the_range_of_a_branch_holds_its_bifurcations(pitchfork):
     assert "parameter 0 to 1.2: " in str(cut)
 
 
-def test_orbits_are_said_not_to_be_continued_from_a_file(pitchfork, tmp_path, capsys):
+def test_a_diagram_without_orbits_is_resumed_with_cycles_and_other_files_are_refused(pitchfork, tmp_path, capsys):
     file = tmp_path / "well.npz"
     save_diagram(file, pitchfork)
     words = ["continue", "double-well", "--parameter", "a=-0.5:1.2", "--resume", file]
-    said = answer(capsys, *words, "--cycles")
-    assert "`--resume` neither continues periodic orbits nor searches for them at new Hopf points" in said
-    assert "not continued" not in run(capsys, *words)[1]
+    assert answer(capsys, *words, "--cycles").startswith("2 branches in a: 2 branch points\n")
+    assert run(capsys, *words)[0] == 0
     (tmp_path / "none.npz").write_text("none")
     assert "`resume` must be a complete npz file" in refused(capsys, *words[:-1], tmp_path / "none.npz")
     assert "`resume` must be a file, but `none.npz` is not one." in refused(capsys, *words[:-1], "none.npz")

@@ -12,6 +12,8 @@ GRID = 33
 SAMPLES = 5
 # Smallest distance of samples of one polynomial, relative to the distance of the two between which it is evaluated.
 APART = 0.3
+# Bound of a polynomial's error, relative to its difference from that of the lower degree, which may be small by chance.
+SAFETY = 10
 # Distance of two samples, relative to the step, below which a polynomial decides nothing any more.
 RESOLUTION = 1e-5
 # Growth, relative to the largest eigenvalue, of those that vanish at a bifurcation, given the error of its location.
@@ -96,7 +98,7 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, step: float) 
     low = _through(np.delete(places, furthest), np.delete(growths, furthest, axis=0))
     powers = np.vander(np.linspace(0.0, 1.0, GRID), len(near), increasing=True)
     values = powers @ high
-    error = np.max(np.abs(values - powers[:, :-1] @ low), axis=0)
+    error = SAFETY * np.max(np.abs(values - powers[:, :-1] @ low), axis=0)
     touches = (samples[k].touches, samples[k + 1].touches)
     for path in np.flatnonzero(np.any(signs, axis=0)):
         of_path = values[:, path], float(error[path]), signs[:, path], touches

@@ -75,6 +75,8 @@ class SurfacePoints(NamedTuple):
     jumps: Bool[np.ndarray, " points"]
     slides: Bool[np.ndarray, " points"]
 
+    __repr__ = one_line
+
 
 def surface_points(field: SwitchedField, t: Any, begins: np.ndarray, ends: np.ndarray) -> SurfacePoints:
     """Find a point on a surface in each segment whose ends lie on different sides of one."""

@@ -17,6 +17,7 @@ from jaxtyping import Float, Inexact
 
 from analysis.dynamics.normal_forms.charts import Chart, Form, second_derivative, third_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, Coefficient, weighed
+from dynsim._core.printing import one_line
 
 
 class Sections(NamedTuple):
@@ -31,6 +32,8 @@ class CriticalForm(NamedTuple):
 
     coefficient: Coefficient
     vectors: Inexact[np.ndarray, "m d"]
+
+    __repr__ = one_line
 
 
 def closed(factors: Float[np.ndarray, "m d d"], multiplier: complex) -> Inexact[np.ndarray, "md md"]:

@@ -322,7 +322,7 @@ def test_a_multiplier_that_leaves_one_and_passes_minus_one_in_the_same_step_is_f
     points = [p if p.tangent[0] > 0 else p._replace(tangent=-p.tangent) for p in points]
     for path in (points, [p._replace(tangent=-p.tangent) for p in points[::-1]]):
         lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in path], axis=0), axis=1)))
-        found = bifurcations.find_bifurcations(curve, path, lengths, [curve.least_singular(p) for p in path])
+        found, _ = bifurcations.find_bifurcations(curve, path, lengths, [curve.least_singular(p) for p in path])
         at = {b.kind: b.parameter for b in found}
         assert at == {"fold": pytest.approx(0.0, abs=1e-7), "period doubling": pytest.approx(1.0)}
         assert len(found) == 2
