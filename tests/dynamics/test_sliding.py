@@ -33,6 +33,7 @@ def test_dry_friction_takes_two_halves_off_the_amplitude_each_half_period_and_st
     assert bool(path.stats.succeeded)
 
 
+@pytest.mark.slow
 def test_what_is_not_followed_is_said_in_a_sentence():
     with pytest.raises(IntegrationError, match=r"^The trajectory slides on two surfaces at once, of those where"):
         simulate(BOTH, [0.5, 0.7], [0.0, 1.0], integrator=FEW)
@@ -41,6 +42,7 @@ def test_what_is_not_followed_is_said_in_a_sentence():
         simulate_until(FRICTION, [0.2, 0.1], [0.0, 9.0], [never], integrator=FEW)
 
 
+@pytest.mark.slow
 def test_states_at_rest_on_a_surface_are_equilibria_of_a_search():
     box = [[-3.0, 3.0], [-3.0, 3.0]]
     found = find_equilibria(SLIDES, random_key(0, "starts"), box=box)
