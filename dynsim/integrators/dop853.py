@@ -3,7 +3,9 @@
 Source: E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential Equations I (1993), the code DOP853.
 """
 
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # of a change of the step, as in the code of its authors
 EXPONENT = -1 / 8  # of the error in that change
@@ -220,3 +222,17 @@ D = np.stack([_vector(row, EXTENDED) for row in _DENSE.values()])
 """The weights of the stages in the last four coefficients of the dense output."""
 THIRD, FIFTH = _vector(_THIRD, STAGES + 1), _vector(_FIFTH, STAGES + 1)
 """The weights of the stages in the estimates of the error by the embedded methods of orders 3 and 5."""
+
+
+def step_error(K: Array, h: Array, scale: Array) -> Array:
+    """Estimate the error of a step from its stages, (stages, n), relative to the tolerance."""
+    fifth, third = (jnp.mean((jnp.asarray(w) @ K[: STAGES + 1] / scale) ** 2) for w in (FIFTH, THIRD))
+    both = fifth + 0.01 * third
+    return jnp.where(both > 0, jnp.abs(h) * fifth / jnp.sqrt(jnp.where(both > 0, both, 1.0)), both)
+
+
+def next_step(h: Array, error: Array, accepted: Array, rejected: Array) -> Array:
+    """Choose the next step from one with an error, after so many steps that were rejected."""
+    factor = jnp.clip(SAFETY * jnp.maximum(error, 1e-30) ** EXPONENT, LEAST, MOST)
+    factor = jnp.where(accepted & (rejected == 0), factor, jnp.minimum(factor, 1.0))
+    return h * jnp.where(jnp.isfinite(error), factor, LEAST)

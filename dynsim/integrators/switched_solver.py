@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array
 
 from dynsim._core.printing import one_line
-from dynsim.integrators.dop853 import EXPONENT, FIFTH, LEAST, MAX_STEPS, MOST, REJECTIONS, SAFETY, STAGES, THIRD, A, C
+from dynsim.integrators.dop853 import MAX_STEPS, REJECTIONS, STAGES, A, C, next_step, step_error
 from dynsim.integrators.switched_field import SwitchedField
 
 # Places in a step, relative to its length, at which the sides of the surfaces are looked at.
@@ -165,7 +165,7 @@ def _advanced(field: SwitchedField, s: _Stepping, end: Array, longest: Any, tole
     h = jnp.where(last, end - s.t, jnp.where(forward, jnp.minimum(s.h, longest), _between(s)))
     K = _stages(field, s, h, n)
     y = s.y + h * (jnp.asarray(A[STAGES, : STAGES + 1]) @ K)
-    error = _error(K, h, tolerances[0] + tolerances[1] * jnp.maximum(jnp.abs(s.y), jnp.abs(y)))
+    error = step_error(K, h, tolerances[0] + tolerances[1] * jnp.maximum(jnp.abs(s.y), jnp.abs(y)))
     accepted = ~forward | ((error < 1) & jnp.all(jnp.isfinite(K[STAGES])))
     path = lambda place: _cubic(s.y[:n], y[:n], h * K[0, :n], h * K[STAGES, :n], place)
     at = lambda place: jnp.min(_motion(field, s.t + place * h, path(place), s.sides)[1])
@@ -177,9 +177,7 @@ def _advanced(field: SwitchedField, s: _Stepping, end: Array, longest: Any, tole
     t = jnp.where(last, end, s.t + h)
     unchanged = lambda: _Onwards(y, K[STAGES, :n], s.sides, jnp.asarray(False))
     after = jax.lax.cond(moves & (ends | _slides(s.sides)), lambda: _onwards(field, t, y, n, s.sides, ends), unchanged)
-    factor = jnp.clip(SAFETY * jnp.maximum(error, 1e-30) ** EXPONENT, LEAST, MOST)
-    factor = jnp.where(accepted & (s.rejected == 0), factor, jnp.minimum(factor, 1.0))
-    next_h = h * jnp.where(jnp.isfinite(error), factor, LEAST)
+    next_h = next_step(h, error, accepted, s.rejected)
     pick = lambda new, old: jnp.where(moves, new, old)
     return _Stepping(
         pick(t, s.t), pick(after.y, s.y), pick(after.sides, s.sides), jnp.where(forward & ~meets, next_h, s.h), bracket,
@@ -193,13 +191,6 @@ def _stages(field: SwitchedField, s: _Stepping, h: Array, n: int) -> Array:
     weights, times = jnp.asarray(A[: STAGES + 1, : STAGES + 1]), jnp.asarray(C[: STAGES + 1])
     at = lambda k, K: _derivative(field, s.t + times[k] * h, s.y + h * (weights[k] @ K), n, s.sides)
     return jax.lax.fori_loop(0, STAGES + 1, lambda k, K: K.at[k].set(at(k, K)), jnp.zeros((STAGES + 1, *s.y.shape)))
-
-
-def _error(K: Array, h: Array, scale: Array) -> Array:
-    """Estimate the error of a step, relative to the tolerance."""
-    fifth, third = (jnp.mean((jnp.asarray(w) @ K / scale) ** 2) for w in (FIFTH, THIRD))
-    both = fifth + 0.01 * third
-    return jnp.where(both > 0, jnp.abs(h) * fifth / jnp.sqrt(jnp.where(both > 0, both, 1.0)), both)
 
 
 def _between(s: _Stepping) -> Array:

@@ -14,21 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from dynsim.errors import IntegrationError, Outcome
-from dynsim.integrators.dop853 import (
-    EXPONENT,
-    EXTENDED,
-    FIFTH,
-    LEAST,
-    MAX_STEPS,
-    MOST,
-    REJECTIONS,
-    SAFETY,
-    STAGES,
-    THIRD,
-    A,
-    C,
-    D,
-)
+from dynsim.integrators.dop853 import EXTENDED, MAX_STEPS, REJECTIONS, STAGES, A, C, D, next_step, step_error
 from dynsim.integrators.sliding import jumping
 from dynsim.systems.base import AbstractFlow
 
@@ -128,17 +114,12 @@ def _step(
     stage = lambda k, K: K.at[k].set(field(s.t + times[k] * h, s.y + h * (weights[k] @ K)))
     K = jax.lax.fori_loop(1, stages, stage, jnp.zeros((stages, s.y.shape[0])).at[0].set(s.f))
     y = s.y + h * (weights[STAGES] @ K)
-    scale = atol + rtol * jnp.maximum(jnp.abs(s.y), jnp.abs(y))
-    fifth, third = (jnp.mean((jnp.asarray(w) @ K[: STAGES + 1] / scale) ** 2) for w in (FIFTH, THIRD))
-    both = fifth + 0.01 * third
-    error = jnp.where(both > 0, jnp.abs(h) * fifth / jnp.sqrt(jnp.where(both > 0, both, 1.0)), both)
+    error = step_error(K, h, atol + rtol * jnp.maximum(jnp.abs(s.y), jnp.abs(y)))
     accepted = (error < 1) & jnp.all(jnp.isfinite(K[STAGES]))
-    factor = jnp.clip(SAFETY * jnp.maximum(error, 1e-30) ** EXPONENT, LEAST, MOST)
-    factor = jnp.where(accepted & (s.rejected == 0), factor, jnp.minimum(factor, 1.0))
     pick = lambda new, old: jnp.where(accepted, new, old)
     after = _State(
         pick(jnp.where(last, end, s.t + h), s.t), pick(y, s.y), pick(K[STAGES], s.f),
-        h * jnp.where(jnp.isfinite(error), factor, LEAST),
+        next_step(h, error, accepted, s.rejected),
         s.accepted + accepted.astype(int), jnp.where(accepted, 0, s.rejected + 1),
     )  # fmt: skip
     return after, h, K, accepted
