@@ -1,6 +1,5 @@
 """Keep the linear algebra of small matrices in one thread."""
 
-import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -11,17 +10,15 @@ T = TypeVar("T")
 
 @functools.cache
 def _controller() -> Any:
-    """Find the BLAS libraries of NumPy and SciPy; None without `threadpoolctl`."""
-    try:
-        import scipy.linalg  # noqa: F401  its library is found only once it is loaded
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return None
+    """Find the BLAS libraries of NumPy and SciPy."""
+    import scipy.linalg  # noqa: F401  its library is found only once it is loaded
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 
 def in_one_thread(function: Callable[P, T]) -> Callable[P, T]:
-    """Limit BLAS to one thread while a function runs, if `threadpoolctl` is installed.
+    """Limit BLAS to one thread while a function runs.
 
     Threads of OpenBLAS wait for each other by spinning. On a machine with other work, factorisations of matrices of a
     few hundred rows then take a hundred times as long as in one thread; a large one gains little from a second thread.
@@ -29,8 +26,7 @@ def in_one_thread(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def run(*args: P.args, **options: P.kwargs) -> T:
-        controller = _controller()
-        with contextlib.nullcontext() if controller is None else controller.limit(limits=1, user_api="blas"):
+        with _controller().limit(limits=1, user_api="blas"):
             return function(*args, **options)
 
     return run
