@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dynsim.errors import ArgumentError
-from dynsim.programs.program import Operation
+from dynsim.programs.program import COMPARING, Operation
 from dynsim.programs.switches import CURVE, MOST, StraightLine, followed
 
 SAMPLES = 4096
@@ -31,7 +31,6 @@ NAMES = {
     "not_equal": "ne",
 }  # fmt: skip
 """Operations of programs that NumPy's functions are."""
-COMPARING = ("gt", "ge", "lt", "le", "eq", "ne")
 
 
 class Notes:

@@ -9,6 +9,7 @@ from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.attractors.search import FATES, NOT_SETTLED, find_attractors
 from analysis.dynamics.continuation.orbits import SEGMENTS
+from analysis.dynamics.flow_maps.variational import solver_of
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
@@ -55,7 +56,7 @@ def attracting_orbit(
     limit = start if isinstance(start, LimitSet) else _reached(flow, start, search)
     if limit.kind != PERIODIC or limit.stability != "stable":
         raise ArgumentError("start", "lead to a stable periodic orbit", f"it leads to another limit: {limit}")
-    solver: Any = getattr(search.integrator, "solver", None)
+    solver = solver_of(flow, search.integrator)
     return periodic_orbit(flow, limit.state, limit.period, segments=segments, forced=search.forced, solver=solver)
 
 

@@ -118,11 +118,7 @@ def rest_by_sliding(
     begin, rest, held, J, normal = look(x)
     if not (rest and held and np.all(np.abs(begin - x) <= 1e-4 * sizes)):
         return None
-    basis = np.linalg.svd(normal[None])[2][1:].T
-    along = basis.T @ J @ basis
-    values = np.linalg.eigvals(along)
-    values = values[np.argsort(-np.abs(values))]
-    null = np.abs(values) <= ZERO * max(1.0, float(np.linalg.norm(J)))
+    basis, along, values, null = _along_surface(J, normal)
     word, spectrum = kind(values[~null], 0.0) if np.sum(null) < 2 else "undecided", np.append(values, -np.inf)
     if np.sum(null) != 1:
         return begin[None], word, spectrum
@@ -163,6 +159,18 @@ def _bisected(field: SwitchedField, t: Array, begins: Array, ends: Array) -> tup
     return jax.vmap(one)(begins, ends)
 
 
+def _along_surface(J: np.ndarray, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Restrict the derivative of the sliding field to a surface: a basis, the matrix, its eigenvalues, which are zero.
+
+    The eigenvalues are sorted by size, the largest first.
+    """
+    basis = np.linalg.svd(normal[None])[2][1:].T
+    along = basis.T @ J @ basis
+    values = np.linalg.eigvals(along)
+    values = values[np.argsort(-np.abs(values))]
+    return basis, along, values, np.abs(values) <= ZERO * max(1.0, float(np.linalg.norm(J)))
+
+
 def pseudo_equilibria(
     field: SwitchedField,
     t: Any,
@@ -187,10 +195,8 @@ def pseudo_equilibria(
     for x, J, normal in zip(xs[rest & held], jacobians[rest & held], normals[rest & held], strict=True):
         if not inside(x) or any(np.all(np.abs(x - e.state) <= SAME * sizes) for e in found):
             continue
-        basis = np.linalg.svd(normal[None])[2][1:].T
-        along = basis.T @ J @ basis
-        values = np.linalg.eigvals(along)
-        if np.any(np.abs(values) <= ZERO * max(1.0, float(np.linalg.norm(J)))):
+        _, _, values, null = _along_surface(J, normal)
+        if np.any(null):
             open_sets.append(x)
             continue
         found.append(PseudoEquilibrium(x, x, kind(values, 0.0), values))
