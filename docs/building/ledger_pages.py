@@ -8,6 +8,7 @@ from markdown_text import cell, escaped
 
 from analysis.claims import claims
 from analysis.findings_file import claim_digest, read_findings
+from analysis.ledger.findings import Finding
 from analysis.verifiers.pages import page, verifiers
 
 FILE = "ledger.json"
@@ -28,7 +29,7 @@ WORDED = {
     "open": "are open",
     "out of scope": "were not examined",
 }
-ORDER = ("holds", "holds, corrected", "fails", "ill-posed", "open", "out of scope")
+ORDER = tuple(finding.value for finding in Finding)
 
 
 def pages(root: Path) -> dict[str, str | bytes]:
@@ -63,16 +64,6 @@ def findings_on(key: str, root: Path) -> str:
 def script_name(claim: str) -> str:
     """Return the name of the file that verifies a refutation on its own."""
     return f"{claim.replace('/', '.')}.py"
-
-
-def findings_table(found: dict[str, Any]) -> str:
-    """Return the numbers of findings of each kind for each paper, as a table."""
-    kinds = [kind for kind in ORDER if kind != "out of scope"]
-    rows = [f"| paper | {' | '.join(kinds)} |", "|---" * (len(kinds) + 1) + "|"]
-    for key, paper in found["papers"].items():
-        own = [one["finding"] for one in found["statements"] if one["id"].startswith(f"{key}/")]
-        rows.append(f"| {cell(paper['title'])} (`{key}`) | {' | '.join(str(own.count(kind)) for kind in kinds)} |")
-    return "\n".join(rows)
 
 
 def kind_of_evidence(statement: dict[str, Any]) -> str:

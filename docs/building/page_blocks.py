@@ -100,7 +100,10 @@ def run_page(name: str, text: str, skipped: Sequence[str] = ("unrun",)) -> tuple
 
 
 def prepare_process(compiled: str) -> None:
-    """Prepare a process that runs pages: one thread, and compiled programs in a folder that all processes share."""
+    """Prepare a process that runs pages: it ends with its parent, and shares compiled programs through a folder."""
+    from dynsim._runtime.interrupts import end_with_parent
+
+    end_with_parent()
     os.environ.update(
         JAX_COMPILATION_CACHE_DIR=compiled,
         JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
