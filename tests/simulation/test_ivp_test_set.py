@@ -15,7 +15,7 @@ from dynsim.systems.base import FunctionFlow
 
 def hires(t, y):
     product = 280 * y[5] * y[7]
-    return jnp.stack([
+    return [
         -1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007,
         1.71 * y[0] - 8.75 * y[1],
         -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4],
@@ -24,28 +24,28 @@ def hires(t, y):
         -product + 0.69 * y[3] + 1.71 * y[4] - 0.43 * y[5] + 0.69 * y[6],
         product - 1.81 * y[6],
         -product + 1.81 * y[6],
-    ])  # fmt: skip
+    ]
 
 
 def vdpol(t, y):
-    return jnp.stack([y[1], ((1 - y[0] ** 2) * y[1] - y[0]) / 1e-6])
+    return [y[1], ((1 - y[0] ** 2) * y[1] - y[0]) / 1e-6]
 
 
 def orego(t, y):
     first = 77.27 * (y[1] + y[0] * (1 - 8.375e-6 * y[0] - y[1]))
-    return jnp.stack([first, (y[2] - (1 + y[0]) * y[1]) / 77.27, 0.161 * (y[0] - y[2])])
+    return [first, (y[2] - (1 + y[0]) * y[1]) / 77.27, 0.161 * (y[0] - y[2])]
 
 
 def rober(t, y):
     slow, fast = -0.04 * y[0] + 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
-    return jnp.stack([slow, -slow - fast, fast])
+    return [slow, -slow - fast, fast]
 
 
 def e5(t, y):
     """A pyrolysis; the third velocity is a difference of others, so that rounding keeps y_2 = y_3 + y_4."""
     first, second, third, fourth = 7.89e-10 * y[0], 1.1e7 * y[0] * y[2], 1.13e9 * y[1] * y[2], 1.13e3 * y[3]
     made, left = first - third, second - fourth
-    return jnp.stack([-first - second, made, made - left, left])
+    return [-first - second, made, made - left, left]
 
 
 RATES = [

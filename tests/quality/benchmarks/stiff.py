@@ -15,40 +15,6 @@ from tests.quality.benchmarks.harness import Contender, race
 from tests.simulation import test_ivp_test_set as problems
 
 
-def hires(t, y):
-    product = 280 * y[5] * y[7]
-    return [
-        -1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007,
-        1.71 * y[0] - 8.75 * y[1],
-        -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4],
-        8.32 * y[1] + 1.71 * y[2] - 1.12 * y[3],
-        -1.745 * y[4] + 0.43 * y[5] + 0.43 * y[6],
-        -product + 0.69 * y[3] + 1.71 * y[4] - 0.43 * y[5] + 0.69 * y[6],
-        product - 1.81 * y[6],
-        -product + 1.81 * y[6],
-    ]
-
-
-def vdpol(t, y):
-    return [y[1], ((1 - y[0] ** 2) * y[1] - y[0]) / 1e-6]
-
-
-def orego(t, y):
-    first = 77.27 * (y[1] + y[0] * (1 - 8.375e-6 * y[0] - y[1]))
-    return [first, (y[2] - (1 + y[0]) * y[1]) / 77.27, 0.161 * (y[0] - y[2])]
-
-
-def rober(t, y):
-    slow, fast = -0.04 * y[0] + 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
-    return [slow, -slow - fast, fast]
-
-
-def e5(t, y):
-    first, second, third, fourth = 7.89e-10 * y[0], 1.1e7 * y[0] * y[2], 1.13e9 * y[1] * y[2], 1.13e3 * y[3]
-    made, left = first - third, second - fourth
-    return [-first - second, made, made - left, left]
-
-
 def pollution(t, y):
     return problems.CHANGES @ (np.array(problems.RATES) * np.prod(np.append(y, 1.0)[problems.USED], axis=1))
 
@@ -79,12 +45,12 @@ def medakzo_error(y: np.ndarray) -> float:
 
 
 CASES = {
-    "HIRES": (hires, published("HIRES"), 1e-7, 1e-9),
-    "VDPOL": (vdpol, published("VDPOL"), 1e-7, 1e-9),
-    "OREGO": (orego, published("OREGO"), 1e-7, 1e-9),
-    "ROBER": (rober, published("ROBER"), 1e-7, 1e-20),
+    "HIRES": (problems.hires, published("HIRES"), 1e-7, 1e-9),
+    "VDPOL": (problems.vdpol, published("VDPOL"), 1e-7, 1e-9),
+    "OREGO": (problems.orego, published("OREGO"), 1e-7, 1e-9),
+    "ROBER": (problems.rober, published("ROBER"), 1e-7, 1e-20),
     "Pollution": (pollution, published("Pollution"), 1e-7, 1e-20),
-    "E5": (e5, (problems.e5, np.array([1.76e-3, 0.0, 0.0, 0.0]), 1e13, e5_error), 1e-7, 1e-28),
+    "E5": (problems.e5, (problems.e5, np.array([1.76e-3, 0.0, 0.0, 0.0]), 1e13, e5_error), 1e-7, 1e-28),
 }
 
 
