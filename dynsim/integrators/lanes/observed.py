@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -82,7 +81,7 @@ def observe(
 @eqx.filter_jit
 def _observed(ways, flow, axes, y0s, ts, given, fn):
     programs = ways.programs
-    dtype, d = programs.dtype, programs.size
+    dtype = programs.dtype
     leaves, structure = jax.tree.flatten(y0s)
     members = leaves[0].shape[0]
     starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in leaves], axis=1).T
