@@ -209,7 +209,6 @@ def test_the_kernel_takes_the_steps_of_jax(case, monkeypatch):
     done = np.asarray(exact.counts[3]) == DONE
     reached = done | (np.asarray(exact.last)[None, None] > 1.01 * times[:, None, None])
     np.testing.assert_allclose(np.where(reached, found.saved, 0), np.where(reached, exact.saved, 0), **close)
-    done = np.asarray(exact.counts[3]) == DONE
     np.testing.assert_allclose(np.asarray(found.final)[:, done], np.asarray(exact.final)[:, done], **close)
     np.testing.assert_allclose(found.last, exact.last, rtol=1e-5)
     np.testing.assert_array_equal(found.counts[2:], exact.counts[2:])
