@@ -15,9 +15,6 @@ struct __align__(16) Pack {
   Real value[LANES];
 };
 
-static __device__ __forceinline__ float power_of_two(float s) { return exp2f(s); }
-static __device__ __forceinline__ double power_of_two(double s) { return exp2(s); }
-
 static __device__ __forceinline__ void load(const Real* row, Real* x) {
 #pragma unroll
   for (int k = 0; k < WIDTH / LANES; ++k) {
@@ -93,7 +90,7 @@ sums_over_pairs(const Real* __restrict__ queries, const Real* __restrict__ token
       load(tokens + (size_t)j * WIDTH, x);
 #pragma unroll
       for (int r = 0; r < ROWS; ++r) {
-        const Real w = power_of_two(product(q[r], x, -shift[r]));
+        const Real w = exp2(product(q[r], x, -shift[r]));
 #pragma unroll
         for (int c = 0; c < D; ++c) sums[r][c] += w * x[c];
         sums[r][D] += w;
