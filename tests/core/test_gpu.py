@@ -24,6 +24,7 @@ from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.oscillators import VanDerPol
 from dynsim.systems.parameter import Parameter
 from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
 from dynsim.systems.tokens.interactions.sharded import Sharded
 from tests.core.faces import ROOT
@@ -137,7 +138,7 @@ def test_the_workbench_runs_its_loops_on_the_host():
     before = gpu()
     found = in_seconds(10.0, lambda: lyapunov_spectrum(Lorenz(), start, 200.0, rtol=1e-8))
     np.testing.assert_allclose(found.exponents, [0.906, 0.0, -14.572], atol=0.1)
-    branch = in_seconds(5.0, lambda: continue_equilibria(Parameter(Lorenz(rho=0.5), "rho", 0.0, 30.0), [0.0, 0.0, 0.0]))
+    branch = in_seconds(5.0, lambda: continue_equilibria(Parameter(Lorenz(), "rho", 0.0, 30.0), [0.0, 0.0, 0.0]))
     assert len(branch.parameters) > 3
     in_seconds(10.0, lambda: phase_plane(VanDerPol(), [[-3.0, 3.0], [-3.0, 3.0]]))
     assert gpu() <= before + 1_000
@@ -174,8 +175,8 @@ def test_two_gpus_share_the_tokens():
     flow = TokenFlow(np.eye(3)[None])
     x = Sphere().sample(random_key(0, "x"), (4_096, 3))
     mesh = jax.make_mesh((2,), ("tokens",), devices=jax.devices()[:2])
-    many = flow.computed_by(Sharded(flow.interaction, mesh))
-    there = simulate(many, many.interaction.placed(x), [0.0, 0.5]).ys
+    way = Sharded(Blocked(), mesh)
+    there = simulate(flow.computed_by(way), way.placed(x), [0.0, 0.5]).ys
     assert len(there.devices()) == 2
     assert_close(there, simulate(flow, x, [0.0, 0.5]).ys, 1e-8)
 
