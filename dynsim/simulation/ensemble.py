@@ -26,9 +26,10 @@ from dynsim._core.validation import function, integer, returned
 from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError, Outcome
-from dynsim.integrators import AbstractIntegrator, Stats
+from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
 from dynsim.integrators.fixed_step.stochastic import chosen_for_all, of_members
+from dynsim.integrators.lanes.observed import Ways
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
@@ -99,6 +100,8 @@ def kept_values(work: Work) -> Any:
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, with the last one repeated up to the common width."""
+    if len(part) == work.members == width and (part[1:] > part[:-1]).all():  # all, where they are
+        return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn)
     padded = filled(part, width)
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
     found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn)
@@ -301,6 +304,8 @@ def _run(
             done = _solved(solve, work, parts, checkpoints, shown)
         else:
             done = _solved_on(as_executor(executor), solve, work, parts, checkpoints, shown)
+    if len(parts) == 1 and (parts[0][1:] > parts[0][:-1]).all():
+        return done[0]
     back = np.argsort(np.concatenate(parts), kind="stable")
     # Joined on the host to avoid compilation; a checkpoint has no weak types.
     return on_host(lambda xp, *pieces: xp.concatenate(pieces)[back], *done)
@@ -335,14 +340,16 @@ def _starts(work: Work) -> State:
             finite, defects, starts = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts)), *seen)
     except (TypeError, ValueError) as error:
         raise ArgumentError("y0s", "fit the space of the flow", f"does not ({str(error).splitlines()[0]})") from None
-    defects = np.asarray(defects)
-    bad = np.flatnonzero(~(np.asarray(finite) & (defects < OFF_SPACE)))
-    if bad.size:
+    sound = finite & (defects < OFF_SPACE)
+    if not sound.all():
+        defects, bad = np.asarray(defects), np.flatnonzero(~np.asarray(sound))
         known = np.asarray(finite)[bad[0]]
         off = f"member {bad[0]} is {f'off it by {defects[bad[0]]:.3g}' if known else 'not finite'}"
         raise ArgumentError("y0s", "be finite and lie on the space of the flow", off)
     check_names(work.flow(0), work.start(0))
     kept_values(work)  # an error in the function is raised once, not for each member
+    if isinstance(way(work), Ways):  # the field has been traced, and is real
+        return starts
     if not traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0]) and work.integrator.batched:
         raise not_traceable()
     check_real(work.flow(0), work.start(0), np.asarray(work.ts)[0])
@@ -352,16 +359,30 @@ def _starts(work: Work) -> State:
 _inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0)))
 
 
+LANES = 256
+"""Most members in lanes together on a processor, so that their states stay in its cache."""
+
+
+def way(work: Work) -> Ways | str:
+    """Find out how the members are solved in lanes, or say in a sentence why they are not."""
+    if not isinstance(work.integrator, Diffrax):
+        return f"the integrator is {type(work.integrator).__name__}"
+    return work.integrator.lanes(work.flows, work.y0s, work.ts)
+
+
 def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
     """Divide the members into parts, sorted by cost and nearly equal in size, so that one program serves all."""
     if chunk is None:
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
-        host = jax.default_backend() == "cpu"
-        chunk = int(np.clip((2**19 if host else 2**28) / size, 1, 32 if host else work.members))
+        lanes = isinstance(way(work), Ways)
+        if jax.default_backend() == "cpu":
+            chunk = int(np.clip(2**19 / size, 1, LANES if lanes else 32))
+        else:  # with the saved states of a part
+            chunk = int(np.clip(2**32 / (size * len(work.ts)) if lanes else 2**28 / size, 1, work.members))
     chunk = integer("chunk", chunk, least=1)
-    costs = np.zeros(work.members)
-    if cost is not None:
-        costs = np.asarray(eqx.filter_vmap(function("cost", cost, "the start"))(work.y0s), float)
+    if cost is None:
+        return np.array_split(np.arange(work.members), -(-work.members // chunk))
+    costs = np.asarray(eqx.filter_vmap(function("cost", cost, "the start"))(work.y0s), float)
     if costs.shape != (work.members,) or np.isnan(costs).any():
         raise ArgumentError("cost", "return one number for a start", f"returns shape {costs.shape[1:]} or NaN")
     return np.array_split(np.argsort(costs, kind="stable"), -(-work.members // chunk))
@@ -376,6 +397,11 @@ def _solved(
 ) -> list[Part]:
     """Solve all parts; those with a checkpoint are loaded instead."""
     width = max(len(part) for part in parts)
+    if len(parts) == 1 and checkpoints is None:
+        with progress(work.members, "ensemble", unit="members", shown=shown) as bar:
+            found = jax.block_until_ready(solve(work, parts[0], width))
+            bar.update(work.members)
+        return [found]
     workers = cores() if solve is solve_together else 1
     done: list[Part] = []
     compiled = threading.Event()  # set when the first call has compiled and started, or failed
