@@ -21,6 +21,7 @@ from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
@@ -120,6 +121,7 @@ def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
     return flat_states(states)[:, component]
 
 
+@on_host_by_default
 def bifurcation_diagram(
     parameter: Parameter,
     starts: Sequence[State] | np.ndarray,
@@ -237,6 +239,7 @@ class _Passing(NamedTuple):
         return rows / np.append(self.units.flat(state), self.units.parameters[0])
 
 
+@on_host_by_default
 def with_orbits(
     diagram: Diagram,
     parameter: Parameter,
@@ -287,6 +290,7 @@ def _shrinks_to(orbits: Branch, hopf: Bifurcation) -> bool:
     return bool(around and near and abs(float(states.period[-1]) - turn) <= CLOSE * turn)
 
 
+@on_host_by_default
 def with_curves(
     diagram: Diagram,
     parameters: tuple[Parameter, Parameter],

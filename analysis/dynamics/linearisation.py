@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.compiled import compiled
 from dynsim._core.orientation import TIE, basis_of_range
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, SymmetryGenerator, Time
 from dynsim.errors import ArgumentError
@@ -50,6 +51,7 @@ def _projection(space: AbstractSpace, x: State) -> jax.Array:
     return jax.jacfwd(along)(jnp.zeros_like(flat))
 
 
+@on_host_by_default
 def tangent_jacobian(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
     """Compute the Jacobian of a flow at `x` in `tangent_basis`, (dimension, dimension), per time unit.
 
@@ -183,6 +185,7 @@ def is_centre(values: ArrayLike, tolerance: float) -> bool:
     )
 
 
+@on_host_by_default
 def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequence[SymmetryGenerator] = ()) -> Spectrum:
     """Compute the spectrum of an equilibrium, without the zero eigenvalues due to its symmetries.
 

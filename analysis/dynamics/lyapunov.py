@@ -17,6 +17,7 @@ from analysis.dynamics.flow_maps.variational import Linearised, solver_of, toler
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import room_for
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
@@ -119,6 +120,7 @@ class LyapunovSpectrum(NamedTuple):
         ]  # fmt: skip
 
 
+@on_host_by_default
 def lyapunov_spectrum(
     system: Any,  # checked here, in one sentence
     start: State,

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
 from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.host import filled, room_for
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import function, integer, number, reals
@@ -101,6 +102,7 @@ def least_period(values: Float[np.ndarray, "steps n"], tolerance: float) -> int:
     return next((p for p in shifts if np.max(np.abs(back - back[places % p])) <= tolerance), 0)
 
 
+@on_host_by_default
 def poincare_section(
     flow: AbstractFlow,
     start: State,
@@ -256,6 +258,7 @@ class OrbitDiagram(NamedTuple):
         return np.array([least_period(values[:, None], tolerance) for values in self.values], int)
 
 
+@on_host_by_default
 def orbit_diagram(
     parameter: Parameter,
     values: ArrayLike,

@@ -12,6 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.linearisation import tangent_basis
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
@@ -28,6 +29,7 @@ TOUCHES = 1e-6
 Rules = Sequence[Transition] | Callable[[AbstractFlow], Sequence[Transition]]
 
 
+@on_host_by_default
 def saltation_matrix(
     flow: AbstractFlow,
     transition: Any,  # checked here, in one sentence
@@ -72,6 +74,7 @@ def saltation_matrix(
     return jax.jacfwd(across)(flat)
 
 
+@on_host_by_default
 def fundamental_matrix(run: HybridTrajectory, *, rtol: float = 1e-9) -> Float[np.ndarray, "final initial"]:
     """Compute the derivative of the final state of a hybrid run by its initial state, flattened and ambient.
 
@@ -85,6 +88,7 @@ def fundamental_matrix(run: HybridTrajectory, *, rtol: float = 1e-9) -> Float[np
     return np.asarray(jax.jacrev(end)(flat)) @ B @ B.T
 
 
+@on_host_by_default
 def final_state(
     run: HybridTrajectory, flow: AbstractFlow, y0: State, transitions: Rules, *, rtol: float = 1e-9
 ) -> State:

@@ -21,6 +21,7 @@ from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.flat import flat_states
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
@@ -306,6 +307,7 @@ class EdgeState(NamedTuple):
         return words if self.exponents is None else f"{words}; exponents {self.exponents}"
 
 
+@on_host_by_default
 def edge_state(
     system: Any,  # checked here, in one sentence
     one: State,

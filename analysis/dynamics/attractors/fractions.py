@@ -16,6 +16,7 @@ from analysis.dynamics.attractors.options import Search, set_up
 from analysis.dynamics.attractors.search import FATES, Attractors, attractors_of, held_back
 from analysis.dynamics.flow_maps.time_map import TimeMap
 from analysis.dynamics.scaling.flat import flat_states
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
@@ -58,6 +59,7 @@ class Fractions(NamedTuple):
         return str(self.attractors[label]) if label >= 0 else FATES[label]
 
 
+@on_host_by_default
 def basin_fractions(
     system: Any,  # checked here, in one sentence
     sampler: Callable[[Key], State],
@@ -121,6 +123,7 @@ class FractionCurves(NamedTuple):
         return picture(self)
 
 
+@on_host_by_default
 def continued_fractions(
     parameter: Parameter,
     values: ArrayLike,

@@ -24,6 +24,7 @@ from analysis.dynamics.attractors.sampling import relieved, suited
 from analysis.dynamics.attractors.surfaces import among_surfaces
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from analysis.dynamics.lyapunov import lyapunov_spectrum
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim.errors import counted
@@ -363,6 +364,7 @@ def _largest_exponent(record: TrajectoryRecord) -> float:
     return float(found.exponents[0])
 
 
+@on_host_by_default
 def find_attractors(
     system: Any,  # checked here, in one sentence
     starts: State,

@@ -30,6 +30,7 @@ from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.normal_forms.flows import crossing_pair, turns
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
@@ -261,6 +262,7 @@ class CriticalCurve(NamedTuple):
         return f"curve of {self.kind}s{self.of}, {len(self.first)} points: {found}; ends: {ends}"
 
 
+@on_host_by_default
 def critical_curve(
     parameters: tuple[Parameter, Parameter],
     at: Bifurcation,

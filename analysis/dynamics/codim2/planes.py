@@ -21,6 +21,7 @@ from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangen
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.flat import chord_distances, flat_state, flat_states
 from dynsim._core.host import filled, room_for
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer
@@ -42,6 +43,7 @@ STAGES, CORRECTIONS = 4, 3
 BLOCK = 256
 
 
+@on_host_by_default
 def critical_curves(
     parameters: tuple[Parameter, Parameter],
     bifurcations: Sequence[Bifurcation],
@@ -138,6 +140,7 @@ class StabilityMap(NamedTuple):
     __str__ = report
 
 
+@on_host_by_default
 def stability_map(
     parameters: tuple[Parameter, Parameter],
     starts: Sequence[State],

@@ -26,6 +26,7 @@ from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_o
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import filled
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
 from dynsim._core.validation import function, instance, integer, number
 from dynsim.errors import ArgumentError
@@ -48,6 +49,7 @@ POINTS = 1000
 SEGMENTS = 12
 
 
+@on_host_by_default
 def continue_orbits(
     parameter: Parameter,
     orbit: PeriodicOrbit,
@@ -89,6 +91,7 @@ def continue_orbits(
     return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
+@on_host_by_default
 def orbits_from_hopf(
     parameter: Parameter,
     at: Bifurcation,
@@ -211,6 +214,7 @@ def _at_hopf(curve: OrbitCurve, at: Bifurcation) -> CurvePoint:
     return point._replace(tangent=tangent / np.linalg.norm(tangent), spectrum=lambda: ordered)
 
 
+@on_host_by_default
 def switch_orbits(
     parameter: Parameter,
     at: Bifurcation,
@@ -252,6 +256,7 @@ def switch_orbits(
     return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
 
 
+@on_host_by_default
 def orbit_of(parameter: Parameter, cycles: Branch, point: int) -> PeriodicOrbit:
     """Find one of the orbits of a branch of an autonomous flow again, with its multipliers and errors."""
     states: Any = cycles.states

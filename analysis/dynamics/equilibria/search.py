@@ -15,6 +15,7 @@ from analysis.dynamics.equilibria.sliding import PseudoEquilibrium, on_surface, 
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import box_sides, function, integer, number, random_key
@@ -86,6 +87,7 @@ class AllEquilibria(NamedTuple):
         )  # fmt: skip
 
 
+@on_host_by_default
 def find_equilibria(
     flow: AbstractFlow,
     key: Key,

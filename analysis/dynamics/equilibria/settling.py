@@ -12,6 +12,7 @@ from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
@@ -65,6 +66,7 @@ class Limit(NamedTuple):
         return self.verdict == "stationary"
 
 
+@on_host_by_default
 def settle(
     flow: AbstractFlow,
     y0: State,

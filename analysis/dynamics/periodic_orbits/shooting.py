@@ -20,6 +20,7 @@ from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, r
 from analysis.dynamics.scaling.flat import states_like
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
@@ -90,6 +91,7 @@ class PeriodicOrbit(NamedTuple):
         return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}"
 
 
+@on_host_by_default
 def periodic_orbit(
     flow: AbstractFlow | AbstractMap,
     guess: State,

@@ -17,6 +17,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.validated.ball_operations import ball
 from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues, ends_of, is_inside
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import box_sides, integer, number, reals
@@ -87,6 +88,7 @@ class CertifiedCount(NamedTuple):
         return f"at least {count} in the box, {len(self.undecided)} undecided boxes; {self.boxes} boxes{cap}"
 
 
+@on_host_by_default
 def certified_equilibrium(
     system: AbstractFlow | AbstractMap, near: ArrayLike, *, period: int = 1
 ) -> CertifiedEquilibrium:
@@ -111,6 +113,7 @@ def certified_equilibrium(
     return found
 
 
+@on_host_by_default
 def certified_count(
     system: AbstractFlow | AbstractMap,
     box: BoxLike,

@@ -22,6 +22,7 @@ from analysis.dynamics.validated.ball_operations import ball, flint
 from analysis.dynamics.validated.balls import Balls, balls, entries
 from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
 from analysis.dynamics.validated.taylor import TaylorSteps, arithmetic
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.validation import instance, number
 from dynsim.errors import ArgumentError
@@ -431,6 +432,7 @@ class CertifiedOrbit(NamedTuple):
         return f"{self.stability} periodic orbit, certified: {least} {period}, multipliers {values}"
 
 
+@on_host_by_default
 def certified_periodic_orbit(
     flow: AbstractFlow, orbit: PeriodicOrbit, *, period: Any = None, shift: Any = None
 ) -> CertifiedOrbit:
