@@ -93,6 +93,11 @@ def as_double(state: State) -> State:
     return jax.tree.map(lambda leaf: leaf.astype(float), state)
 
 
+def double_state(name: str, y: Any) -> State:
+    """Convert a state as `as_state` does, to float64, in which searches and Newton's method compute."""
+    return as_double(as_state(name, y))
+
+
 def check_start(name: str, flow: AbstractFlow | AbstractMap, y0: State) -> State:
     """Project a state to the flow's space; raise `ValueError` unless it is finite and on the space up to rounding."""
     y0 = as_state(name, y0)
