@@ -36,7 +36,7 @@ class Exponential(AbstractIntegrator):
         p0, times, dtype = np.asarray(y0, float), np.asarray(ts, float), np.asarray(y0).dtype
         if p0.ndim != 1:
             raise ArgumentError("y0", "be one distribution", f"has shape {p0.shape}")
-        if dtype != float:
+        if dtype.itemsize < 8:
             p0 = p0 / p0.sum()  # which is one up to the rounding of float32
         found = relaxation(flow.matrix(), p0, times - times[0], method=self.method)
         ys, defect = on_space(flow.space, jnp.asarray(found.probabilities, dtype))

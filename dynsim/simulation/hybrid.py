@@ -17,7 +17,15 @@ from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.integrators.events import AfterReset
 from dynsim.integrators.time_structure import confirming
-from dynsim.simulation.checks import as_double, as_state, as_times, check_events, check_flow, check_integrator, times_like
+from dynsim.simulation.checks import (
+    as_double,
+    as_state,
+    as_times,
+    check_events,
+    check_flow,
+    check_integrator,
+    times_like,
+)
 from dynsim.simulation.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import Stop, simulate, simulate_until, with_error
 from dynsim.simulation.trajectory import Trajectory

@@ -87,10 +87,10 @@ def simulate(
         key: for a `NoisyFlow`, the random key of the Brownian path; the trajectory's integrator keeps it.
         throw: raise on failure; otherwise the states after it are NaN, and `stats.succeeded` is False.
         error_estimate: solve again with a tenth of the tolerance, in float64, and store the difference of every number
-            in `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps, so
-            that it does not step over the same pulses; shorter ones that are not found by themselves need `breaks` of
-            the flow, or `longest_step` of the integrator. Meaningless where both solutions share the error, for example
-            in chaotic flows over long times.
+            in `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps,
+            so that it does not step over the same pulses; shorter ones that are not found by themselves need `breaks`
+            of the flow, or `longest_step` of the integrator. Meaningless where both solutions share the error, for
+            example in chaotic flows over long times.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span.
@@ -109,7 +109,7 @@ def simulate(
         if throw and why:
             raise IntegrationError(why, outcome=Outcome(int(stats.outcome)))
         if throw:
-            raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, solver, times, stats, ys))
+            raise_if_failed(stats, times, functools.partial(_causes, flow, solver, times, stats, ys))
         if error_estimate:
             if not isinstance(flow, NoisyFlow):  # noise has another path in another precision
                 y0, times = as_double((y0, times))
@@ -174,8 +174,8 @@ def simulate_until(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    tiny = functools.partial(_below_tolerance, flow, integrator, times, stats, ys)
-    raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or tiny())
+    others = functools.partial(_causes, flow, integrator, times, stats, ys)
+    raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or others())
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
@@ -278,6 +278,14 @@ def raise_if_failed(stats: Stats, ts: Any, why: Callable[[], str] = str) -> None
     if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
         said = " ".join(filter(None, (stats.since(float(ts[0])), why())))
         raise IntegrationError(said, outcome=Outcome(int(stats.outcome)))
+
+
+def _causes(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any, stats: Stats, ys: State) -> str:
+    """Say what may have caused a failure: a state in float32, or components below the absolute tolerance."""
+    types = {leaf.dtype.name for leaf in jax.tree.leaves(ys)} - {"float64"}
+    if types:
+        return f"The state is in {types.pop()}, whose rounding may be the cause: try float64 or a larger `rtol`."
+    return _below_tolerance(flow, integrator, ts, stats, ys)
 
 
 def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any, stats: Stats, ys: State) -> str:
