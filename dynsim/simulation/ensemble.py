@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._core.host import filled, has_values, on_host
+from dynsim._core.placement import carried, current, memory_explained, placed
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar, State, Time, TimesLike
 from dynsim._core.validation import function, integer, returned
@@ -230,6 +231,7 @@ def ensemble(
     executor: Executor | None = None,
     shown: bool | None = None,
     error_estimate: bool = False,
+    device: Any = None,
 ) -> Ensemble:
     """Integrate a flow from many initial states, and keep `fn(t, x)` at `ts`, both end states and statistics.
 
@@ -254,10 +256,13 @@ def ensemble(
         shown: whether to show a progress bar; by default on terminals only.
         error_estimate: solve all members again with a tenth of the tolerance (in the folder `finer` of `folder`), and
             store the difference of every value and final state in `stats.error`; see `simulate`.
+        device: where the members are solved, as for `simulate`: few of them on the host, those of about 2,000 numbers
+            in all on JAX's default device.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, a folder that is not writable, in use, or holds
-            another run, an executor that ends too early, and an error estimate for noise without a `path_resolution`.
+            another run, an executor that ends too early, an error estimate for noise without a `path_resolution`, and
+            a device that is not here or whose memory does not suffice.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
 
     Example:
@@ -268,6 +273,28 @@ def ensemble(
         >>> runs.values.shape
         (2, 2)
     """
+    numbers = lambda: sum(np.size(y) for y in jax.tree.leaves(y0s))
+    with placed(numbers, (flow, y0s, integrator, key), device) as (here, y0s, integrator, key), memory_explained("y0s"):
+        return _of_members(
+            here, y0s, ts, fn, integrator, key, chunk, cost, folder, executor, shown, error_estimate
+        )  # fmt: skip
+
+
+def _of_members(
+    flow: AbstractFlow | Sequence[AbstractFlow],
+    y0s: State,
+    ts: TimesLike,
+    fn: Observable,
+    integrator: AbstractIntegrator | None,
+    key: Key | None,
+    chunk: int | None,
+    cost: Callable[[State], Scalar] | None,
+    folder: str | Path | None,
+    executor: Executor | None,
+    shown: bool | None,
+    error_estimate: bool,
+) -> Ensemble:
+    """Do what `ensemble` does, on the device that is chosen."""
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     if not flows:
         raise ArgumentError("flow", "be a flow, or a sequence with one for each member", "is empty")
@@ -375,7 +402,7 @@ def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None
     if chunk is None:
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
         lanes = isinstance(way(work), Ways)
-        if jax.default_backend() == "cpu":
+        if current().platform == "cpu":
             chunk = int(np.clip(2**19 / size, 1, LANES if lanes else 32))
         else:  # with the saved states of a part
             chunk = int(np.clip(2**32 / (size * len(work.ts)) if lanes else 2**28 / size, 1, work.members))
@@ -420,7 +447,7 @@ def _solved(
             if index < len(parts) and not (checkpoints is not None and checkpoints.has(index)):
                 if running:
                     compiled.wait()
-                running[index] = pool.submit(solved, index)
+                running[index] = pool.submit(carried(solved), index)
 
         try:
             for index, part in enumerate(parts):
@@ -459,7 +486,7 @@ def _solved_on(
 
 def cores() -> int:
     """Number of parts to solve at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
-    if jax.default_backend() != "cpu":
+    if current().platform != "cpu":
         return 1
     free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     told = os.environ.get("OMP_NUM_THREADS", "")
