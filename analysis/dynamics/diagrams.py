@@ -29,7 +29,7 @@ from dynsim.errors import ArgumentError, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
 from dynsim.notebook import picture
-from dynsim.simulation.checks import as_state
+from dynsim.simulation.checks import double_state
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import Components, components
 from dynsim.systems.parameter import Parameter
@@ -145,7 +145,7 @@ def bifurcation_diagram(
     depth = integer("levels", levels, least=0)
     found: list[tuple[Branch, int]] = []
     new: list[tuple[Branch, int]] = []
-    states = [as_state("starts", start) for start in starts]
+    states = [double_state("starts", start) for start in starts]
     passes = _Passing(curve_units((parameter,), states[0])) if states else _Passing(None)
     for start in states:
         one = continue_equilibria(parameter, start, steps=steps, symmetries=symmetries)

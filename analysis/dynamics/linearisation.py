@@ -16,7 +16,7 @@ from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, SymmetryGenerator, Time
 from dynsim.errors import ArgumentError
-from dynsim.simulation.checks import as_state
+from dynsim.simulation.checks import double_state
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat
@@ -58,7 +58,7 @@ def tangent_jacobian(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
     Normal directions are left out: `vector_field` is constant along the fibres of the retraction, so that the ambient
     Jacobian vanishes on them. NumPy: not for `jit`.
     """
-    x = as_state("x", x)
+    x = double_state("x", x)
     basis = tangent_basis(flow.space, x)
     return basis.T @ np.asarray(_ambient_jacobian(flow, x, np.asarray(t, float))) @ basis
 
@@ -200,7 +200,7 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
     Raises:
         ValueError: if a velocity is not in the kernel; either it generates no symmetry, or `x` is no equilibrium.
     """
-    x = as_state("x", x)
+    x = double_state("x", x)
     basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
     tolerance = NEAR_ZERO * max(1.0, float(np.linalg.norm(J, 2)) if J.size else 1.0)
     orbit = orbit_basis(basis, x, symmetries)

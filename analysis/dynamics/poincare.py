@@ -309,10 +309,10 @@ def _orbits(
 ) -> Array:
     def one(value: Array) -> Array:
         at = with_parameter(where, system, value)
-        begun = jax.lax.fori_loop(0, before, lambda k, y: at.step(k, y), x)
+        begun = jax.lax.fori_loop(0, before, lambda k, y: at.image(k, y), x)
 
         def step(y: State, k: Array) -> tuple[State, Array]:
-            y = at.step(before + k, y)
+            y = at.image(before + k, y)
             return y, coordinate(y)
 
         found = jax.lax.scan(step, begun, jnp.arange(after))[1]

@@ -18,7 +18,7 @@ from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.time_structure import breakpoints
-from dynsim.simulation.checks import as_state, check_flow
+from dynsim.simulation.checks import check_flow, double_state
 from dynsim.simulation.hybrid import HybridRecipe, Transition
 from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory
 from dynsim.systems.base import AbstractFlow
@@ -60,7 +60,7 @@ def saltation_matrix(
     check_flow(flow)
     if not isinstance(transition, Transition):
         raise ArgumentError("transition", "be a `Transition`", f"is {shown(transition)}")
-    x = as_state("x", x)
+    x = double_state("x", x)
     _check_crossed("transition", flow, transition, t, x)
     flat, restored = ravel_pytree(x)
     time = jnp.asarray(t, float)
@@ -112,7 +112,7 @@ def final_state(
     tolerance, recipe = jnp.asarray(number("rtol", rtol)), _recipe(run)
     _check_run(run, recipe)
     known: Any = transitions if callable(transitions) else lambda flow: transitions
-    x, t, late = as_state("y0", y0), float(recipe.ts[0]), jnp.zeros(())
+    x, t, late = double_state("y0", y0), float(recipe.ts[0]), jnp.zeros(())
     paths = list(run.phases)
     for k, jump in enumerate(run.jumps):
         if jump.time > t:

@@ -193,6 +193,15 @@ def _joined(leaves: Sequence[Array]) -> Array:
     return on_host(lambda xp, *parts: xp.stack(parts), *leaves)
 
 
+ROUNDINGS = 8  # rounding errors of a number, relative to it: smaller tolerances cannot be reached in float32
+
+
+def least_rtol(state: State) -> float:
+    """Smallest relative tolerance that a solver of this state can reach; zero in float64, where users choose it."""
+    eps = max(float(jnp.finfo(leaf.dtype).eps) for leaf in jax.tree.leaves(state))
+    return ROUNDINGS * eps if eps > jnp.finfo(float).eps else 0.0
+
+
 def step_limit(integrator: AbstractIntegrator, flow: AbstractFlow) -> float:
     """Longest step: the integrator's `longest_step` if given, otherwise the flow's step limit."""
     own = getattr(integrator, "longest_step", None)

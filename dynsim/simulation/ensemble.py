@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import os
 import re
@@ -20,7 +21,7 @@ import numpy as np
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._core.host import filled, has_values, on_host
-from dynsim._core.placement import carried, current, memory_explained, placed
+from dynsim._core.placement import carried, current, memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar, State, Time, TimesLike
 from dynsim._core.validation import function, integer, returned
@@ -236,8 +237,9 @@ def ensemble(
     """Integrate a flow from many initial states, and keep `fn(t, x)` at `ts`, both end states and statistics.
 
     With `Diffrax`, one flow, or flows that differ only in numbers, are solved `chunk` members at a time, each member
-    with its own steps. With `Scipy`, or for flows of several kinds, members are solved one by one. A member that fails
-    does not affect the others.
+    with its own steps. Explicit methods solve small systems in lanes: each member also has its own clock and end, and
+    on a GPU of NVIDIA a thread of its own; `way(runs)` says whether and why not. With `Scipy`, or for flows of several
+    kinds, members are solved one by one. A member that fails does not affect the others.
 
     Args:
         flow: the system of all members, or a sequence with one system for each.
@@ -246,9 +248,9 @@ def ensemble(
         fn: the observable, a function of time and state in JAX.
         integrator: `Diffrax()`, the default, or `Scipy()`; a fixed-step scheme for flows with noise, see `simulate`.
         key: for flows with noise; member k equals what `simulate` returns for `jax.random.fold_in(key, k)`.
-        chunk: the largest number of members solved together; all of them take as many steps as the slowest one. By
-            default 32, or fewer if their states exceed half a megabyte (256 on an accelerator); parts are distributed
-            over the cores.
+        chunk: the largest number of members solved together; on a processor all of them take as many steps as the
+            slowest one. By default 256 in lanes and 32 otherwise, or fewer if their states exceed half a megabyte, and
+            as many as fit on an accelerator; parts are distributed over the cores. Results do not depend on it.
         cost: predicts a member's number of steps, up to a factor, from its initial state; members of similar cost are
             solved together.
         folder: for checkpoints of finished members; the same call with the same folder resumes, with the same bits.
@@ -256,13 +258,12 @@ def ensemble(
         shown: whether to show a progress bar; by default on terminals only.
         error_estimate: solve all members again with a tenth of the tolerance (in the folder `finer` of `folder`), and
             store the difference of every value and final state in `stats.error`; see `simulate`.
-        device: where the members are solved, as for `simulate`: few of them on the host, those of about 2,000 numbers
-            in all on JAX's default device.
+        device: where it is solved, see `simulate`; by default small ensembles on the host's processor.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, a folder that is not writable, in use, or holds
-            another run, an executor that ends too early, an error estimate for noise without a `path_resolution`, and
-            a device that is not here or whose memory does not suffice.
+            another run, a device that is not here or whose memory does not suffice, an executor that ends too early,
+            and an error estimate for noise without a `path_resolution`.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
 
     Example:
@@ -273,35 +274,41 @@ def ensemble(
         >>> runs.values.shape
         (2, 2)
     """
-    numbers = lambda: sum(np.size(y) for y in jax.tree.leaves(y0s))
-    with placed(numbers, (flow, y0s, integrator, key), device) as (here, y0s, integrator, key), memory_explained("y0s"):
-        return _of_members(
-            here, y0s, ts, fn, integrator, key, chunk, cost, folder, executor, shown, error_estimate
-        )  # fmt: skip
+    flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
+    if not flows:
+        raise ArgumentError("flow", "be a flow, or a sequence with one for each member", "is empty")
+    fn = function("fn", fn, "(t, x)", 2)
+    count = functools.partial(_numbers, flows[0], y0s)
+    with placed(count, (flows, y0s, integrator, key), device) as (here, y0s, integrator, key), memory_explained("y0s"):
+        solver = chosen_for_all(here, integrator, key)
+        work = _checked(here, solver, y0s, ts, fn)
+        values, final, stats = _solved_all(work, cost, chunk, folder, executor, shown, error_estimate)
+    return Ensemble(
+        work.ts, values, work.y0s, final, stats, flows[0] if isinstance(flow, AbstractFlow) else flows, solver
+    )
 
 
-def _of_members(
-    flow: AbstractFlow | Sequence[AbstractFlow],
-    y0s: State,
-    ts: TimesLike,
-    fn: Observable,
-    integrator: AbstractIntegrator | None,
-    key: Key | None,
-    chunk: int | None,
+def _numbers(flow: AbstractFlow, y0s: Any) -> int:
+    """Count the numbers of a step of all members."""
+    y0s = as_state("y0s", y0s)
+    members = max((np.shape(y)[0] for y in jax.tree.leaves(y0s) if np.ndim(y)), default=1)
+    one = jax.tree.map(lambda y: np.zeros(np.shape(y)[1:], y.dtype), y0s)
+    return members * step_numbers(lambda x: flow.vector_field(jnp.zeros(()), x), one)
+
+
+def _solved_all(
+    work: Work,
     cost: Callable[[State], Scalar] | None,
+    chunk: int | None,
     folder: str | Path | None,
     executor: Executor | None,
     shown: bool | None,
     error_estimate: bool,
-) -> Ensemble:
-    """Do what `ensemble` does, on the device that is chosen."""
-    flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
-    if not flows:
-        raise ArgumentError("flow", "be a flow, or a sequence with one for each member", "is empty")
-    solver = chosen_for_all(flows, integrator, key)
-    work = _checked(flows, solver, y0s, ts, function("fn", fn, "(t, x)", 2))
+) -> Part:
+    """Solve all members, twice for an estimate of the error."""
+    solver = work.integrator
     finer = dataclasses.replace(work, integrator=solver.tightened()) if error_estimate else None
-    together = solver.batched and _alike(flows)
+    together = solver.batched and _alike(work.flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
     solve = solve_together if together else solve_alone
     values, final, stats = _run(solve, work, parts, folder, executor, shown)
@@ -309,8 +316,7 @@ def _of_members(
         below = None if folder is None else Path(folder) / "finer"
         again = _run(solve, finer, parts, below, executor, shown)
         stats = with_error(stats, Kept(values, final), Kept(*again[:2]))
-    kept = flows[0] if isinstance(flow, AbstractFlow) else flows
-    return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver)
+    return values, final, stats
 
 
 def _run(

@@ -22,6 +22,7 @@ from dynsim.integrators.fixed_step.stochastic import chosen
 from dynsim.integrators.sliding import jumping, slid
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
+    as_double,
     as_state,
     as_times,
     check_events,
@@ -33,10 +34,12 @@ from dynsim.simulation.checks import (
     shapes_explained,
     start_on,
     step_explained,
+    times_like,
 )
 from dynsim.simulation.trajectory import Trajectory
-from dynsim.systems.base import AbstractFlow, AbstractMap, in_types_of
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import components, listed
+from dynsim.systems.noisy import NoisyFlow
 
 HIDDEN = 100  # absolute tolerances, below which an error of a component is not seen to a hundredth of it
 LOOKS = np.geomspace(1e-3, 0.99, 15)  # shares of a failed run at which its states are looked at
@@ -85,11 +88,11 @@ def simulate(
             `EulerMaruyama()` for Ito noise and `EulerHeun()` for Stratonovich noise.
         key: for a `NoisyFlow`, the random key of the Brownian path; the trajectory's integrator keeps it.
         throw: raise on failure; otherwise the states after it are NaN, and `stats.succeeded` is False.
-        error_estimate: solve again with a tenth of the tolerance, and store the difference of every number in
-            `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps, so
-            that it does not step over the same pulses; shorter ones that are not found by themselves need `breaks` of
-            the flow, or `longest_step` of the integrator. Meaningless where both solutions share the error, for example
-            in chaotic flows over long times.
+        error_estimate: solve again with a tenth of the tolerance, in float64, and store the difference of every number
+            in `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps,
+            so that it does not step over the same pulses; shorter ones that are not found by themselves need `breaks`
+            of the flow, or `longest_step` of the integrator. Meaningless where both solutions share the error, for
+            example in chaotic flows over long times.
         device: where it is solved: "cpu", "gpu", or a device of JAX. By default a small system is solved on the host's
             processor even if JAX has a GPU, and its states lie there; a large one, of about 2,000 numbers a step, on
             JAX's default device. A start that you put on a device is solved there. The environment variable
@@ -121,8 +124,10 @@ def _simulated(
         if throw and why:
             raise IntegrationError(why, outcome=Outcome(int(stats.outcome)))
         if throw:
-            raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, solver, times, stats, ys))
+            raise_if_failed(stats, times, functools.partial(_causes, flow, solver, times, stats, ys))
         if error_estimate:
+            if not isinstance(flow, NoisyFlow):  # noise has another path in another precision
+                y0, times = as_double((y0, times))
             stats = with_error(stats, ys, _solved(confirming(solver, flow, y0, times), flow, y0, times)[0])
     return ys, stats
 
@@ -145,7 +150,7 @@ def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: A
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
     """Add an error estimate to statistics: the distance of every saved number from a more accurate solution."""
-    gap = jax.tree.map(lambda a, b: jnp.abs(a - b), ys, finer)
+    gap = jax.tree.map(lambda a, b: jnp.abs(a - b.astype(a.dtype)), ys, finer)
     return eqx.tree_at(lambda s: s.error, stats, gap, is_leaf=lambda part: part is None)
 
 
@@ -200,8 +205,8 @@ def _located(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    tiny = functools.partial(_below_tolerance, flow, integrator, times, stats, ys)
-    raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or tiny())
+    others = functools.partial(_causes, flow, integrator, times, stats, ys)
+    raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or others())
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
@@ -254,7 +259,7 @@ def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State
     """The states, the largest defect, and whether all are finite."""
 
     def inner(x: State, k: Any) -> tuple[State, None]:
-        return in_types_of(x, map.step(k, x)), None
+        return map.image(k, x), None
 
     def outer(x: State, block: Any) -> tuple[State, State]:
         x, _ = jax.lax.scan(inner, x, block * every + jnp.arange(every))
@@ -308,6 +313,14 @@ def raise_if_failed(stats: Stats, ts: Any, why: Callable[[], str] = str) -> None
         raise IntegrationError(said, outcome=Outcome(int(stats.outcome)))
 
 
+def _causes(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any, stats: Stats, ys: State) -> str:
+    """Say what may have caused a failure: a state in float32, or components below the absolute tolerance."""
+    types = {leaf.dtype.name for leaf in jax.tree.leaves(ys)} - {"float64"}
+    if types:
+        return f"The state is in {types.pop()}, whose rounding may be the cause: try float64 or a larger `rtol`."
+    return _below_tolerance(flow, integrator, ts, stats, ys)
+
+
 def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any, stats: Stats, ys: State) -> str:
     """Say which components are below the absolute tolerance up to a failure, which then hides their errors.
 
@@ -343,9 +356,8 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
     check_integrator(integrator)
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):
         y0 = as_state("y0", y0)
-        dtype = jax.tree.leaves(y0)[0].dtype
-        return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else np.asarray(as_times(ts), dtype)
+        return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else times_like(as_times(ts), y0)
     times = as_times(ts)
     start = check_start("y0", flow, y0)
     flow.check_horizon(float(times[0]), float(times[-1]))
-    return start, jnp.asarray(times, jax.tree.leaves(start)[0].dtype)
+    return start, jnp.asarray(times_like(times, start))

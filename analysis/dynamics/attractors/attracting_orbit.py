@@ -14,7 +14,7 @@ from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_o
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
-from dynsim.simulation.checks import check_flow, check_start, shapes_explained
+from dynsim.simulation.checks import check_flow, check_start, double_state, shapes_explained
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
 
@@ -64,7 +64,8 @@ def attracting_orbit(
 
 def _reached(flow: AbstractFlow, start: State | Trajectory, search: Search) -> LimitSet:
     """Find the limit set that a start reaches; raise `ValueError` if it reaches none."""
-    state = check_start("start", flow, _end_of(flow, start) if isinstance(start, Trajectory) else start)
+    given = _end_of(flow, start) if isinstance(start, Trajectory) else start
+    state = check_start("start", flow, double_state("start", given))
     with shapes_explained(flow, "start", state, (0.0,)):
         found = find_attractors(flow, jax.tree.map(lambda part: np.asarray(part)[None], state), search=search)
     label, other = int(found.labels[0]), int(found.other_reached[0])

@@ -19,7 +19,7 @@ from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
-from dynsim.simulation.checks import check_flow, check_start
+from dynsim.simulation.checks import check_flow, check_start, double_state
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.parameter import Parameter
 
@@ -58,7 +58,7 @@ def continue_equilibria(
     Raises:
         ValueError: for bad input, or if no equilibrium is found near the start.
     """
-    state = check_start("start", parameter.system, start)
+    state = check_start("start", parameter.system, double_state("start", start))
     curve = equilibrium_curve(parameter, state, iterate, symmetries)
     state = curve.own(state)
     first = curve.at(state, curve.value)

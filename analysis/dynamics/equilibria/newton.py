@@ -28,7 +28,7 @@ from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError
-from dynsim.simulation.checks import as_state
+from dynsim.simulation.checks import double_state
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
@@ -111,7 +111,7 @@ def equilibria(
     Raises:
         ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
     """
-    starts = jax.tree.map(lambda y: np.asarray(y, float), as_state("starts", starts))
+    starts = jax.tree.map(np.asarray, double_state("starts", starts))
     count_of("starts", starts)
     if not all(np.all(np.isfinite(np.asarray(y))) for y in jax.tree.leaves(starts)):
         raise ArgumentError("starts", "be finite", "has an entry that is not")
@@ -357,7 +357,7 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
     A minimum-norm step does not move along the orbit of a symmetry, where the Jacobian is singular. Iteration stops
     when a step does not reduce the speed, or after `max_steps`. NumPy: not for `jit`.
     """
-    x, when = as_state("x", x), np.asarray(t, float)
+    x, when = double_state("x", x), np.asarray(t, float)
     field = np.asarray(field_at(flow, x, when))
     for _ in range(max_steps):
         basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
@@ -372,7 +372,7 @@ def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) 
 
 def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
     """Compute the largest absolute entry of the vector field at `x`. NumPy: not for `jit`."""
-    return float(np.max(np.abs(field_at(flow, as_state("x", x), np.asarray(t, float)))))
+    return float(np.max(np.abs(field_at(flow, double_state("x", x), np.asarray(t, float)))))
 
 
 @compiled

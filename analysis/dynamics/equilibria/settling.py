@@ -18,6 +18,7 @@ from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.integrators.switched_field import switched_field
+from dynsim.simulation.checks import double_state
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow
 
@@ -86,7 +87,7 @@ def settle(
 
     Args:
         flow: the system.
-        y0: initial state, a point of the flow's space.
+        y0: initial state, a point of the flow's space; it is solved in float64.
         first_time: first horizon, in the flow's time unit.
         max_time: last time, at which the verdict need not be `stationary`.
         integrator: `Diffrax()` or `Scipy()`.
@@ -97,7 +98,7 @@ def settle(
     """
     if not 0 < first_time <= max_time:
         raise ArgumentError("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")
-    x, t, window, start = y0, 0.0, first_time, None
+    x, t, window, start = double_state("y0", y0), 0.0, first_time, None
     while True:
         path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)
         x, t = path.final, t + window

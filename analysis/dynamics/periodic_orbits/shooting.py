@@ -27,7 +27,7 @@ from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
 from dynsim.notebook import picture
-from dynsim.simulation.checks import check_flow, check_start
+from dynsim.simulation.checks import check_flow, check_start, double_state
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
 
@@ -140,7 +140,7 @@ def periodic_orbit(
         given = {"segments": segments != 1, "forced": forced, "shift": shift, "solver": solver}
         return _of_map(flow, guess, period, given)
     check_flow(flow)
-    start = check_start("guess", flow, guess)
+    start = check_start("guess", flow, double_state("guess", guess))
     time, count = number("period", period), integer("segments", segments, least=1)
     if not forced and depends_on_time(flow, start):
         must = "be True for a flow that depends on time, with the period of its forcing"
@@ -205,7 +205,7 @@ def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, A
     for name, value in given.items():
         if value is not None and value is not False:
             raise ArgumentError(name, "be left out for a map", "is given")
-    steps, start = integer("period", period, least=1), check_start("guess", system, guess)
+    steps, start = integer("period", period, least=1), check_start("guess", system, double_state("guess", guess))
     time_map = TimeMap(system, start, state_itself, 1.0, 1e-10, np.inf)
     points, values = periodic_points(time_map, np.asarray(ravel_pytree(start)[0], float), steps)
     gap = float(np.max(np.abs(points[-1])))

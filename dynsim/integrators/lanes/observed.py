@@ -1,18 +1,16 @@
 """Solve the members of an ensemble in lanes: what JAX or a kernel returns, as values, final states and statistics."""
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array
 
+from dynsim._core.placement import current
 from dynsim._core.types import State, Time, Times
 from dynsim.errors import Outcome
 from dynsim.integrators.base import Stats, masked, stacked
@@ -28,10 +26,9 @@ SHORT = 1500
 
 
 class Ways(eqx.Module):
-    """How the lanes of some flows are solved: the recorded steps, in JAX, by a kernel on a CUDA device, or by both."""
+    """How the lanes of some flows are solved: the recorded steps, in JAX or by a kernel on a CUDA device."""
 
     programs: Recorded = eqx.field(static=True)
-    in_jax: bool = eqx.field(static=True)
     by_kernel: bool = eqx.field(static=True)
 
 
@@ -47,13 +44,13 @@ def ways(solver: Any, flow: AbstractFlow, y0: Any) -> Ways | str:
         return f"{type(solver).__name__} is no explicit Runge-Kutta method with one tableau"
     try:
         programs = recorded(solver, flow, y0)
-        by_kernel = kernels_on() and _has_kernel(programs)
     except ProgramError as error:
         return f"the field uses {error.uses}"
-    in_jax = len(programs.step.operations) <= SHORT
-    if not (in_jax or by_kernel):
-        return f"a step has {len(programs.step.operations)} operations, more than {SHORT}"
-    return Ways(programs, in_jax, by_kernel)
+    by_kernel = current().platform == "gpu" and kernels_on() and _has_kernel(programs)
+    count = len(programs.step.operations)
+    if count > SHORT and not by_kernel:
+        return f"a step has {count:,} operations, more than {SHORT:,}"
+    return Ways(programs, by_kernel)
 
 
 def _has_kernel(programs: Recorded) -> bool:
@@ -82,7 +79,7 @@ def observe(
 @eqx.filter_jit
 def _observed(ways, flow, axes, y0s, ts, given, fn):
     programs = ways.programs
-    dtype, d = programs.dtype, programs.size
+    dtype = programs.dtype
     leaves, structure = jax.tree.flatten(y0s)
     members = leaves[0].shape[0]
     starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in leaves], axis=1).T
@@ -90,13 +87,7 @@ def _observed(ways, flow, axes, y0s, ts, given, fn):
     real = lambda a: jnp.asarray(a, dtype)
     settings = Settings(ts[0].astype(dtype), ts[-1].astype(dtype), real(rtol), real(atol), real(longest), max_steps)
     arguments = (starts, tuple(settings), _numbers(flow, axes, dtype), ts[1:].astype(dtype))
-    in_jax = functools.partial(plain.solved, programs)
-    if not ways.by_kernel:
-        found = in_jax(*arguments)
-    elif not ways.in_jax:
-        found = kernel.solved(programs, *arguments)
-    else:
-        found = lax.platform_dependent(*arguments, cuda=functools.partial(kernel.solved, programs), default=in_jax)
+    found = (kernel if ways.by_kernel else plain).solved(programs, *arguments)
 
     def state(column: Array) -> State:
         sizes = [math.prod(leaf.shape[1:]) for leaf in leaves]
