@@ -72,8 +72,11 @@ def _run(words: list[str]) -> int:
         print(f"dynsim {version('dynsim')}")
         if "--verbose" in words[1:]:
             from dynsim._core.placement import report
+            from dynsim.kernels import why_no_kernels
 
             print(report())
+            why = why_no_kernels()
+            print("CUDA kernels are used." if why is None else f"CUDA kernels are not used: {why}.")
         return 0
     command, rest = words[0], words[1:]
     if command not in COMMANDS:

@@ -30,6 +30,8 @@ def test_small_work_runs_on_the_host_and_large_work_on_the_accelerator(found):
     assert solves["flow"] == solves["flow, by SciPy"] == solves["small"] == "host"
     assert solves["small, made on the accelerator"] == "host"
     assert solves["large"] == solves["large flow"] == "accelerator"
+    assert solves["ensemble"] == "host"
+    assert solves["large ensemble"] == solves["ensemble, told"] == "accelerator"
 
 
 def test_arrays_that_were_put_on_a_device_stay_there(found):
@@ -117,7 +119,9 @@ def test_too_little_memory_is_said_in_one_sentence():
 
 def test_the_command_line_takes_a_device(capsys):
     assert main(["--version", "--verbose"]) == 0
-    assert f"JAX {jax.__version__}; default device" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"JAX {jax.__version__}; default device" in said
+    assert "\nCUDA kernels are " in said
     for words in (["--device", "gpv"], ["--device=gpv"], ["--device"]):
         assert main(["portrait", "pendulum", *words]) == 2
         assert "Argument `--device` must be" in capsys.readouterr().err

@@ -21,6 +21,7 @@ from analysis.dynamics.lyapunov import lyapunov_spectrum
 from dynsim._core import placement
 from dynsim._core import settings as _settings  # noqa: F401
 from dynsim.integrators import Scipy
+from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.base import FunctionFlow, FunctionMap
 
@@ -53,6 +54,14 @@ def images(x0: Any, **options: Any) -> str:
     return at(path.ts, path.ys, path.stats, path.final, path.along(jnp.sum))
 
 
+def at_of_ensemble(members: int, size: int, **options: Any) -> str:
+    """Where an ensemble is solved in a loop of the host, which is placed there."""
+    starts = np.ones((members, size))
+    with placement.placed(0, None):
+        run = ensemble(FLOW, starts, TS, lambda t, x: x[0], integrator=Scipy(), shown=False, **options)
+    return at(run.ts, run.values, run.final, run.stats)
+
+
 def refused(**options: Any) -> str:
     try:
         iterate(MAP, [1.0], 2, **options)
@@ -69,6 +78,9 @@ def solves() -> dict[str, str]:
         "large flow": at(simulate(FLOW, large, TS, integrator=Scipy()).ys),
         "flow, by SciPy": at(simulate(FLOW, small, TS, integrator=Scipy()).ys),
         "flow, told": at(simulate(FLOW, small, TS, integrator=Scipy(), device=ACCELERATOR).ys),
+        "ensemble": at_of_ensemble(2, 3),
+        "large ensemble": at_of_ensemble(2, 1_000),
+        "ensemble, told": at_of_ensemble(2, 3, device=ACCELERATOR),
         "small": images(small),
         "small, made on the accelerator": images(jnp.ones(3)),
         "large": images(large),
