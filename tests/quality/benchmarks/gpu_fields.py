@@ -22,7 +22,7 @@ from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import AbstractInteraction
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
-from dynsim.systems.tokens.interactions.kernels.pairs import launch_for, means_by_kernel
+from dynsim.systems.tokens.interactions.pair_kernel import launch_for, means_by_kernel
 
 BETA = 5.0
 TOLERANCE = {"float32": 2e-6, "float64": 1e-12}
