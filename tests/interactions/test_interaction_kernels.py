@@ -10,7 +10,7 @@ import scipy.special
 
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.interactions import blocked, choice, harmonic, harmonic_kernels, pair_kernel, reduced, tiles
+from dynsim.systems.tokens.interactions import blocked, choice, harmonic, harmonic_kernels, pair_kernel, tiles
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.choice import Auto
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, _evaluated, _moments, _with_ones
@@ -79,7 +79,7 @@ def test_the_kernels_of_harmonics_have_the_sums_of_plain_jax(n, degree, dtype, r
 
 @pytest.mark.parametrize("d", [3, 12])
 def test_sums_without_blocks_have_the_means_of_a_softmax(d, monkeypatch):
-    monkeypatch.setattr(reduced, "SCORES", 1000)  # several tiles of queries
+    monkeypatch.setattr(tiles, "SCORES", 1000)  # several tiles of queries
     x, one = tokens(70, d), np.eye(d)
     compiled = jax.jit(means_by_reduction)
     for matrices in ((general(d, 1.0), 5 * one), (-29 * one, 1e3 * one), (general(d, 20.0), -31 * one)):
@@ -132,6 +132,7 @@ def test_sizes_of_blocks_follow_the_default_device(gpu, monkeypatch):
     assert tiles.block_size() == 4096
     assert tiles.chunk_size(3, 15, 2, 4, causal=False) == 2**27 // 8 // (16 * 16 * 2 * 4)
     assert tiles.chunk_size(3, 15, 2, 4, causal=True) == 4096
+    assert [tiles.tile_size(n, 4) for n in (2**16, 2**30)] == [2**22 // 2**16, 1]
     monkeypatch.undo()
     assert [tiles.block_size(), *(tiles.chunk_size(d, 15, 1, 8, causal=False) for d in (2, 3))] == [512, 2048, 256]
     with jax.default_device("cpu"):
