@@ -246,10 +246,14 @@ def _surface(surface: Callable, ts: Array, xs: State) -> Array:
 
 
 class OrbitDiagram(NamedTuple):
-    """Long-term orbits along a parameter: `values` (parameters, kept) for each of `parameters`; NaN after escape."""
+    """Long-term orbits along a parameter: `values` (parameters, kept) for each of `parameters`; NaN after escape.
+
+    `name` is that of the parameter.
+    """
 
     parameters: Float[np.ndarray, " parameters"]
     values: Float[np.ndarray, "parameters kept"]
+    name: str = "parameter"
 
     __repr__ = one_line
 
@@ -309,7 +313,7 @@ def orbit_diagram(
     _check_number("coordinate", coordinate, x)
     before, after = integer("transient", transient, least=0), integer("kept", kept, least=1)
     found = _orbits(system, parameter.take, jnp.asarray(places), x, coordinate, jnp.asarray(before), after)
-    return OrbitDiagram(places, np.asarray(found))
+    return OrbitDiagram(places, np.asarray(found), parameter.name)
 
 
 @eqx.filter_jit

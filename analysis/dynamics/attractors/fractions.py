@@ -114,7 +114,7 @@ class FractionCurves(NamedTuple):
 
     Each label is one attractor, matched from value to value: `attractors[i][label]` is that attractor at the value i,
     and is missing where it does not exist. The last labels are negative keys of `FATES`. `is_stiff` is true if it is
-    true in `Attractors` at any value.
+    true in `Attractors` at any value. `name` is that of the parameter.
     """
 
     parameters: Float[np.ndarray, " values"]
@@ -124,6 +124,7 @@ class FractionCurves(NamedTuple):
     high: Float[np.ndarray, "values labels"]
     attractors: tuple[dict[int, LimitSet], ...]
     is_stiff: bool = False
+    name: str = "parameter"
 
     __repr__ = one_line
     __str__ = report
@@ -223,4 +224,4 @@ def _curves(values: np.ndarray, rows: list[tuple[dict[int, LimitSet], Fractions]
     followed = tuple(attractors for attractors, _ in rows)
     shares, low, high = (tables[name] for name in ("shares", "low", "high"))
     is_stiff = any(fractions.is_stiff for _, fractions in rows)
-    return FractionCurves(values, np.array(labels, int), shares, low, high, followed, is_stiff)
+    return FractionCurves(values, np.array(labels, int), shares, low, high, followed, is_stiff, parameter.name)
