@@ -164,6 +164,14 @@ def lyapunov_spectrum(
     Raises:
         ValueError: for bad input.
         IntegrationError: if the integration of a flow fails.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import lyapunov_spectrum
+        >>> found = lyapunov_spectrum(ds.FunctionMap(lambda t, x: 4.0 * x * (1.0 - x)), [0.3], 4000)
+        >>> bool(abs(found.exponents[0] - np.log(2.0)) < 0.02)  # the exact exponent is log 2
+        True
     """
     is_map = isinstance(system, AbstractMap)
     if not is_map and not isinstance(system, AbstractFlow):
@@ -426,6 +434,7 @@ def kaplan_yorke_dimension(exponents: Any) -> float:
     Here j is the largest number of leading exponents with a nonnegative sum. The dimension is 0 if the largest exponent
     is negative, and the number of exponents if their total sum is not negative.
 
+    >>> from analysis.dynamics import kaplan_yorke_dimension
     >>> round(kaplan_yorke_dimension([0.9056, 0.0, -14.5723]), 4)
     2.0621
 

@@ -124,16 +124,17 @@ class Diffrax(AbstractIntegrator):
         fn: Callable[[Time, State], Any],
         *,
         coordinates: Coordinates = unchanged,
+        lanes: Ways | str | None = None,
     ) -> tuple[Any, State, Stats]:
         """Evaluate `fn(t, x)` at `ts` for each initial state in one compiled call, with final states and statistics.
 
-        Explicit methods solve members in lanes if the field is a list of scalar operations: see `lanes`.
+        Explicit methods solve members in lanes if the field is a list of scalar operations: `lanes` is what the method
+        of this name returned, if it was called before.
         """
-        lanes = self.lanes(flows, y0s, ts) if coordinates is unchanged else "it is solved in other coordinates"
         forms = [program_form(flow) for flow in flows]
+        if coordinates is unchanged and isinstance(found := lanes or self.lanes(flows, y0s, ts), Ways):
+            return observe(found, self, forms, y0s, ts, fn)
         jumps, limit = self._structures(flows, y0s, ts)
-        if isinstance(lanes, Ways):
-            return observe(lanes, self, forms, y0s, ts, limit, fn)
         flow, axes = stacked(forms)
         return _observe(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, coordinates)
 
@@ -141,9 +142,10 @@ class Diffrax(AbstractIntegrator):
         """Find out how `observe` solves members in lanes, each with its own steps, or say in a sentence why not."""
         if isinstance(ts, Tracer) or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((flows, y0s))):
             return "it is part of another JAX program"
-        if self._structures(flows, y0s, ts)[0].size:
+        jumps, limit = self._structures(flows, y0s, ts)
+        if jumps.size:
             return "the field jumps at given times"
-        return ways(self.solver, program_form(flows[0]), _one(y0s))
+        return ways(self.solver, program_form(flows[0]), _one(y0s), np.inf if limit is None else limit)
 
     def _structures(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times) -> tuple[np.ndarray, Any]:
         """Get the breakpoints of all flows, and their least step limit."""

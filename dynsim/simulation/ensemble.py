@@ -67,6 +67,7 @@ class Work(eqx.Module):
     ts: Array
     fn: Observable
     numbers: np.ndarray | None = None
+    way: Ways | str | None = None  # None: not asked yet, as in another process
 
     @property
     def members(self) -> int:
@@ -102,11 +103,12 @@ def kept_values(work: Work) -> Any:
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, with the last one repeated up to the common width."""
+    known: Any = {"lanes": work.way} if isinstance(work.integrator, Diffrax) else {}
     if len(part) == work.members == width and (part[1:] > part[:-1]).all():  # all, where they are
-        return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn)
+        return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn, **known)
     padded = filled(part, width)
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
-    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn)
+    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn, **known)
     return found if len(part) == width else jax.tree.map(lambda a: np.asarray(a)[: len(part)], found)
 
 
@@ -360,6 +362,7 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
     work = Work(flows, integrator, y0s, jnp.asarray(times, jax.tree.leaves(y0s)[0].dtype), fn)
+    work = dataclasses.replace(work, way=way(work))
     return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
 
 
@@ -381,7 +384,7 @@ def _starts(work: Work) -> State:
         raise ArgumentError("y0s", "be finite and lie on the space of the flow", off)
     check_names(work.flow(0), work.start(0))
     kept_values(work)  # an error in the function is raised once, not for each member
-    if isinstance(way(work), Ways):  # the field has been traced, and is real
+    if isinstance(work.way, Ways):  # the field has been traced, and is real
         return starts
     if not traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0]) and work.integrator.batched:
         raise not_traceable()
@@ -407,7 +410,7 @@ def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None
     """Divide the members into parts, sorted by cost and nearly equal in size, so that one program serves all."""
     if chunk is None:
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
-        lanes = isinstance(way(work), Ways)
+        lanes = isinstance(work.way or way(work), Ways)
         if current().platform == "cpu":
             chunk = int(np.clip(2**19 / size, 1, LANES if lanes else 32))
         else:  # with the saved states of a part

@@ -10,11 +10,10 @@ import scipy.special
 
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.interactions import blocked, choice, harmonic, reduced, tiles
+from dynsim.systems.tokens.interactions import blocked, choice, harmonic, harmonic_kernels, pair_kernel, tiles
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.choice import Auto
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, _evaluated, _moments, _with_ones
-from dynsim.systems.tokens.interactions.kernels import harmonics, pairs
 from dynsim.systems.tokens.interactions.masks import Causal
 from dynsim.systems.tokens.interactions.reduced import means_by_reduction
 from tests.support.cuda_on_host import COMPILER, WHY_NOT, HostKernel
@@ -47,20 +46,20 @@ def general(d, size):
 def test_the_kernel_of_pairs_has_the_means_of_a_softmax(n, d, dtype, atol):
     x = tokens(n, d, dtype)
     q = queries(x, general(d, 1.0))
-    np.testing.assert_allclose(pairs.means_by_kernel(q, x, make=HostKernel), means(q, x), atol=atol)
+    np.testing.assert_allclose(pair_kernel.means_by_kernel(q, x, make=HostKernel), means(q, x), atol=atol)
 
 
 @on_host
 def test_the_kernel_of_pairs_keeps_its_accuracy_for_large_matrices_and_long_tokens(monkeypatch):
     """Of two heads whose weights overflow or vanish relative to the score of a token with itself, or do not."""
-    monkeypatch.setattr(pairs, "CHUNK", 16)  # several chunks in a part
+    monkeypatch.setattr(pair_kernel, "CHUNK", 16)  # several chunks in a part
     one, n = np.eye(3), 303
     for x in (tokens(n, 3), tokens(n, 3, longest=5.0).at[::7].multiply(0.1)):
         for matrices in ((general(3, 1.0), 5 * one), (-29 * one, -31 * one), (1e4 * one, -1e3 * one)):
             q = queries(x, *matrices)
-            found = pairs.means_by_kernel(q, x, make=HostKernel)
+            found = pair_kernel.means_by_kernel(q, x, make=HostKernel)
             np.testing.assert_allclose(found, means(q, x), atol=2e-5 * float(jnp.max(jnp.abs(q))) / 5 + 1e-6)
-    lost = pairs.means_by_kernel(q, x.at[5, 0].set(jnp.nan), make=HostKernel)
+    lost = pair_kernel.means_by_kernel(q, x.at[5, 0].set(jnp.nan), make=HostKernel)
     assert np.all(np.isnan(np.asarray(lost)))
 
 
@@ -70,17 +69,17 @@ def test_the_kernel_of_pairs_keeps_its_accuracy_for_large_matrices_and_long_toke
 def test_the_kernels_of_harmonics_have_the_sums_of_plain_jax(n, degree, dtype, rtol):
     x = tokens(n, 3, dtype)
     v = (5 * tokens(n + 2, 3, dtype)).at[0].set(0.0)
-    sums = harmonics.moments_by_kernel(degree, x, make=HostKernel)
+    sums = harmonic_kernels.moments_by_kernel(degree, x, make=HostKernel)
     expected = jax.jit(_moments, static_argnums=0)(degree, _with_ones(x, jnp.asarray(0), n))
     np.testing.assert_allclose(sums, expected, atol=rtol * float(jnp.max(jnp.abs(expected))))
-    values = harmonics.values_by_kernel(degree, v, sums, make=HostKernel)
+    values = harmonic_kernels.values_by_kernel(degree, v, sums, make=HostKernel)
     expected = jax.jit(_evaluated, static_argnums=0)(degree, v[:, None], sums)[:, 0]
     np.testing.assert_allclose(values, expected, atol=rtol * float(jnp.max(jnp.abs(expected))))
 
 
 @pytest.mark.parametrize("d", [3, 12])
 def test_sums_without_blocks_have_the_means_of_a_softmax(d, monkeypatch):
-    monkeypatch.setattr(reduced, "SCORES", 1000)  # several tiles of queries
+    monkeypatch.setattr(tiles, "SCORES", 1000)  # several tiles of queries
     x, one = tokens(70, d), np.eye(d)
     compiled = jax.jit(means_by_reduction)
     for matrices in ((general(d, 1.0), 5 * one), (-29 * one, 1e3 * one), (general(d, 20.0), -31 * one)):
@@ -133,6 +132,7 @@ def test_sizes_of_blocks_follow_the_default_device(gpu, monkeypatch):
     assert tiles.block_size() == 4096
     assert tiles.chunk_size(3, 15, 2, 4, causal=False) == 2**27 // 8 // (16 * 16 * 2 * 4)
     assert tiles.chunk_size(3, 15, 2, 4, causal=True) == 4096
+    assert [tiles.tile_size(n, 4) for n in (2**16, 2**30)] == [2**22 // 2**16, 1]
     monkeypatch.undo()
     assert [tiles.block_size(), *(tiles.chunk_size(d, 15, 1, 8, causal=False) for d in (2, 3))] == [512, 2048, 256]
     with jax.default_device("cpu"):

@@ -35,7 +35,7 @@ def attracting_orbit(
     by multiple shooting. `continue_orbits` continues it:
 
     >>> import dynsim as ds
-    >>> from analysis.dynamics import Steps, continue_orbits
+    >>> from analysis.dynamics import Steps, attracting_orbit, continue_orbits
     >>> flow = ds.catalogue.VanDerPol(mu=1.0)
     >>> run = ds.simulate(flow, [0.1, 0.0], [0.0, 50.0])
     >>> orbit = attracting_orbit(flow, run)

@@ -176,6 +176,13 @@ def basins(
 
     Raises:
         ValueError: for bad input, or a box in which the system is nowhere defined.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import basins
+        >>> found = basins(ds.FunctionFlow(lambda t, x: x - x**3), [(-2.0, 2.0)], (40,))
+        >>> found.shares
+        {0: 0.5, 1: 0.5}
     """
     sizes = tuple(integer("shape", n, least=2) for n in shape)
     ends = box_sides("box", box, len(sizes)).T

@@ -334,6 +334,13 @@ def edge_state(
     Raises:
         ValueError: if both starts have the same limit, if the boundary is lost, or if the edge trajectory has neither
             come to an equilibrium or a periodic orbit nor is chaotic beyond doubt, with its exponents.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import edge_state
+        >>> found = edge_state(ds.FunctionFlow(lambda t, x: x - x**3 + 0.1), [-1.0], [1.2])
+        >>> found.unstable_dimension, round(float(found.limit.state[0]), 4)
+        (1, -0.101)
     """
     pair = as_state("one", one), as_state("other", other)
     if jax.tree.map(jnp.shape, pair[0]) != jax.tree.map(jnp.shape, pair[1]):

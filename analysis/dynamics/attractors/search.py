@@ -387,5 +387,13 @@ def find_attractors(
 
     Raises:
         ValueError: for bad input, or a flow that depends on time without a `period`.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import find_attractors
+        >>> found = find_attractors(ds.FunctionFlow(lambda t, x: x - x**3), np.array([[-0.5], [0.3], [2.0]]))
+        >>> [(one.kind, round(float(one.state[0]), 6)) for one in found.attractors], found.labels.tolist()
+        ([('equilibrium', -1.0), ('equilibrium', 1.0)], [0, 1, 1])
     """
     return attractors_of(*set_up(system, starts, search), search)

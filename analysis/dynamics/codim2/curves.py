@@ -292,6 +292,17 @@ def critical_curve(
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no such point is found near it.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import continue_equilibria, critical_curve
+        >>> flow = ds.FunctionFlow(lambda t, x, a=0.0, b=1.0: a + b * x - x**3, parameters={"a": 0.0, "b": 1.0})
+        >>> a, b = ds.Parameter(flow, "a", -1.0, 1.0), ds.Parameter(flow, "b", -1.0, 2.0)
+        >>> fold = continue_equilibria(a, [1.0]).bifurcations[0]
+        >>> curve = critical_curve((a, b), fold)  # 27 a^2 = 4 b^3
+        >>> bool(np.allclose(27 * curve.first**2, 4 * curve.second**3)), [one.kind for one in curve.degeneracies]
+        (True, ['cusp'])
     """
     (inner, outer), given = plane_of(parameters), at
     check_kind(inner.system, at)

@@ -92,6 +92,18 @@ def equilibrium_families(
         inside: tests whether a state is in the region of interest; curves end where it is not.
         axes: components that vary in a slice of Euclidean space; the default is all.
         t: time at which the field is evaluated.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import equilibria, equilibrium_families
+        >>> def ring(t, x):
+        ...     return x * (1.0 - jnp.sum(x**2))
+        >>> flow, starts = ds.FunctionFlow(ring), np.array([[0.9, 0.2], [-0.1, 1.1], [0.1, 0.1]])
+        >>> alone, curves = equilibrium_families(flow, equilibria(flow, starts), starts, np.array([2.0, 2.0]))
+        >>> len(alone), len(curves), round(float(np.abs(np.linalg.norm(curves[0].points, axis=1) - 1.0).max()), 6)
+        (1, 1, 0.0)
     """
     curve = _Curves(start_units(flow, starts, t, extent), starts, extent, inside, axes, t)
     alone: list[Equilibrium] = []

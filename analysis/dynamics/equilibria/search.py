@@ -127,6 +127,14 @@ def find_equilibria(
 
     Raises:
         ValueError: for bad input, or a field that is not finite at any start.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import find_equilibria
+        >>> flow = ds.FunctionFlow(lambda t, x: x - x**3)
+        >>> found = find_equilibria(flow, ds.random_key(0, "starts"), box=[[-2.0, 2.0]], num_starts=8)
+        >>> sorted(round(float(one.state[0]), 6) + 0.0 for one in found.found)
+        [-1.0, 0.0, 1.0]
     """
     check_flow(flow)
     random_key("key", key)
@@ -314,6 +322,14 @@ def token_permutations(n: int) -> list[Callable[[Array], Array]]:
 
     Raises:
         ValueError: for another n. For more tokens use an `invariant`, such as the sorted entries of the Gram matrix.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> from analysis.dynamics import token_permutations
+        >>> pair = jnp.array([[1.0, 0.0], [0.0, 1.0]])
+        >>> [swap(pair).tolist() for swap in token_permutations(2)]
+        [[[0.0, 1.0], [1.0, 0.0]]]
     """
     if integer("n", n, least=1) > 6:
         raise ArgumentError("n", "be at most 6 (for more tokens give an `invariant`)", f"is {n}")

@@ -95,6 +95,13 @@ def settle(
     Raises:
         ValueError: unless 0 < first_time <= max_time.
         IntegrationError: if the integration fails.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import settle
+        >>> limit = settle(ds.FunctionFlow(lambda t, x: x - x**3), [0.1])
+        >>> limit.verdict, round(float(limit.state[0]), 4)
+        ('stationary', 1.0)
     """
     if not 0 < first_time <= max_time:
         raise ArgumentError("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")

@@ -55,6 +55,14 @@ def limit_cycles(
             times the time needed to cross the range of the starts at their median speed. It grows up to 256-fold for
             trajectories that still move, stay within a hundred ranges of the starts, and do not return.
         backwards: whether repelling orbits are searched, too.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import limit_cycles
+        >>> (cycle,) = limit_cycles(ds.catalogue.VanDerPol(mu=1.0), np.array([[0.1, 0.0]]))
+        >>> cycle.stability, round(cycle.period, 4)
+        ('stable', 6.6633)
     """
     return [orbit for orbit, _ in cycles_with_paths(flow, starts, horizon, backwards=backwards)]
 

@@ -109,6 +109,7 @@ def periodic_orbit(
     With a `shift` the orbit closes on a circle, as for rotations of a pendulum: the state after a period is the first
     state plus the shift. Tolerances are relative to the range of the guess's trajectory over one period.
 
+    >>> from analysis.dynamics import periodic_orbit
     >>> from dynsim.catalogue import VanDerPol
     >>> orbit = periodic_orbit(VanDerPol(mu=1.0), [2.0, 0.0], 6.5)
     >>> orbit.stability, round(orbit.period, 4)
@@ -116,6 +117,7 @@ def periodic_orbit(
 
     The period of a map is a number of steps; its orbit is computed by Newton's method from the guess.
 
+    >>> import numpy as np
     >>> from dynsim.catalogue import Logistic
     >>> cycle = periodic_orbit(Logistic(r=3.2), [0.5], 2)
     >>> cycle.stability, np.round(cycle.nodes, 4).ravel().tolist()

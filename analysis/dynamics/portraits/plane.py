@@ -279,6 +279,13 @@ def phase_plane(
 
     Raises:
         ValueError: for bad input, or if the field is finite nowhere in the window.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import phase_plane
+        >>> plane = phase_plane(ds.catalogue.VanDerPol(mu=1.0), [(-3.0, 3.0), (-3.0, 3.0)])
+        >>> plane.equilibria[0].kind, plane.cycle_kinds, [round(period, 4) for period in plane.periods]
+        ('unstable', ('stable',), [6.6633])
     """
     low, high = window(box, 2)
     state = np.zeros(2) if at is None else np.asarray(reals("at", at), float)

@@ -104,6 +104,14 @@ def certified_equilibrium(
     Raises:
         ValueError: for bad input, a field that cannot be evaluated in balls, or if the proof fails.
         UnavailableError: without python-flint.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import certified_equilibrium
+        >>> proof = certified_equilibrium(ds.FunctionFlow(lambda t, x: x**2 - 2.0), [1.4])
+        >>> proof.kind, abs(float(proof.state[0]) - np.sqrt(2.0)) <= proof.radius < 1e-12
+        ('unstable', True)
     """
     problem = _Problem(system, near, period)
     x = problem.newton(np.asarray(near, float).ravel())
@@ -137,6 +145,13 @@ def certified_count(
     Raises:
         ValueError: for bad input, or a field that cannot be evaluated in balls.
         UnavailableError: without python-flint.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import certified_count
+        >>> count = certified_count(ds.FunctionFlow(lambda t, x: x - x**3), [(-2.0, 2.0)])
+        >>> count.exact, [round(float(one.state[0]), 6) + 0.0 for one in count.found]
+        (True, [-1.0, 1.0, 0.0])
     """
     sides = box_sides("box", box)
     problem = _Problem(system, sides[0], period)

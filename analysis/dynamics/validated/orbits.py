@@ -450,6 +450,14 @@ def certified_periodic_orbit(
     Raises:
         ValueError: for bad input, a field that is not smooth or cannot be evaluated in balls, or if the proof fails.
         UnavailableError: without python-flint.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import certified_periodic_orbit, periodic_orbit
+        >>> flow = ds.catalogue.VanDerPol(mu=0.5)
+        >>> proof = certified_periodic_orbit(flow, periodic_orbit(flow, [2.0, 0.0], 6.4))
+        >>> proof.stability, round(float(proof.period), 6), proof.radius < 1e-12
+        ('stable', 6.380676, True)
     """
     check_flow(flow)
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")

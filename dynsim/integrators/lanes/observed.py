@@ -26,19 +26,26 @@ SHORT = 1500
 
 
 class Ways(eqx.Module):
-    """How the lanes of some flows are solved: the recorded steps, in JAX or by a kernel on a CUDA device."""
+    """How the lanes of some flows are solved: the recorded steps, in JAX or by a kernel, and the longest step."""
 
     programs: Recorded = eqx.field(static=True)
     by_kernel: bool = eqx.field(static=True)
+    longest: np.ndarray
+
+    def __repr__(self) -> str:
+        """Say in a line how the members are solved."""
+        steps = f"{len(self.programs.step.operations)} operations a step"
+        return f"in lanes, {'by a kernel' if self.by_kernel else 'in JAX'}, {steps}"
 
 
-def ways(solver: Any, flow: AbstractFlow, y0: Any) -> Ways | str:
+def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: float = np.inf) -> Ways | str:
     """Find out how members of a flow can be solved in lanes, or say in a sentence why not.
 
     Args:
         solver: a solver of diffrax.
         flow: the flow, or one of several that differ in numbers only.
         y0: shapes and types of a state.
+        longest: the longest step.
     """
     if not suits(solver):
         return f"{type(solver).__name__} is no explicit Runge-Kutta method with one tableau"
@@ -50,7 +57,7 @@ def ways(solver: Any, flow: AbstractFlow, y0: Any) -> Ways | str:
     count = len(programs.step.operations)
     if count > SHORT and not by_kernel:
         return f"a step has {count:,} operations, more than {SHORT:,}"
-    return Ways(programs, by_kernel)
+    return Ways(programs, by_kernel, np.asarray(longest))
 
 
 def _has_kernel(programs: Recorded) -> bool:
@@ -67,12 +74,11 @@ def observe(
     flows: Sequence[AbstractFlow],
     y0s: State,
     ts: Times,
-    limit: Any,
     fn: Callable[[Time, State], Any],
 ) -> tuple[Any, State, Stats]:
     """Evaluate `fn(t, x)` at `ts` for each member, as `AbstractIntegrator.observe` does."""
     flow, axes = stacked(flows)
-    settings = (integrator.rtol, integrator.atol, np.inf if limit is None else limit, np.int32(integrator.max_steps))
+    settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
     return _observed(ways, flow, axes, y0s, jnp.asarray(ts), settings, fn)
 
 

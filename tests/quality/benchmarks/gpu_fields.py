@@ -19,10 +19,12 @@ from dynsim.kernels import why_no_kernels
 from dynsim.keys import random_key
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.interactions import reduced
 from dynsim.systems.tokens.interactions.base import AbstractInteraction
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
-from dynsim.systems.tokens.interactions.kernels.pairs import launch_for, means_by_kernel
+from dynsim.systems.tokens.interactions.pair_kernel import launch_for, means_by_kernel
+from dynsim.systems.tokens.interactions.reduced import means_by_reduction
 
 BETA = 5.0
 TOLERANCE = {"float32": 2e-6, "float64": 1e-12}
@@ -121,13 +123,22 @@ def torch_attention(n: int, d: int) -> dict[str, Any] | None:
 
 
 def launches() -> None:
-    """Time the kernel of pairs with other numbers of queries in a thread."""
+    """Time the kernel of pairs with other numbers of queries in a thread, and other products of float32."""
     for n, d, choices in ((100_000, 3, (4, 8, 12)), (10_000, 3, (2, 4, 8)), (100_000, 16, (1, 2, 3, 4))):
         x = tokens(n, d, "float32")
         for rows in choices:
             launch = launch_for(n, d, 1, "float32", rows)
             run = jax.jit(lambda x, launch=launch: means_by_kernel((BETA * x)[None], x, launch=launch)[0])
             name = f"pairs, n = {n}, d = {d}, {launch}"
+            attempt(name, lambda name=name, run=run, x=x: measure(name, run, x))
+    kinds = jax.lax.DotAlgorithmPreset
+    for d in (16, 64):
+        x = tokens(100_000, d, "float32")
+        for split in (kinds.BF16_BF16_F32_X6, kinds.TF32_TF32_F32_X3, kinds.F32_F32_F32):
+            reduced.SPLIT = split
+            jax.clear_caches()
+            run = jax.jit(lambda x: means_by_reduction((BETA * x)[None], x)[0])
+            name = f"products, n = 100000, d = {d}, {split.name}"
             attempt(name, lambda name=name, run=run, x=x: measure(name, run, x))
 
 
@@ -141,7 +152,9 @@ def everything(*, quick: bool = False) -> list[dict[str, Any]]:
     ]  # fmt: skip
     for n, d, dtype in sizes:
         rows += both(f"exact field, n = {n}, d = {d}, {dtype}", Blocked(), d, tokens(n, d, dtype))
-        if dtype == "float32" and (row := torch_attention(n, d)):
+        if dtype == "float32" and (
+            row := attempt(f"torch SDPA, n = {n}, d = {d}", lambda n=n, d=d: torch_attention(n, d))
+        ):
             rows.append(row)
     sizes = [(1_000, 3, "float32")] if quick else [
         (1_000_000, 3, "float32"), (10_000_000, 3, "float32"), (1_000_000, 3, "float64"), (1_000_000, 2, "float32"),
@@ -157,7 +170,7 @@ def main() -> None:
     """Run the measurements."""
     parser = argparse.ArgumentParser(prog="python -m tests.quality.benchmarks.gpu_fields", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few tokens: does it run at all")
-    parser.add_argument("--launches", action="store_true", help="also other divisions of the pairs among threads")
+    parser.add_argument("--launches", action="store_true", help="also other launches and other products")
     options = parser.parse_args()
     jnp.zeros(1).block_until_ready()
     everything(quick=options.quick)

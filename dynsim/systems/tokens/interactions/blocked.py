@@ -12,8 +12,8 @@ from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import integer
 from dynsim.kernels import kernels_on
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
-from dynsim.systems.tokens.interactions.kernels.pairs import kernel_fits, means_by_kernel
 from dynsim.systems.tokens.interactions.masks import AbstractMask, Full
+from dynsim.systems.tokens.interactions.pair_kernel import kernel_fits, means_by_kernel
 from dynsim.systems.tokens.interactions.pairs import (
     LARGEST_EXPONENT,
     Queries,

@@ -20,7 +20,7 @@ from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.schedules import AbstractSchedule, Constant, PiecewiseConstant, ScaledIdentity
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
 from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
-from dynsim.systems.tokens.interactions.kernels.harmonics import kernel_fits, moments_by_kernel, values_by_kernel
+from dynsim.systems.tokens.interactions.harmonic_kernels import kernel_fits, moments_by_kernel, values_by_kernel
 from dynsim.systems.tokens.interactions.masks import Causal, Full
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.tiles import chunk_size

@@ -7,10 +7,9 @@ from jaxtyping import Array, Float
 from dynsim._core.types import Tokens
 from dynsim.systems.tokens.interactions.pairs import LARGEST_EXPONENT, Queries, equal_size, own_scores, padded
 from dynsim.systems.tokens.interactions.powers import LOG2_E
+from dynsim.systems.tokens.interactions.tiles import tile_size
 
 FEW = 8  # largest dimension for one reduction, whose numbers stay in registers
-TILE = 4096  # queries whose scores with all tokens are in memory at once, for 1e5 tokens
-SCORES = TILE * 100_000  # numbers of scores in memory at once
 SPLIT = jax.lax.DotAlgorithmPreset.BF16_BF16_F32_X6  # products of float32 by tensor cores, accurate to 2^-22
 
 
@@ -74,7 +73,7 @@ def _largest_by_tiles(q: Array, x: Tokens) -> Array:
 
 
 def _over_tiles(work, parts: tuple[Array, ...], n: int) -> Array:
-    size = equal_size(n, min(n, max(1, SCORES // n)))
+    size = equal_size(n, min(n, tile_size(n, parts[0].dtype.itemsize)))
     tiles = tuple(padded(a, size).reshape(-1, size, *a.shape[1:]) for a in parts)
     found = jax.lax.map(work, tiles)
     return found.reshape(-1, *found.shape[2:])[:n]

@@ -6,7 +6,8 @@ BLOCK = {"cpu": 512, "gpu": 4096}  # queries, and keys, in a block of exact sums
 CHUNK = {2: 2048, 3: 256}  # tokens in a chunk of harmonics on a processor, by dimension
 INSIDE = 4096  # most tokens in a chunk of causal harmonics on a GPU, because the pairs inside a chunk are summed
 ALIVE = 16  # numbers that harmonics keep for each token, head and degree, with those that XLA holds for a moment
-SHARE = 8  # harmonics may fill this part of a GPU's memory
+SCORES = 2**29  # most scores of a tile of queries with all tokens, enough to fill a GPU
+SHARE = 8  # a part of a GPU's memory that one of these arrays may fill
 MEMORY = 16 * 2**30  # bytes of a GPU that does not tell its memory
 
 
@@ -38,10 +39,16 @@ def chunk_size(d: int, degree: int, heads: int, itemsize: int, *, causal: bool) 
         itemsize: bytes of a number.
         causal: whether the pairs of tokens inside a chunk are summed, too.
     """
-    here = device()
-    if here.platform != "gpu":
+    if device().platform != "gpu":
         return CHUNK[d]
-    if causal:
-        return INSIDE
-    free = ((here.memory_stats() or {}).get("bytes_limit") or MEMORY) // SHARE
-    return max(CHUNK[d], free // (ALIVE * (degree + 1) * heads * itemsize))
+    return INSIDE if causal else max(CHUNK[d], _free() // (ALIVE * (degree + 1) * heads * itemsize))
+
+
+def tile_size(n: int, itemsize: int) -> int:
+    """Choose the number of queries whose scores with all of `n` tokens are in a GPU's memory at once."""
+    return max(1, min(SCORES, _free() // itemsize) // n)
+
+
+def _free() -> int:
+    """Bytes that one array may have."""
+    return ((device().memory_stats() or {}).get("bytes_limit") or MEMORY) // SHARE

@@ -26,7 +26,7 @@ static __device__ __forceinline__ void load(const Real* row, Real* x) {
 
 static __device__ __forceinline__ Real product(const Real* q, const Real* x, Real s) {
 #pragma unroll
-  for (int c = 0; c < D; ++c) s += q[c] * x[c];
+  for (int c = 0; c < D; ++c) s = fma(q[c], x[c], s);
   return s;
 }
 
@@ -92,7 +92,7 @@ sums_over_pairs(const Real* __restrict__ queries, const Real* __restrict__ token
       for (int r = 0; r < ROWS; ++r) {
         const Real w = exp2(product(q[r], x, -shift[r]));
 #pragma unroll
-        for (int c = 0; c < D; ++c) sums[r][c] += w * x[c];
+        for (int c = 0; c < D; ++c) sums[r][c] = fma(w, x[c], sums[r][c]);
         sums[r][D] += w;
       }
     }

@@ -2,7 +2,6 @@
 
 import functools
 import math
-from importlib import resources
 from typing import Any
 
 import jax
@@ -13,7 +12,7 @@ from jaxtyping import Array, Float
 from dynsim._core.types import Tokens
 from dynsim.kernels import Kernel
 from dynsim.systems.tokens.interactions.expansions import tables
-from dynsim.systems.tokens.interactions.kernels.pairs import REAL
+from dynsim.systems.tokens.interactions.kernels import REAL, text_of
 
 MOST_DEGREES = 64  # a thread keeps one number for each degree and query in its local memory
 DEGREES = {"float32": 8, "float64": 4}  # degrees whose sums a thread keeps in registers
@@ -42,11 +41,6 @@ def _coefficients(degree: int) -> tuple[np.ndarray, np.ndarray]:
     return np.pad(steps, ((0, 0), (1, 0), (0, 0))), np.append(1.0, table.raising)
 
 
-def _text(dtype: str, **sizes: int) -> str:
-    known = f"using Real = {REAL[dtype]};\n" + "".join(f"#define {name} {size}\n" for name, size in sizes.items())
-    return known + resources.files(__package__).joinpath("harmonics.cu").read_text()
-
-
 def moments_by_kernel(degree: int, u: Tokens, *, make: Any = Kernel) -> Float[Array, "degrees parts 4"]:
     """Sum the harmonics of unit tokens, times the tokens and one, times the coefficients of the expansion.
 
@@ -57,11 +51,11 @@ def moments_by_kernel(degree: int, u: Tokens, *, make: Any = Kernel) -> Float[Ar
     """
     n, dtype, groups = u.shape[0], u.dtype.name, groups_of(degree, u.dtype.name)
     total = math.ceil(min(FILLED / len(groups), n / FEWEST_TOKENS))
-    text = _text(dtype, DEGREE=degree, N=n, THREADS=THREADS, TOTAL=total, DEGREES=DEGREES[dtype])
+    sizes = {"DEGREE": degree, "N": n, "THREADS": THREADS, "TOTAL": total, "DEGREES": DEGREES[dtype]}
     result = jax.ShapeDtypeStruct((len(groups), DEGREES[dtype], 2, 4, total), u.dtype)
     steps, raising = (jnp.asarray(a, u.dtype) for a in _coefficients(degree))
     grid = (math.ceil(total / THREADS), len(groups))
-    kernel = make(text, "harmonic_moments", options=("ftz",))
+    kernel = make(text_of("harmonics.cu", dtype, sizes), "harmonic_moments", options=("ftz",))
     (parts,) = kernel(u, steps, raising, jnp.asarray(groups), results=[result], grid=grid, block=(THREADS,))
     sums = jnp.sum(parts, axis=-1)
     m = np.repeat(groups[:, :1], DEGREES[dtype], axis=1)
@@ -84,9 +78,9 @@ def values_by_kernel(degree: int, v: Float[Array, "queries 3"], moments: Array, 
     """
     n, dtype = v.shape[0], v.dtype.name
     rows = 4 if n > 2**18 else 1
-    text = _text(dtype, DEGREE=degree, N=n, THREADS=THREADS, ROWS=rows)
+    sizes = {"DEGREE": degree, "N": n, "THREADS": THREADS, "ROWS": rows}
     steps, raising = (jnp.asarray(a, v.dtype) for a in _coefficients(degree))
-    kernel = make(text, "harmonic_values", options=("ftz",))
+    kernel = make(text_of("harmonics.cu", dtype, sizes), "harmonic_values", options=("ftz",))
     result = jax.ShapeDtypeStruct((n, 4), v.dtype)
     grid = (math.ceil(n / (rows * THREADS)),)
     return kernel(v, moments, steps, raising, results=[result], grid=grid, block=(THREADS,))[0]

@@ -1,7 +1,6 @@
 """Means of tokens under attention weights by a CUDA kernel that visits all pairs."""
 
 import math
-from importlib import resources
 from typing import Any, NamedTuple
 
 import jax
@@ -9,10 +8,10 @@ import jax.numpy as jnp
 
 from dynsim._core.types import Tokens
 from dynsim.kernels import Kernel
+from dynsim.systems.tokens.interactions.kernels import REAL, text_of
 from dynsim.systems.tokens.interactions.pairs import LARGEST_EXPONENT, Queries
 
 MOST_DIMENSIONS = 24  # a thread's queries and sums fit in its registers
-REAL = {"float32": "float", "float64": "double"}
 LANES = {"float32": 4, "float64": 2}  # numbers in one load
 MOST_REGISTERS = 104  # of a thread for its queries and sums, so that enough threads run on a multiprocessor
 FILLED = 2**18  # threads that fill a large GPU about twice
@@ -47,9 +46,7 @@ def launch_for(n: int, d: int, heads: int, dtype: str, rows: int = 0) -> Launch:
 def text_for(n: int, d: int, heads: int, dtype: str, launch: Launch) -> str:
     """Write the text of the kernel for the sizes of a field."""
     sizes = {"N": n, "D": d, "HEADS": heads, "PARTS": launch.parts, "ROWS": launch.rows, "THREADS": launch.threads}
-    known = f"using Real = {REAL[dtype]};\nconstexpr double LIMIT = {LARGEST_EXPONENT};\n"
-    known += "".join(f"constexpr int {name} = {size};\n" for name, size in (sizes | {"CHUNK": CHUNK}).items())
-    return known + resources.files(__package__).joinpath("pairs.cu").read_text()
+    return text_of("pairs.cu", dtype, sizes | {"CHUNK": CHUNK, "LIMIT": LARGEST_EXPONENT})
 
 
 def means_by_kernel(q: Queries, x: Tokens, *, make: Any = Kernel, launch: Launch | None = None) -> Queries:
