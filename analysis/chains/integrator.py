@@ -18,8 +18,8 @@ from dynsim.systems.master_equation.flow import MasterEquationFlow
 class Exponential(AbstractIntegrator):
     """Integrator of a `MasterEquationFlow` with a constant generator, by `relaxation` with the given `method`.
 
-    There are no steps and no tolerances: each time is computed from the initial distribution. For error estimates call
-    `relaxation` directly.
+    There are no steps and no tolerances: each time is computed from the initial distribution, in float64, also for a
+    state in float32. For error estimates call `relaxation` directly.
     """
 
     method: str = eqx.field(static=True, default="auto")
@@ -33,18 +33,20 @@ class Exponential(AbstractIntegrator):
         """
         if not isinstance(flow, MasterEquationFlow):
             raise ArgumentError("integrator", "suit the flow", f"is for master equations, not {type(flow).__name__}")
-        p0, times = np.asarray(y0, float), np.asarray(ts, float)
+        p0, times, dtype = np.asarray(y0, float), np.asarray(ts, float), np.asarray(y0).dtype
         if p0.ndim != 1:
             raise ArgumentError("y0", "be one distribution", f"has shape {p0.shape}")
+        if dtype.itemsize < 8:
+            p0 = p0 / p0.sum()  # which is one up to the rounding of float32
         found = relaxation(flow.matrix(), p0, times - times[0], method=self.method)
-        ys, defect = on_space(flow.space, jnp.asarray(found.probabilities))
+        ys, defect = on_space(flow.space, jnp.asarray(found.probabilities, dtype))
         stats = Stats(
             succeeded=jnp.asarray(True),
             outcome=jnp.asarray(Outcome.FINISHED),
             num_steps=jnp.asarray(len(times) - 1),
             num_rejected=jnp.asarray(0),
             max_defect=defect,
-            last_time=jnp.asarray(times[-1]),
+            last_time=jnp.asarray(times[-1], dtype),
         )
         return ys, stats
 

@@ -17,14 +17,16 @@ from analysis.dynamics.flow_maps.variational import Linearised, solver_of, toler
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import room_for
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator
-from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
+from dynsim.integrators.base import least_rtol
+from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out, switched_field
 from dynsim.notebook import picture
-from dynsim.simulation.checks import as_state, check_start
+from dynsim.simulation.checks import as_double, as_state, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 if TYPE_CHECKING:
@@ -119,6 +121,7 @@ class LyapunovSpectrum(NamedTuple):
         ]  # fmt: skip
 
 
+@on_host_by_default
 def lyapunov_spectrum(
     system: Any,  # checked here, in one sentence
     start: State,
@@ -161,6 +164,14 @@ def lyapunov_spectrum(
     Raises:
         ValueError: for bad input.
         IntegrationError: if the integration of a flow fails.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import lyapunov_spectrum
+        >>> found = lyapunov_spectrum(ds.FunctionMap(lambda t, x: 4.0 * x * (1.0 - x)), [0.3], 4000)
+        >>> bool(abs(found.exponents[0] - np.log(2.0)) < 0.02)  # the exact exponent is log 2
+        True
     """
     is_map = isinstance(system, AbstractMap)
     if not is_map and not isinstance(system, AbstractFlow):
@@ -168,6 +179,8 @@ def lyapunov_spectrum(
     if is_map and system.on_host:
         raise ArgumentError("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
     x = as_state("start", start) if is_map else check_start("start", system, start)
+    if not is_map and switched_field(system, as_double(x)) is not None:
+        x = as_double(x)
     units = trajectory_units(system, x, t0)
     span = DURATION * units.time if duration is None else number("duration", duration)
     shortest = 1.0 if is_map else max(units.time, 0.0 if integrator is None else LONG * span)
@@ -184,7 +197,7 @@ def lyapunov_spectrum(
     if samples < 2 * BLOCKS:
         must = f"be at least {2 * BLOCKS} intervals of {every:g}"
         raise ArgumentError("duration", must, f"is {span:g}")
-    tolerance, solver = tolerance_of(rtol, integrator), solver_of(system, integrator)
+    tolerance, solver = max(tolerance_of(rtol, integrator), least_rtol(x)), solver_of(system, integrator)
     absolute = None if atol is None else number("atol", atol) / max(map(np.max, jax.tree.leaves(units.scale)))
     run = partial(_run, units, x, count=count, rtol=tolerance, atol=absolute, t0=t0, solver=solver)
     found = run(samples, warm, every)
@@ -226,9 +239,10 @@ def _run(
     frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)
     advance = _advance_map if is_map else _advance_flow
     pair = Linearised(system, x, solver, atol)
-    over = partial(advance, pair, jnp.asarray(every), jnp.asarray(rtol), room_for(max(samples, warm)))
-    flat, frame, _, _, early = over(flat, frame, jnp.asarray(float(t0)), jnp.asarray(warm))
-    begin = jnp.asarray(float(t0) + warm * every)
+    scalar = partial(jnp.asarray, dtype=flat.dtype)
+    over = partial(advance, pair, scalar(every), scalar(rtol), room_for(max(samples, warm)))
+    flat, frame, _, _, early = over(flat, frame, scalar(float(t0)), jnp.asarray(warm))
+    begin = scalar(float(t0) + warm * every)
     flat, frame, logs, steps, failed = over(flat, frame, begin, jnp.asarray(samples))
     if bool(early) or bool(failed):
         raise IntegrationError(_why_failed(pair, flat), outcome=Outcome.MAX_STEPS)
@@ -329,7 +343,7 @@ def _advance_flow(
 
     def once(k: Array, carry: tuple) -> tuple:
         x, V, step, failed, logs, steps = carry
-        begin = t + k.astype(float) * every
+        begin = t + k.astype(every.dtype) * every
         # starts with the mean step of the last interval
         x, V, step, wrong, slid = pair.over(begin, begin + every, step, x, V, rtol)
         V, found = _orthonormal(V)
@@ -420,6 +434,7 @@ def kaplan_yorke_dimension(exponents: Any) -> float:
     Here j is the largest number of leading exponents with a nonnegative sum. The dimension is 0 if the largest exponent
     is negative, and the number of exponents if their total sum is not negative.
 
+    >>> from analysis.dynamics import kaplan_yorke_dimension
     >>> round(kaplan_yorke_dimension([0.9056, 0.0, -14.5723]), 4)
     2.0621
 

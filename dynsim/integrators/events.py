@@ -13,6 +13,7 @@ from dynsim._core.types import Scalar, State, Time
 from dynsim.errors import ArgumentError, reason
 from dynsim.integrators.base import Event
 from dynsim.spaces import AbstractSpace
+from dynsim.systems.base import in_precision_of
 
 QUIET = 4  # rounding errors of time for which the sign of an event that leaves its zero is not looked at
 NOISE = 32  # a start this many rounding errors of state and time off an event's zero counts as on it
@@ -75,8 +76,9 @@ def values(events: Sequence[Event], space: AbstractSpace, ts: Array, ys: State) 
 
 
 def _value(index: int, event: Event, t: Time, x: State) -> Scalar:
+    fn, t = in_precision_of(x, (event.fn, t))
     try:
-        value = event.fn(t, x)
+        value = fn(t, x)
     except jax.errors.JAXTypeError as error:
         must, but = "be functions that JAX can trace", f"number {index} is not ({reason(error)})"
         raise ArgumentError("events", must, but) from None

@@ -23,6 +23,7 @@ from dynsim.integrators.base import (
     StatesAt,
     Stats,
     check_longest_step,
+    least_rtol,
     on_space,
     step_limit,
 )
@@ -137,7 +138,6 @@ MISS = 300.0  # largest residual of the dense output over a step, in tolerances;
 
 
 FILLED = 2**20  # of saved numbers; above it, padding to a common shape costs more than a compilation
-ROUNDINGS = 8  # float32 rounding errors, relative to the state: smaller tolerances cannot be reached
 IMPLICIT = ("Radau", "BDF")  # methods that accept an exact Jacobian
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
 
@@ -227,7 +227,7 @@ class Scipy(AbstractIntegrator):
             num_steps=np.asarray(steps),
             num_rejected=np.asarray(0),
             max_defect=defect,
-            last_time=np.asarray(t, float),
+            last_time=np.asarray(t, defect.dtype),
         )
         return ys, stats, float(t), y, fired
 
@@ -307,8 +307,7 @@ class _Walk(NamedTuple):
 
     def tolerances(self, y: np.ndarray) -> dict[str, float]:
         """Tolerances; for a float32 field at least its rounding error, which shorter steps cannot reduce."""
-        rounding = max(float(np.finfo(dtype).eps) for dtype in self.unravel.dtypes)
-        least = ROUNDINGS * rounding if rounding > np.finfo(float).eps else 0.0
+        least = least_rtol(self.unravel.on_host(y))
         size = float(np.max(np.abs(y), initial=0.0))
         return {"rtol": max(self.integrator.rtol, least), "atol": max(self.integrator.atol, least * size)}
 

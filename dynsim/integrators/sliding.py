@@ -26,27 +26,27 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     """Solve again, by Filippov's convention, what a solver could not, if the trajectory slides on a surface.
 
     Give the states at times, statistics, and why the trajectory cannot be followed, or an empty text. It is None for
-    other trajectories. The absolute tolerance is a hundredth of the relative one.
+    other trajectories. The absolute tolerance is a hundredth of the relative one. It is solved in float64.
     """
     traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts, stats, eqx.filter(flow, eqx.is_array))))
     if traced or int(stats.outcome) not in STUCK:
         return None
+    flat, restored = ravel_pytree(y0)
+    y0 = jax.tree.map(lambda leaf: leaf.astype(float), y0)
     field = switched_field(flow, y0)
     if field is None:
         return None
-    flat, restored = ravel_pytree(y0)
-    times = jnp.asarray(ts, float)
-    found, slides = _over(field, jnp.asarray(flat, float), times, jnp.asarray(rtol, float), longest_step(flow, y0))
+    times, start = jnp.asarray(ts, float), jnp.asarray(flat, float)
+    found, slides = _over(field, start, times, jnp.asarray(rtol, float), longest_step(flow, y0))
     rows, steps, failed, blocked = map(np.asarray, found)
     if not bool(slides):
         return None
     reached = int(np.argmax(failed | blocked)) if np.any(failed | blocked) else len(rows)
     ends = Outcome.FINISHED if reached == len(rows) else Outcome.MAX_STEPS
     ys = jax.vmap(restored)(jnp.asarray(np.concatenate([np.asarray(flat)[None], rows]), flat.dtype))
-    stats = Stats(
-        ends is Outcome.FINISHED, int(ends), int(np.sum(steps)), 0, 0.0, float(times[min(reached, len(rows))])
-    )
-    return masked(ys, times, stats), stats, f"{field.blocked()}." if np.any(blocked) else ""
+    last = times[min(reached, len(rows))].astype(flat.dtype)
+    stats = Stats(ends is Outcome.FINISHED, int(ends), int(np.sum(steps)), 0, jnp.zeros((), flat.dtype), last)
+    return masked(ys, jnp.asarray(ts), stats), stats, f"{field.blocked()}." if np.any(blocked) else ""
 
 
 def sliding_paths(flow: AbstractFlow, starts: np.ndarray, ts: np.ndarray, rtol: float) -> np.ndarray | None:

@@ -83,7 +83,7 @@ HANDLER = ctypes.CFUNCTYPE(c_void_p, POINTER(_CallFrame))
 
 
 class Call(NamedTuple):
-    """One call by XLA: addresses of the arguments and the results, the stream of the device (0 on a CPU), its number."""
+    """One call by XLA: addresses of the arguments and the results, the stream (0 on a CPU), the device."""
 
     arguments: tuple[int, ...]
     results: tuple[int, ...]
@@ -117,8 +117,8 @@ def _describe(frame: Any) -> None:
     """Answer XLA's question for the version of the interface and the traits."""
     metadata = ctypes.cast(frame.extension, POINTER(_MetadataExtension)).contents.metadata.contents
     spoken = frame.api.contents.version if frame.api else None
-    same = spoken is not None and spoken.major == MAJOR
-    metadata.version.major, metadata.version.minor = MAJOR, spoken.minor if same else 1
+    known = spoken is not None and spoken.major == MAJOR
+    metadata.version.major, metadata.version.minor = MAJOR, spoken.minor if known and spoken else 1
     metadata.traits = REPLAYS
 
 

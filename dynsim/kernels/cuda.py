@@ -131,9 +131,9 @@ def compiled(kernel: Kernel, arch: str) -> Any:
     """Compile a kernel for an architecture, once for equal texts."""
     key = (kernel.text, kernel.name, kernel.options, arch)
     if key not in _compiled:
-        from cuda.core import Program, ProgramOptions
+        from cuda.core import Program, ProgramOptions  # pyright: ignore[reportMissingImports]
 
-        options = ProgramOptions(std="c++17", arch=arch, **{option: True for option in kernel.options})
+        options = ProgramOptions(std="c++17", arch=arch, **dict.fromkeys(kernel.options, True))
         try:
             _compiled[key] = Program(PREFIX + kernel.text, "c++", options).compile("cubin").get_kernel(kernel.name)
         except Exception as error:
@@ -147,7 +147,7 @@ def _first(error: Exception) -> str:
 
 
 def _launch(kernel: Kernel, grid: tuple[int, ...], block: tuple[int, ...], call: Call) -> None:
-    from cuda.core import Device, LaunchConfig, Stream, launch
+    from cuda.core import Device, LaunchConfig, Stream, launch  # pyright: ignore[reportMissingImports]
 
     device = Device(call.device)
     device.set_current()

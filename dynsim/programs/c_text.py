@@ -18,13 +18,11 @@ INFIX = {
     "add": "+", "add_any": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
     "eq": "==", "ne": "!=", "and": "&", "or": "|", "xor": "^",
 }  # fmt: skip
-CALLS = {
-    "abs": "fabs", "pow": "pow", "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
-    "log": "log", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos",
-    "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh",
-    "acosh": "acosh", "atanh": "atanh", "erf": "erf", "erfc": "erfc", "lgamma": "lgamma", "floor": "floor",
-    "ceil": "ceil", "nextafter": "nextafter", "is_finite": "isfinite",
-}  # fmt: skip
+SAME = (
+    "pow", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log1p", "log2", "sin", "cos", "tan", "asin", "acos", "atan",
+    "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "floor", "ceil", "nextafter",
+)  # fmt: skip
+CALLS = {**{name: name for name in SAME}, "abs": "fabs", "is_finite": "isfinite"}
 """Functions of floating-point numbers that C++ has under a name of its own, for both types."""
 
 
@@ -77,15 +75,15 @@ def literal(value: Any) -> str:
     if dtype.kind == "b":
         return "true" if value else "false"
     if dtype.kind in "iu":
-        return f"(({type_name(dtype)}) {int(value)}LL)" if int(value) >= -(2**63) + 1 else "(-9223372036854775807LL - 1)"
-    number, suffix = float(value), "f" if dtype.itemsize == 4 else ""
-    if math.isnan(number):
-        return f"(({type_name(dtype)}) NAN)"
-    if math.isinf(number):
-        return f"(({type_name(dtype)}) {'-' if number < 0 else ''}INFINITY)"
-    text = f"{number!r}{suffix}" if suffix == "" else f"{np.float32(value)!s}f"
-    text = text if any(c in text for c in ".e") else text.replace("f", ".0f") if suffix else f"{text}.0"
-    return f"({text})" if number < 0 or math.copysign(1, number) < 0 else text
+        return f"(({type_name(dtype)}) {int(value)}LL)"
+    number, single = float(value), dtype.itemsize == 4
+    if not math.isfinite(number):
+        name = "NAN" if math.isnan(number) else "INFINITY" if number > 0 else "-INFINITY"
+        return f"(({type_name(dtype)}) {name})"
+    text = str(np.float32(value)) if single else repr(number)
+    text += "" if any(c in text for c in ".e") else ".0"
+    text += "f" if single else ""
+    return f"({text})" if math.copysign(1, number) < 0 else text
 
 
 def _expression(operation: Operation, given: list[str], kind: np.dtype) -> str:
@@ -116,7 +114,7 @@ def _power_text(base: str, exponent: int) -> str:
     return f"({square}) * {base}" if exponent % 2 else square
 
 
-def _selected(operation: Operation, given: list[str], kind: np.dtype) -> str:
+def _selected(_: Operation, given: list[str], kind: np.dtype) -> str:
     which, *cases = given
     if kind.kind == "b":
         return f"{which} ? {cases[1]} : {cases[0]}"
@@ -140,17 +138,24 @@ def _larger(sign: str) -> Callable[..., str]:
     )
 
 
-def _clamped(operation: Operation, given: list[str], kind: np.dtype) -> str:
+def _clamped(_: Operation, given: list[str], __: np.dtype) -> str:
     low, a, high = given
-    return f"({a} != {a}) ? {a} : (({a} < {low}) ? {low} : (({a} > {high}) ? {high} : {a}))"
+    raised = f"(({a} < {low}) ? {low} : {a})"
+    undefined = " : ".join(f"({x} != {x}) ? {x}" for x in (a, low, high))
+    return f"{undefined} : (({raised} > {high}) ? {high} : {raised})"
 
 
-def _logistic(operation: Operation, given: list[str], kind: np.dtype) -> str:
+def _logistic(_: Operation, given: list[str], kind: np.dtype) -> str:
     one = literal(kind.type(1))
     return f"{one} / ({one} + exp(-{given[0]}))"
 
 
-def _sign(operation: Operation, given: list[str], kind: np.dtype) -> str:
+def _one_minus_square(_: Operation, given: list[str], kind: np.dtype) -> str:
+    one = literal(kind.type(1))
+    return f"({one} - {given[0]}) * ({one} + {given[0]})"
+
+
+def _sign(_: Operation, given: list[str], kind: np.dtype) -> str:
     a, zero = given[0], literal(kind.type(0))
     return f"({a} > {zero}) ? {literal(kind.type(1))} : (({a} < {zero}) ? {literal(kind.type(-1))} : {a})"
 
@@ -173,6 +178,7 @@ SPECIAL: Mapping[str, Callable[..., str]] = {
     "rsqrt": lambda operation, given, kind: f"{literal(kind.type(1))} / sqrt({given[0]})",
     "square": lambda operation, given, kind: f"{given[0]} * {given[0]}",
     "integer_pow": _integer_power, "select_n": _selected, "convert_element_type": _converted, "clamp": _clamped,
-    "logistic": _logistic, "sign": _sign, "max": _larger(">"), "min": _larger("<"),
+    "logistic": _logistic, "one_minus_square": _one_minus_square, "sign": _sign,
+    "max": _larger(">"), "min": _larger("<"),
 }  # fmt: skip
 """Operations that are written in another way than as an operator or a call."""

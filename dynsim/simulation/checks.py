@@ -77,6 +77,27 @@ def as_times(ts: TimesLike) -> np.ndarray:
     return times
 
 
+def times_like(ts: np.ndarray, y0: State) -> np.ndarray:
+    """Round times to the precision of a state; raise `ValueError` if some of them become equal."""
+    dtype = jax.tree.leaves(y0)[0].dtype
+    times = np.asarray(ts, dtype)
+    if not np.all(np.diff(times) > 0):
+        where = int(np.argmax(np.diff(times) <= 0))
+        must = f"increase by more than the rounding of times in {dtype.name}, the precision of the state"
+        raise ArgumentError("ts", must, f"goes from {ts[where]:.9g} to {ts[where + 1]:.9g}")
+    return times
+
+
+def as_double(state: State) -> State:
+    """Convert a state, or any tree of floating-point arrays, to float64."""
+    return jax.tree.map(lambda leaf: leaf.astype(float), state)
+
+
+def double_state(name: str, y: Any) -> State:
+    """Convert a state as `as_state` does, to float64, in which searches and Newton's method compute."""
+    return as_double(as_state(name, y))
+
+
 def check_start(name: str, flow: AbstractFlow | AbstractMap, y0: State) -> State:
     """Project a state to the flow's space; raise `ValueError` unless it is finite and on the space up to rounding."""
     y0 = as_state(name, y0)

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import os
 import re
@@ -20,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._core.host import filled, has_values, on_host
+from dynsim._core.placement import carried, current, memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar, State, Time, TimesLike
 from dynsim._core.validation import function, integer, returned
@@ -65,6 +67,7 @@ class Work(eqx.Module):
     ts: Array
     fn: Observable
     numbers: np.ndarray | None = None
+    way: Ways | str | None = None  # None: not asked yet, as in another process
 
     @property
     def members(self) -> int:
@@ -100,11 +103,12 @@ def kept_values(work: Work) -> Any:
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, with the last one repeated up to the common width."""
+    known: Any = {"lanes": work.way} if isinstance(work.integrator, Diffrax) else {}
     if len(part) == work.members == width and (part[1:] > part[:-1]).all():  # all, where they are
-        return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn)
+        return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn, **known)
     padded = filled(part, width)
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
-    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn)
+    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn, **known)
     return found if len(part) == width else jax.tree.map(lambda a: np.asarray(a)[: len(part)], found)
 
 
@@ -230,12 +234,14 @@ def ensemble(
     executor: Executor | None = None,
     shown: bool | None = None,
     error_estimate: bool = False,
+    device: Any = None,
 ) -> Ensemble:
     """Integrate a flow from many initial states, and keep `fn(t, x)` at `ts`, both end states and statistics.
 
     With `Diffrax`, one flow, or flows that differ only in numbers, are solved `chunk` members at a time, each member
-    with its own steps. With `Scipy`, or for flows of several kinds, members are solved one by one. A member that fails
-    does not affect the others.
+    with its own steps. Explicit methods solve small systems in lanes: each member also has its own clock and end, and
+    on a GPU of NVIDIA a thread of its own; `way(runs)` says whether and why not. With `Scipy`, or for flows of several
+    kinds, members are solved one by one. A member that fails does not affect the others.
 
     Args:
         flow: the system of all members, or a sequence with one system for each.
@@ -244,9 +250,9 @@ def ensemble(
         fn: the observable, a function of time and state in JAX.
         integrator: `Diffrax()`, the default, or `Scipy()`; a fixed-step scheme for flows with noise, see `simulate`.
         key: for flows with noise; member k equals what `simulate` returns for `jax.random.fold_in(key, k)`.
-        chunk: the largest number of members solved together; all of them take as many steps as the slowest one. By
-            default 32, or fewer if their states exceed half a megabyte (256 on an accelerator); parts are distributed
-            over the cores.
+        chunk: the largest number of members solved together; on a processor all of them take as many steps as the
+            slowest one. By default 256 in lanes and 32 otherwise, or fewer if their states exceed half a megabyte, and
+            as many as fit on an accelerator; parts are distributed over the cores. Results do not depend on it.
         cost: predicts a member's number of steps, up to a factor, from its initial state; members of similar cost are
             solved together.
         folder: for checkpoints of finished members; the same call with the same folder resumes, with the same bits.
@@ -254,10 +260,12 @@ def ensemble(
         shown: whether to show a progress bar; by default on terminals only.
         error_estimate: solve all members again with a tenth of the tolerance (in the folder `finer` of `folder`), and
             store the difference of every value and final state in `stats.error`; see `simulate`.
+        device: where it is solved, see `simulate`; by default small ensembles on the host's processor.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, a folder that is not writable, in use, or holds
-            another run, an executor that ends too early, and an error estimate for noise without a `path_resolution`.
+            another run, a device that is not here or whose memory does not suffice, an executor that ends too early,
+            and an error estimate for noise without a `path_resolution`.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
 
     Example:
@@ -271,10 +279,38 @@ def ensemble(
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     if not flows:
         raise ArgumentError("flow", "be a flow, or a sequence with one for each member", "is empty")
-    solver = chosen_for_all(flows, integrator, key)
-    work = _checked(flows, solver, y0s, ts, function("fn", fn, "(t, x)", 2))
+    fn = function("fn", fn, "(t, x)", 2)
+    count = functools.partial(_numbers, flows[0], y0s)
+    with placed(count, (flows, y0s, integrator, key), device) as (here, y0s, integrator, key), memory_explained("y0s"):
+        solver = chosen_for_all(here, integrator, key)
+        work = _checked(here, solver, y0s, ts, fn)
+        values, final, stats = _solved_all(work, cost, chunk, folder, executor, shown, error_estimate)
+    return Ensemble(
+        work.ts, values, work.y0s, final, stats, flows[0] if isinstance(flow, AbstractFlow) else flows, solver
+    )
+
+
+def _numbers(flow: AbstractFlow, y0s: Any) -> int:
+    """Count the numbers of a step of all members."""
+    y0s = as_state("y0s", y0s)
+    members = max((np.shape(y)[0] for y in jax.tree.leaves(y0s) if np.ndim(y)), default=1)
+    one = jax.tree.map(lambda y: np.zeros(np.shape(y)[1:], y.dtype), y0s)
+    return members * step_numbers(lambda x: flow.vector_field(jnp.zeros(()), x), one)
+
+
+def _solved_all(
+    work: Work,
+    cost: Callable[[State], Scalar] | None,
+    chunk: int | None,
+    folder: str | Path | None,
+    executor: Executor | None,
+    shown: bool | None,
+    error_estimate: bool,
+) -> Part:
+    """Solve all members, twice for an estimate of the error."""
+    solver = work.integrator
     finer = dataclasses.replace(work, integrator=solver.tightened()) if error_estimate else None
-    together = solver.batched and _alike(flows)
+    together = solver.batched and _alike(work.flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
     solve = solve_together if together else solve_alone
     values, final, stats = _run(solve, work, parts, folder, executor, shown)
@@ -282,8 +318,7 @@ def ensemble(
         below = None if folder is None else Path(folder) / "finer"
         again = _run(solve, finer, parts, below, executor, shown)
         stats = with_error(stats, Kept(values, final), Kept(*again[:2]))
-    kept = flows[0] if isinstance(flow, AbstractFlow) else flows
-    return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver)
+    return values, final, stats
 
 
 def _run(
@@ -327,6 +362,7 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
     work = Work(flows, integrator, y0s, jnp.asarray(times, jax.tree.leaves(y0s)[0].dtype), fn)
+    work = dataclasses.replace(work, way=way(work))
     return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
 
 
@@ -348,7 +384,7 @@ def _starts(work: Work) -> State:
         raise ArgumentError("y0s", "be finite and lie on the space of the flow", off)
     check_names(work.flow(0), work.start(0))
     kept_values(work)  # an error in the function is raised once, not for each member
-    if isinstance(way(work), Ways):  # the field has been traced, and is real
+    if isinstance(work.way, Ways):  # the field has been traced, and is real
         return starts
     if not traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0]) and work.integrator.batched:
         raise not_traceable()
@@ -374,8 +410,8 @@ def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None
     """Divide the members into parts, sorted by cost and nearly equal in size, so that one program serves all."""
     if chunk is None:
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
-        lanes = isinstance(way(work), Ways)
-        if jax.default_backend() == "cpu":
+        lanes = isinstance(work.way or way(work), Ways)
+        if current().platform == "cpu":
             chunk = int(np.clip(2**19 / size, 1, LANES if lanes else 32))
         else:  # with the saved states of a part
             chunk = int(np.clip(2**32 / (size * len(work.ts)) if lanes else 2**28 / size, 1, work.members))
@@ -420,7 +456,7 @@ def _solved(
             if index < len(parts) and not (checkpoints is not None and checkpoints.has(index)):
                 if running:
                     compiled.wait()
-                running[index] = pool.submit(solved, index)
+                running[index] = pool.submit(carried(solved), index)
 
         try:
             for index, part in enumerate(parts):
@@ -459,7 +495,7 @@ def _solved_on(
 
 def cores() -> int:
     """Number of parts to solve at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
-    if jax.default_backend() != "cpu":
+    if current().platform != "cpu":
         return 1
     free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     told = os.environ.get("OMP_NUM_THREADS", "")

@@ -16,7 +16,7 @@ from dynsim.simulation.hybrid import Transition, simulate_hybrid
 from dynsim.simulation.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import map_stats
 from dynsim.simulation.trajectory import Trajectory
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, in_precision_of
 from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import ClipGuard, GrowthGuard, PruningGuard, clip, grow, prune
@@ -165,7 +165,7 @@ class _Descent:
         if len(self._times) > 1:
             ys = jax.tree.map(lambda *parts: jnp.stack(parts), *self._kept)
             ok = all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(ys))
-            stats = map_stats(ok, self._times[-1] - self._times[0], jnp.zeros(()))
+            stats = map_stats(ok, self._times[-1] - self._times[0], jnp.zeros((), ys.clock.dtype))
             self.phases.append(Trajectory(jnp.asarray(self._times, float), ys, self.step, stats))
 
     def _save(self) -> None:
@@ -183,7 +183,7 @@ def _advanced(step: GrowingStep, x: State, k: Array, until: Array) -> tuple[Stat
 
     def once(carry: tuple[Array, State, Array]) -> tuple[Array, State, Array]:
         now, y, _ = carry
-        y = step.step(now, y)
+        y = step.image(now, y)
         return now + 1, y, jnp.any(_margins(step, y) > 0)
 
     k, x, _ = jax.lax.while_loop(more, once, (k, x, jnp.asarray(False)))
@@ -194,4 +194,5 @@ def _advanced(step: GrowingStep, x: State, k: Array, until: Array) -> tuple[Stat
 def _margins(step: GrowingStep, x: State) -> Float[Array, "2"]:
     """Margins of growth and pruning; a dwell time of whole steps is over when the clock has reached it."""
     ready = x._replace(clock=x.clock + 0.5)
-    return jnp.stack([guard(jnp.zeros(()), ready) for guard in (GrowthGuard(step.flow), PruningGuard(step.flow))])
+    flow = in_precision_of(x, step.flow)
+    return jnp.stack([guard(jnp.zeros(()), ready) for guard in (GrowthGuard(flow), PruningGuard(flow))])

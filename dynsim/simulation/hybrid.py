@@ -17,11 +17,19 @@ from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.integrators.events import AfterReset
 from dynsim.integrators.time_structure import confirming
-from dynsim.simulation.checks import as_state, as_times, check_events, check_flow, check_integrator
+from dynsim.simulation.checks import (
+    as_double,
+    as_state,
+    as_times,
+    check_events,
+    check_flow,
+    check_integrator,
+    times_like,
+)
 from dynsim.simulation.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import Stop, simulate, simulate_until, with_error
 from dynsim.simulation.trajectory import Trajectory
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, in_precision_of
 
 SHORTEST = 12  # a phase of at most this many rounding errors of the time has no motion
 
@@ -143,9 +151,9 @@ def simulate_hybrid(
             of several transitions at one time occurs.
         max_transitions: limit on the number of transitions; a run that reaches it ends and reports it in `ending`.
         integrator: solves every phase.
-        error_estimate: solve again with a tenth of the tolerance, and store the difference in `stats.error` of every
-            phase, and that of the times in `time_error` of every jump. Both are infinite if the two runs do not have
-            the same transitions between the same times of `ts`.
+        error_estimate: solve again with a tenth of the tolerance, in float64, and store the difference in `stats.error`
+            of every phase, and that of the times in `time_error` of every jump. Both are infinite if the two runs do
+            not have the same transitions between the same times of `ts`.
 
     Raises:
         ValueError: as for `simulate_until`, and for a reset that does not return a flow and a state.
@@ -164,9 +172,16 @@ def simulate_hybrid(
     check_integrator(integrator)
     if error_estimate:
         options = {"dwell": dwell, "max_transitions": max_transitions}
-        methods = (integrator, confirming(integrator, flow, as_state("y0", y0), as_times(ts)))
-        return _estimated(*(simulate_hybrid(flow, y0, ts, transitions, integrator=m, **options) for m in methods))
-    times, y = as_times(ts), as_state("y0", y0)
+        y = as_state("y0", y0)
+        starts, methods = (y, as_double(y)), (integrator, confirming(integrator, flow, y, as_times(ts)))
+        return _estimated(
+            *(
+                simulate_hybrid(flow, start, ts, transitions, integrator=method, **options)
+                for start, method in zip(starts, methods, strict=True)
+            )
+        )
+    y = as_state("y0", y0)
+    times = times_like(as_times(ts), y)
     known = _rules(transitions)
     if not (isinstance(dwell, int | float) and 0 <= dwell < math.inf):
         raise ArgumentError("dwell", "be a nonnegative time", f"is {shown(dwell)}")
@@ -365,7 +380,7 @@ def _phase(
 def _remaining(times: np.ndarray, t: float) -> np.ndarray:
     """`t` and the times after it, padded at the front with `t` to the length of `times`."""
     later = times[times > t]
-    return np.concatenate([np.full(len(times) - len(later), t), later])
+    return np.concatenate([np.full(len(times) - len(later), t, times.dtype), later])
 
 
 def _filled(times: np.ndarray, count: int) -> np.ndarray:
@@ -374,7 +389,7 @@ def _filled(times: np.ndarray, count: int) -> np.ndarray:
     Where floats are not dense enough, no times are added.
     """
     widest = int(np.argmax(np.diff(times)))
-    extra = np.linspace(times[widest], times[widest + 1], count - len(times) + 2)[1:-1]
+    extra = np.linspace(*times[[widest, widest + 1]], count - len(times) + 2, dtype=times.dtype)[1:-1]
     filled = np.insert(times, widest + 1, extra)
     return filled if np.all(np.diff(filled) > 0) else times
 
@@ -404,13 +419,14 @@ def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
 
 def _holds(guard: Event, t: float, y: State) -> bool:
     """Whether a condition holds: its function has the sign that it takes after a crossing."""
-    value = float(guard.fn(t, y))
+    value = float(in_precision_of(y, guard.fn)(t, y))
     return value * guard.direction > 0 if guard.direction else value > 0
 
 
 def _after(rule: Transition, flow: AbstractFlow, t: float, y: State) -> tuple[AbstractFlow, State]:
-    """Apply a reset; raise `ValueError` unless it returns a flow and a state."""
+    """Apply a reset and keep the state's precision; raise `ValueError` unless it returns a flow and a state."""
     found = rule.reset(flow, t, y)
     if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], AbstractFlow)):
         raise ArgumentError("reset", "return a flow and a state", f"`{rule.name}` returns {shown(found)}")
-    return found[0], as_state("reset", found[1])
+    dtype = jax.tree.leaves(y)[0].dtype
+    return found[0], jax.tree.map(lambda leaf: leaf.astype(dtype), as_state("reset", found[1]))

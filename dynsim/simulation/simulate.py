@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim._core.host import on_host
+from dynsim._core.placement import memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, TimesLike
 from dynsim._core.validation import integer
@@ -21,6 +22,7 @@ from dynsim.integrators.fixed_step.stochastic import chosen
 from dynsim.integrators.sliding import jumping, slid
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
+    as_double,
     as_state,
     as_times,
     check_events,
@@ -32,10 +34,12 @@ from dynsim.simulation.checks import (
     shapes_explained,
     start_on,
     step_explained,
+    times_like,
 )
 from dynsim.simulation.trajectory import Trajectory
-from dynsim.systems.base import AbstractFlow, AbstractMap, in_types_of
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import components, listed
+from dynsim.systems.noisy import NoisyFlow
 
 HIDDEN = 100  # absolute tolerances, below which an error of a component is not seen to a hundredth of it
 LOOKS = np.geomspace(1e-3, 0.99, 15)  # shares of a failed run at which its states are looked at
@@ -68,6 +72,7 @@ def simulate(
     key: Key | None = None,
     throw: bool = True,
     error_estimate: bool = False,
+    device: Any = None,
 ) -> Trajectory:
     """Integrate a flow from an initial state, and return its trajectory at the given times.
 
@@ -83,14 +88,19 @@ def simulate(
             `EulerMaruyama()` for Ito noise and `EulerHeun()` for Stratonovich noise.
         key: for a `NoisyFlow`, the random key of the Brownian path; the trajectory's integrator keeps it.
         throw: raise on failure; otherwise the states after it are NaN, and `stats.succeeded` is False.
-        error_estimate: solve again with a tenth of the tolerance, and store the difference of every number in
-            `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps, so
-            that it does not step over the same pulses; shorter ones that are not found by themselves need `breaks` of
-            the flow, or `longest_step` of the integrator. Meaningless where both solutions share the error, for example
-            in chaotic flows over long times.
+        error_estimate: solve again with a tenth of the tolerance, in float64, and store the difference of every number
+            in `stats.error`. Of a field that may depend on time, the second solution takes at least a thousand steps,
+            so that it does not step over the same pulses; shorter ones that are not found by themselves need `breaks`
+            of the flow, or `longest_step` of the integrator. Meaningless where both solutions share the error, for
+            example in chaotic flows over long times.
+        device: where it is solved: "cpu", "gpu", or a device of JAX. By default a small system is solved on the host's
+            processor even if JAX has a GPU, and its states lie there; a large one, of about 2,000 numbers a step, on
+            JAX's default device. A start that you put on a device is solved there. The environment variable
+            DYNSIM_DEVICE overrules this.
 
     Raises:
-        ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span.
+        ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span, and
+            for a device that is not here or whose memory does not suffice.
         IntegrationError: if the final time is not reached, with the cause and what to try.
 
     Example:
@@ -99,17 +109,32 @@ def simulate(
         >>> round(float(decay.final[0]), 6)
         0.367879
     """
-    solver = chosen(flow, integrator, key)
-    y0, times = _checked(flow, y0, ts, solver)
-    with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
+    with placed(_field_numbers(flow, y0), (flow, y0, integrator, key), device) as (here, y0, integrator, key):
+        solver = chosen(flow, integrator, key)
+        y0, times = _checked(here, y0, ts, solver)
+        ys, stats = _simulated(solver, here, y0, times, throw, error_estimate)
+    return Trajectory(times, ys, flow, stats, solver)
+
+
+def _simulated(
+    solver: AbstractIntegrator, flow: AbstractFlow, y0: State, times: Any, throw: bool, error_estimate: bool
+) -> tuple[State, Stats]:
+    with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
         ys, stats, why = _solved(solver, flow, y0, times)
         if throw and why:
             raise IntegrationError(why, outcome=Outcome(int(stats.outcome)))
         if throw:
-            raise_if_failed(stats, times, functools.partial(_below_tolerance, flow, solver, times, stats, ys))
+            raise_if_failed(stats, times, functools.partial(_causes, flow, solver, times, stats, ys))
         if error_estimate:
+            if not isinstance(flow, NoisyFlow):  # noise has another path in another precision
+                y0, times = as_double((y0, times))
             stats = with_error(stats, ys, _solved(confirming(solver, flow, y0, times), flow, y0, times)[0])
-    return Trajectory(times, ys, flow, stats, solver)
+    return ys, stats
+
+
+def _field_numbers(flow: Any, y0: Any) -> Callable[[], int]:
+    """A function that counts the numbers of a step of a flow from a start."""
+    return lambda: step_numbers(lambda x: flow.vector_field(jnp.zeros(()), x), y0)
 
 
 def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: Any) -> tuple[State, Stats, str]:
@@ -125,7 +150,7 @@ def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: A
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
     """Add an error estimate to statistics: the distance of every saved number from a more accurate solution."""
-    gap = jax.tree.map(lambda a, b: jnp.abs(a - b), ys, finer)
+    gap = jax.tree.map(lambda a, b: jnp.abs(a - b.astype(a.dtype)), ys, finer)
     return eqx.tree_at(lambda s: s.error, stats, gap, is_leaf=lambda part: part is None)
 
 
@@ -136,6 +161,7 @@ def simulate_until(
     events: Sequence[Event],
     *,
     integrator: AbstractIntegrator = Diffrax(),
+    device: Any = None,
 ) -> Stop:
     """Integrate a flow up to the first of several events, or up to the final time.
 
@@ -150,6 +176,7 @@ def simulate_until(
         ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
         events: the events, each with its direction.
         integrator: `Diffrax()` or `Scipy()`.
+        device: where it is solved, as for `simulate`.
 
     Raises:
         ValueError: as for `simulate`, and for an event that is not a real number, or not finite at the start.
@@ -166,18 +193,27 @@ def simulate_until(
     check_events(events)
     if not events:
         raise ArgumentError("events", "hold at least one event", "is empty")
+    with placed(_field_numbers(flow, y0), (flow, y0, integrator), device) as (here, y0, integrator):
+        return _located(flow, here, y0, ts, events, integrator)
+
+
+def _located(
+    given: AbstractFlow, flow: AbstractFlow, y0: State, ts: TimesLike, events: Sequence[Event],
+    integrator: AbstractIntegrator,
+) -> Stop:  # fmt: skip
+    """Integrate up to the first event; the path keeps the flow that was given."""
     y0, times = _checked(flow, y0, ts, integrator)
-    with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
+    with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
-    tiny = functools.partial(_below_tolerance, flow, integrator, times, stats, ys)
-    raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or tiny())
+    others = functools.partial(_causes, flow, integrator, times, stats, ys)
+    raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or others())
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
-    return Stop(Trajectory(reached, ys, flow, stats), fired[0] if fired else -1, fired)
+    return Stop(Trajectory(reached, ys, given, stats), fired[0] if fired else -1, fired)
 
 
-def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> Trajectory:
+def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1, device: Any = None) -> Trajectory:
     """Apply a map repeatedly and return every `every`-th state; `ts` are step numbers, and the start is step 0.
 
     A map in JAX is scanned and works under `jit`, `vmap` and `grad`. A map on the host (`on_host`) is applied in a
@@ -188,6 +224,7 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
         x0: the initial state, a point of the space.
         num_steps: number of steps.
         every: number of steps between two states that are returned.
+        device: where a map in JAX is applied, as for `simulate`.
 
     Raises:
         ValueError: for an initial state that is not finite or that the map does not accept, or a complex step.
@@ -206,14 +243,15 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
     ts = np.arange(0, num_steps + 1, every)
     if map.on_host:
         return _looped(map, x0, ts, every)
-    x0 = as_state("x0", x0)
-    check_finite("x0", x0)
-    check_names(map, x0)
-    with step_explained(map, x0):
-        ys, defect, ok = _scanned(map, x0, num_steps // every, every)
-    return Trajectory(
-        jnp.asarray(ts), ys, map, map_stats(ok if isinstance(ok, Tracer) else bool(ok), num_steps, defect)
-    )
+    numbers = lambda: step_numbers(lambda x: map.step(jnp.asarray(0), x), x0)
+    with placed(numbers, (map, x0), device) as (here, x0):
+        x0 = as_state("x0", x0)
+        check_finite("x0", x0)
+        check_names(map, x0)
+        with step_explained(map, x0), memory_explained("x0"):
+            ys, defect, ok = _scanned(here, x0, num_steps // every, every)
+        stats = map_stats(ok if isinstance(ok, Tracer) else bool(ok), num_steps, defect)
+        return Trajectory(jnp.asarray(ts), ys, map, stats)
 
 
 @eqx.filter_jit
@@ -221,7 +259,7 @@ def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State
     """The states, the largest defect, and whether all are finite."""
 
     def inner(x: State, k: Any) -> tuple[State, None]:
-        return in_types_of(x, map.step(k, x)), None
+        return map.image(k, x), None
 
     def outer(x: State, block: Any) -> tuple[State, State]:
         x, _ = jax.lax.scan(inner, x, block * every + jnp.arange(every))
@@ -275,6 +313,14 @@ def raise_if_failed(stats: Stats, ts: Any, why: Callable[[], str] = str) -> None
         raise IntegrationError(said, outcome=Outcome(int(stats.outcome)))
 
 
+def _causes(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any, stats: Stats, ys: State) -> str:
+    """Say what may have caused a failure: a state in float32, or components below the absolute tolerance."""
+    types = {leaf.dtype.name for leaf in jax.tree.leaves(ys)} - {"float64"}
+    if types:
+        return f"The state is in {types.pop()}, whose rounding may be the cause: try float64 or a larger `rtol`."
+    return _below_tolerance(flow, integrator, ts, stats, ys)
+
+
 def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any, stats: Stats, ys: State) -> str:
     """Say which components are below the absolute tolerance up to a failure, which then hides their errors.
 
@@ -310,9 +356,8 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
     check_integrator(integrator)
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):
         y0 = as_state("y0", y0)
-        dtype = jax.tree.leaves(y0)[0].dtype
-        return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else np.asarray(as_times(ts), dtype)
+        return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else times_like(as_times(ts), y0)
     times = as_times(ts)
     start = check_start("y0", flow, y0)
     flow.check_horizon(float(times[0]), float(times[-1]))
-    return start, jnp.asarray(times, jax.tree.leaves(start)[0].dtype)
+    return start, jnp.asarray(times_like(times, start))

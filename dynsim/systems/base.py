@@ -21,6 +21,9 @@ from dynsim.systems.named import declared, declared_parameters
 MISFITS = ("unpack", "0-d array", "indices", "out of bounds")
 """Words in which Python, NumPy and JAX say that a state has another number of components than a function takes."""
 
+ARRAY = jax.Array | np.ndarray | np.generic
+"""Arrays of JAX and NumPy, and NumPy's scalars."""
+
 
 def as_space(space: AbstractSpace | None) -> AbstractSpace:
     """The given space, or Euclidean space for None; raise `ValueError` for anything else."""
@@ -45,11 +48,12 @@ class AbstractFlow(eqx.Module):
     def vector_field(self, t: Time, y: State, args: Any = None) -> State:
         """The tangent component of `velocity` at the projected point, defined on the whole ambient space.
 
-        It has the dtypes of the state, also where the parameters are in double precision.
+        It is computed in the precision of the state: time and parameters are cast to it.
         """
         del args
-        x = self.space.project(y)
-        return self.space.tangent(x, in_types_of(x, self.velocity(t, x)))
+        flow, t = in_precision_of(y, (self, t))
+        x = flow.space.project(y)
+        return flow.space.tangent(x, in_types_of(x, flow.velocity(t, x)))
 
     def pulls(self, t: Time, x: State) -> np.ndarray:
         """Contribution of particle j to the velocity of particle i, shape (n, n, d), as a NumPy array.
@@ -89,6 +93,10 @@ class AbstractMap(eqx.Module):
     def step(self, k: Step, x: State) -> State:
         """State after step `k`, evaluated without a solver."""
 
+    def image(self, k: Step, x: State) -> State:
+        """The state after step `k`, computed in the precision of `x`: parameters are cast to it."""
+        return in_types_of(x, in_precision_of(x, self).step(k, x))
+
 
 def _like(x: State, v: Any, name: str) -> State:
     """The result of a user's function in the dtypes of the state; raise `ValueError` for another shape."""
@@ -105,6 +113,23 @@ def in_types_of(x: State, v: Any) -> Any:
     if jax.tree.structure(x) != jax.tree.structure(v):
         return v
     return jax.tree.map(_in_type, x, v)
+
+
+def in_precision_of(x: State, system: Any) -> Any:
+    """A system, or any tree of arrays, with its real arrays cast to the dtype of a state that is not in float64.
+
+    A system in float64 would promote such a state to float64. Integers, random keys and numbers that are static, or
+    held by a function, are left as they are.
+    """
+    found = {leaf.dtype for leaf in jax.tree.leaves(x) if _is_real(leaf)}
+    if len(found) != 1 or found == {np.dtype(float)}:
+        return system
+    dtype = found.pop()
+    return jax.tree.map(lambda leaf: leaf.astype(dtype) if _is_real(leaf) else leaf, system)
+
+
+def _is_real(leaf: Any) -> bool:
+    return isinstance(leaf, ARRAY) and jnp.issubdtype(leaf.dtype, jnp.floating)
 
 
 def stacked(parts: Sequence[Any]) -> Any:

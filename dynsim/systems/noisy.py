@@ -13,7 +13,7 @@ from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import choice, function, instance, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, in_precision_of
 
 CALCULI = ("ito", "stratonovich")
 
@@ -114,15 +114,16 @@ class NoisyFlow(AbstractFlow):
 
     def kick(self, t: Time, y: State, increment: PyTree) -> State:
         """Tangential noise at the projected point, times an increment of the Brownian motions."""
-        x = self.space.project(y)
-        sigma = self._sigma(t, x)
+        noisy, t = in_precision_of(y, (self, t))
+        x = noisy.space.project(y)
+        sigma = noisy._sigma(t, x)
         if self._diagonal(x, sigma):
             pushed = jax.tree.map(
                 lambda s, a, dw: jnp.broadcast_to(s, a.shape).astype(a.dtype) * dw, sigma, x, increment
             )
         else:
             pushed = jax.tree.map(lambda s, a: s.astype(a.dtype) @ increment.astype(a.dtype), sigma, x)
-        return self.space.tangent(x, pushed)
+        return noisy.space.tangent(x, pushed)
 
     def increment_shapes(self, t: Time, x: State) -> PyTree:
         """Shapes and dtypes of an increment of the Brownian motions; raise `ValueError` if the noise does not fit."""

@@ -120,7 +120,7 @@ class ScaledIdentity(AbstractSchedule):
     def __call__(self, t: Time) -> Matrices:
         """The matrices c_h I."""
         del t
-        return self.factor[:, None, None] * jnp.eye(self.dimension)[None]
+        return self.factor[:, None, None] * jnp.eye(self.dimension, dtype=self.factor.dtype)[None]
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -299,7 +299,8 @@ class Resampled(AbstractSchedule):
     def __call__(self, t: Time) -> Matrices:
         """Matrices of layer floor(t / duration)."""
         layer = jnp.floor(jnp.asarray(t, float) / self.duration).astype(jnp.uint32)
-        return self.deviation * jax.random.normal(jax.random.fold_in(self.key, layer), self.shape)
+        drawn = jax.random.normal(jax.random.fold_in(self.key, layer), self.shape)  # the same numbers in any precision
+        return self.deviation * drawn.astype(self.deviation.dtype)
 
     @property
     def shape(self) -> tuple[int, int, int]:

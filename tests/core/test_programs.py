@@ -20,6 +20,7 @@ UNARY = {
     "atanh": lax.atanh, "erf": lax.erf, "erfc": lax.erfc, "erf_inv": lax.erf_inv, "floor": lax.floor,
     "ceil": lax.ceil, "is_finite": lax.is_finite, "bessel_i0e": lax.bessel_i0e, "bessel_i1e": lax.bessel_i1e,
     "lgamma": lax.lgamma, "digamma": lax.digamma, "round": lax.round,
+    "log2": getattr(lax, "log2", jnp.log2), "one_minus_square": lambda x: (1 - x) * (1 + x),
     "integer_pow": lambda x: lax.integer_pow(x, 7), "convert_element_type": lambda x: x.astype(int),
 }  # fmt: skip
 BINARY = {

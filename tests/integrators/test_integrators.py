@@ -333,11 +333,6 @@ def test_a_fast_oscillation_is_not_stepped_over(integrator):
     np.testing.assert_allclose(path.final, 1 / np.pi, atol=1e-5)
 
 
-def test_an_implicit_solver_refuses_single_precision():
-    with pytest.raises(ValueError, match="must be float64 for an implicit solver"):
-        simulate(WAVE, jnp.ones(2, jnp.float32), [0.0, 1.0], integrator=Diffrax(dfx.Kvaerno5()))
-
-
 def test_a_new_tolerance_does_not_compile_anew():
     traces = []
 

@@ -27,7 +27,7 @@ _BEFORE = r"""
 #define __forceinline__ inline
 #define __align__(size) alignas(size)
 #define __launch_bounds__(...)
-using std::exp2, std::fma, std::sqrt;
+using namespace std;
 struct Axes { unsigned x, y, z; };
 static Axes blockIdx, threadIdx, blockDim, gridDim;
 """

@@ -74,7 +74,7 @@ def _fast_swirl(t, x, rate):
 
 
 def _replicator(t, p):
-    return p * (jnp.asarray([1.0, 2.0, 0.5]) - p)
+    return p * (jnp.asarray([1.0, 2.0, 0.5], p.dtype) - p)
 
 
 def _prototypes() -> PrototypeFlow:
@@ -103,7 +103,8 @@ def _growing() -> GrowingFlow:
 
 
 def _driven(t):
-    return jnp.asarray([[0.0, 1.0, 0.5], [2.0, 0.0, 1.0], [0.3, 0.1, 0.0]]) * (1 + jnp.sin(3 * t) / 2)
+    rates = jnp.asarray([[0.0, 1.0, 0.5], [2.0, 0.0, 1.0], [0.3, 0.1, 0.0]], t.dtype)
+    return rates * (1 + jnp.sin(3 * t) / 2)
 
 
 FLOWS = {

@@ -25,6 +25,7 @@ from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow
+from tests.support.precision import doubles, single, types_of
 from tests.support.zoo import FLOWS, MAPS, TOKEN_FLOWS, D, N, flow_and_start, map_and_start, vector_field
 
 OWN = {
@@ -226,6 +227,26 @@ def test_a_map_is_iterated_exactly(name):
             np.testing.assert_allclose(_flat(saved).astype(float), _flat(x).astype(float), atol=1e-14)
     assert list(np.asarray(path.ts)) == [0, 2, 4, 6]
     assert path.stats.max_defect < 1e-14
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_a_flow_computes_in_the_precision_of_its_state(name):
+    flow, x = flow_and_start(name)
+    field, t, y = flow.vector_field, jnp.float32(0.3), single(x)
+    assert types_of(jax.eval_shape(field, t, y)) == {"float32"}
+    # matrices are drawn in float64, so that they are the same ones in any precision
+    assert name == "resampled" or doubles(field, t, y) == []
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_map_computes_in_the_precision_of_its_state(name):
+    map, x = map_and_start(name)
+    if map.on_host:
+        assert map.step(0, jax.tree.map(np.asarray, single(x))).dtype in (float, object)  # as its documentation says
+        return
+    image = lambda x: map.image(1, x)
+    assert types_of(jax.eval_shape(image, single(x))) == {"float32"}
+    assert doubles(image, single(x)) == []
 
 
 OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("published 7.2", "windowed", "repulsive")]

@@ -33,6 +33,7 @@ from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.fast_slow.flow import FastSlow
 from dynsim.systems.named import changed, components, parameters, real_parameter, where
 from dynsim.systems.parameter import Parameter
+from tests.support.precision import doubles
 
 OWN = """
 import jax.numpy as jnp
@@ -250,11 +251,12 @@ def test_the_factor_of_attention_is_an_option_and_its_default_is_said():
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_systems_of_the_catalogue_keep_the_precision_of_a_state(name):
     system, x = CATALOGUE[name].system(), jnp.asarray(CATALOGUE[name].start, jnp.float32)
-    with jax.numpy_dtype_promotion("standard"):  # as for users
-        if isinstance(system, AbstractFlow):
-            assert jax.eval_shape(system.vector_field, jnp.float32(0.0), x).dtype == jnp.float32
-        else:
-            assert jax.eval_shape(lambda x: iterate(system, x, 3).ys, x).dtype == jnp.float32
+    if isinstance(system, AbstractFlow):
+        assert jax.eval_shape(system.vector_field, 0.0, x).dtype == jnp.float32
+        assert doubles(system.vector_field, np.float64(0.1), x) == []  # also where the time is in float64
+    else:
+        assert jax.eval_shape(lambda x: iterate(system, x, 3).ys, x).dtype == jnp.float32
+        assert doubles(lambda x: system.image(0, x), x) == []
 
 
 def test_a_state_of_integers_does_not_round_the_velocity():

@@ -210,13 +210,13 @@ def test_a_function_of_another_shape_is_refused_by_name():
 
 
 def test_functions_of_ones_own_keep_the_type_of_the_state():
-    """Parameters are of double precision, and numbers of Python have no type."""
+    """Parameters are cast to it, and numbers of Python have no type."""
     turning = FunctionFlow(
         lambda t, x, w: jnp.stack([x[1].astype(float), -w * x[0].astype(float)]), parameters={"w": 2.0}
     )
     x = np.array([1.0, 0.0], np.float32)
     assert turning.velocity(0.0, jnp.asarray(x)).dtype == jnp.float32
-    logistic = FunctionMap(lambda k, x, r: r * (x * (1 - x)).astype(float), parameters={"r": 3.5})
+    logistic = FunctionMap(lambda k, x, r: r * x * (1 - x), parameters={"r": 3.5})
     assert iterate(logistic, np.asarray(0.3, np.float32), 5).ys.dtype == jnp.float32
     assert FunctionFlow(lambda t, x: -1).velocity(0.0, jnp.ones(())).dtype == jnp.float64
     np.testing.assert_array_equal(iterate(FunctionMap(lambda k, x: [x[1], -x[0]]), [1.0, 0.0], 2).ys[-1], [-1.0, 0.0])

@@ -11,15 +11,17 @@ from analysis.dynamics.attractors.search import FATES, NOT_SETTLED, find_attract
 from analysis.dynamics.continuation.orbits import SEGMENTS
 from analysis.dynamics.flow_maps.variational import solver_of
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
-from dynsim.simulation.checks import check_flow, check_start, shapes_explained
+from dynsim.simulation.checks import check_flow, check_start, double_state, shapes_explained
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow
 
 PERIODIC = "periodic orbit"
 
 
+@on_host_by_default
 def attracting_orbit(
     flow: Any,  # checked here, in one sentence
     start: State | Trajectory | LimitSet,
@@ -33,7 +35,7 @@ def attracting_orbit(
     by multiple shooting. `continue_orbits` continues it:
 
     >>> import dynsim as ds
-    >>> from analysis.dynamics import Steps, continue_orbits
+    >>> from analysis.dynamics import Steps, attracting_orbit, continue_orbits
     >>> flow = ds.catalogue.VanDerPol(mu=1.0)
     >>> run = ds.simulate(flow, [0.1, 0.0], [0.0, 50.0])
     >>> orbit = attracting_orbit(flow, run)
@@ -62,7 +64,8 @@ def attracting_orbit(
 
 def _reached(flow: AbstractFlow, start: State | Trajectory, search: Search) -> LimitSet:
     """Find the limit set that a start reaches; raise `ValueError` if it reaches none."""
-    state = check_start("start", flow, _end_of(flow, start) if isinstance(start, Trajectory) else start)
+    given = _end_of(flow, start) if isinstance(start, Trajectory) else start
+    state = check_start("start", flow, double_state("start", given))
     with shapes_explained(flow, "start", state, (0.0,)):
         found = find_attractors(flow, jax.tree.map(lambda part: np.asarray(part)[None], state), search=search)
     label, other = int(found.labels[0]), int(found.other_reached[0])

@@ -22,7 +22,7 @@ from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import function, integer, number
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator
-from dynsim.simulation.checks import as_state, start_on
+from dynsim.simulation.checks import double_state, start_on
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 ROUND = 128  # intervals of the first round; the others are each twice as long as the one before
@@ -96,7 +96,7 @@ def set_up(
         raise ArgumentError("system", "be a flow or a map", f"is {shown(system)}")
     if isinstance(system, AbstractMap) and system.on_host:
         raise ArgumentError("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
-    starts = as_state("starts", starts)
+    starts = double_state("starts", starts)
     count_of("starts", starts)
     flat = np.asarray(flat_states(jax.vmap(lambda y: start_on(system.space, y))(starts)), float)
     starts = jax.tree.map(np.asarray, starts)  # on the host, where nothing is compiled

@@ -12,11 +12,13 @@ from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.integrators.switched_field import switched_field
+from dynsim.simulation.checks import double_state
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow
 
@@ -65,6 +67,7 @@ class Limit(NamedTuple):
         return self.verdict == "stationary"
 
 
+@on_host_by_default
 def settle(
     flow: AbstractFlow,
     y0: State,
@@ -84,7 +87,7 @@ def settle(
 
     Args:
         flow: the system.
-        y0: initial state, a point of the flow's space.
+        y0: initial state, a point of the flow's space; it is solved in float64.
         first_time: first horizon, in the flow's time unit.
         max_time: last time, at which the verdict need not be `stationary`.
         integrator: `Diffrax()` or `Scipy()`.
@@ -92,10 +95,17 @@ def settle(
     Raises:
         ValueError: unless 0 < first_time <= max_time.
         IntegrationError: if the integration fails.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import settle
+        >>> limit = settle(ds.FunctionFlow(lambda t, x: x - x**3), [0.1])
+        >>> limit.verdict, round(float(limit.state[0]), 4)
+        ('stationary', 1.0)
     """
     if not 0 < first_time <= max_time:
         raise ArgumentError("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")
-    x, t, window, start = y0, 0.0, first_time, None
+    x, t, window, start = double_state("y0", y0), 0.0, first_time, None
     while True:
         path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)
         x, t = path.final, t + window

@@ -19,6 +19,7 @@ from analysis.dynamics.scaling.flat import flat_state, states_like
 from analysis.dynamics.scaling.samples import norms
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for
+from dynsim._core.placement import carried
 from dynsim._core.types import State
 from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.switched_field import SwitchedField
@@ -181,7 +182,7 @@ def _moved(time_map: TimeMap, xs: np.ndarray, begun: int) -> np.ndarray:
     found, workers = np.empty((WINDOW, *xs.shape)), cores()
     with ThreadPoolExecutor(workers) as pool:
         each = pool.map if workers > 1 else map
-        solved = each(lambda part: _part(time_map, xs[part], width, times), parts)
+        solved = each(carried(lambda part: _part(time_map, xs[part], width, times)), parts)
         for part, states in zip(parts, solved, strict=True):
             found[:, part] = states
     return found

@@ -89,13 +89,14 @@ class Linearised(eqx.Module):
         Raises:
             ValueError: for a solver and a field that may jump on a surface of states.
         """
-        self.system, self.restored = system, jax.tree_util.Partial(ravel_pytree(state)[1])
+        flat, restored = ravel_pytree(state)
+        self.system, self.restored = system, jax.tree_util.Partial(restored)
         self.solver, self.rolled = solver, solver is None and compiles_little()
-        self.atol = None if atol is None else jnp.asarray(atol, float)
+        self.atol = None if atol is None else jnp.asarray(atol, flat.dtype)
         self.switched, limit = None, math.inf
         if isinstance(system, AbstractFlow):
             self.switched, limit = switched_field(system, state), longest_step(system, state)
-        self.longest = None if math.isinf(limit) else jnp.asarray(limit)
+        self.longest = None if math.isinf(limit) else jnp.asarray(limit, flat.dtype)
         if self.switched is not None and solver is not None:
             must = f"be left out for a field that may jump where {self.switched.named()}"
             raise ArgumentError("integrator", must, f"is {type(solver).__name__}")
@@ -113,7 +114,7 @@ class Linearised(eqx.Module):
 
     def step(self, k: Any, y: tuple[Array, Array]) -> tuple[Array, Array]:
         """Compute the next state and the tangent vectors there under a map."""
-        return self._with_vectors(lambda z: self.system.step(k, self.restored(z)), y)
+        return self._with_vectors(lambda z: self.system.image(k, self.restored(z)), y)
 
     def on_space(self, x: Array, V: Array) -> tuple[Array, Array]:
         """Project a state to the space, and vectors to its tangent space there."""
@@ -134,7 +135,7 @@ class Linearised(eqx.Module):
         if self.switched is not None:
             first, limit = jnp.minimum(step, end - begin), jnp.inf if self.longest is None else self.longest
             found = switched_over(self.switched, begin, end, first, x, V, rtol, limit, atol=atol)
-            mean = (end - begin) / jnp.maximum(found.steps, 1).astype(float)
+            mean = (end - begin) / jnp.maximum(found.steps, 1).astype(x.dtype)
             return Moved(jnp.where(found.blocked, jnp.nan, found.x), found.V, mean, found.failed, found.slid)
         if self.rolled:
             return self._over_rolled(begin, end, step, x, V, rtol, atol)
@@ -147,7 +148,7 @@ class Linearised(eqx.Module):
         steps = jnp.maximum(solution.stats["num_accepted_steps"], 1)
         assert solution.ys is not None
         x, V = self.on_space(*(part[-1] for part in solution.ys))
-        return Moved(x, V, (end - begin) / steps.astype(float), solution.result != dfx.RESULTS.successful)
+        return Moved(x, V, (end - begin) / steps.astype(step.dtype), solution.result != dfx.RESULTS.successful)
 
     def _over_rolled(
         self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array, atol: Array
@@ -188,7 +189,7 @@ class Linearised(eqx.Module):
         along = lambda v: jax.jvp(lambda z: moved(z)[0], (x,), (v,))[1]
         turned = jax.vmap(along, in_axes=1, out_axes=1)(V)
         y, steps, failed = moved(x)
-        mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
+        mean = (end - begin) / jnp.maximum(steps, 1).astype(step.dtype)
         return Moved(*self.on_space(y, turned), mean, failed)
 
     def _with_vectors(self, fn: Any, y: tuple[Array, Array]) -> tuple[Array, Array]:

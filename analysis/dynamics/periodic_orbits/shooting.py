@@ -20,13 +20,14 @@ from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, r
 from analysis.dynamics.scaling.flat import states_like
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
 from dynsim.notebook import picture
-from dynsim.simulation.checks import check_flow, check_start
+from dynsim.simulation.checks import check_flow, check_start, double_state
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
 
@@ -90,6 +91,7 @@ class PeriodicOrbit(NamedTuple):
         return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}"
 
 
+@on_host_by_default
 def periodic_orbit(
     flow: AbstractFlow | AbstractMap,
     guess: State,
@@ -107,6 +109,7 @@ def periodic_orbit(
     With a `shift` the orbit closes on a circle, as for rotations of a pendulum: the state after a period is the first
     state plus the shift. Tolerances are relative to the range of the guess's trajectory over one period.
 
+    >>> from analysis.dynamics import periodic_orbit
     >>> from dynsim.catalogue import VanDerPol
     >>> orbit = periodic_orbit(VanDerPol(mu=1.0), [2.0, 0.0], 6.5)
     >>> orbit.stability, round(orbit.period, 4)
@@ -114,6 +117,7 @@ def periodic_orbit(
 
     The period of a map is a number of steps; its orbit is computed by Newton's method from the guess.
 
+    >>> import numpy as np
     >>> from dynsim.catalogue import Logistic
     >>> cycle = periodic_orbit(Logistic(r=3.2), [0.5], 2)
     >>> cycle.stability, np.round(cycle.nodes, 4).ravel().tolist()
@@ -138,7 +142,7 @@ def periodic_orbit(
         given = {"segments": segments != 1, "forced": forced, "shift": shift, "solver": solver}
         return _of_map(flow, guess, period, given)
     check_flow(flow)
-    start = check_start("guess", flow, guess)
+    start = check_start("guess", flow, double_state("guess", guess))
     time, count = number("period", period), integer("segments", segments, least=1)
     if not forced and depends_on_time(flow, start):
         must = "be True for a flow that depends on time, with the period of its forcing"
@@ -203,7 +207,7 @@ def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, A
     for name, value in given.items():
         if value is not None and value is not False:
             raise ArgumentError(name, "be left out for a map", "is given")
-    steps, start = integer("period", period, least=1), check_start("guess", system, guess)
+    steps, start = integer("period", period, least=1), check_start("guess", system, double_state("guess", guess))
     time_map = TimeMap(system, start, state_itself, 1.0, 1e-10, np.inf)
     points, values = periodic_points(time_map, np.asarray(ravel_pytree(start)[0], float), steps)
     gap = float(np.max(np.abs(points[-1])))

@@ -61,7 +61,7 @@ class Symplectic(AbstractIntegrator):
     def step(self, flow: AbstractFlow, t: Time, h: Scalar, x: Array) -> Array:
         """State after a step of length `h`."""
         q, p = jnp.split(x, 2, axis=-1)
-        velocity = lambda t: jnp.split(flow.velocity(t, jnp.concatenate([q, p], axis=-1)), 2, axis=-1)
+        velocity = lambda t: jnp.split(flow.vector_field(t, jnp.concatenate([q, p], axis=-1)), 2, axis=-1)
         for share in SUBSTEPS[self.order]:
             part = h * jnp.asarray(share, x.dtype)
             p = p + part / 2 * velocity(t)[1]
@@ -134,7 +134,7 @@ def _mixed(flow: AbstractFlow, t: Array, x: Array) -> tuple[Array, Array]:
     ahead = jnp.ones_like(t)
 
     def moved(point: Array, time: Array, along: Array) -> Array:
-        change = jax.jvp(flow.velocity, (t, point), (time, along))[1]
+        change = jax.jvp(flow.vector_field, (t, point), (time, along))[1]
         return jnp.where(jnp.isfinite(change), jnp.abs(change), 0)
 
     q_moves = [jnp.max(moved(point, ahead, of_q)[..., :half], initial=0) for point in (x, beside)]

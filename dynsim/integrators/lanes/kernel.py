@@ -1,6 +1,5 @@
 """Lanes as a CUDA kernel: one thread for a member, its state in registers, written from the recorded steps."""
 
-import functools
 import math
 import weakref
 from typing import Any
@@ -24,7 +23,7 @@ THREADS = 64  # of a block: few, so that one slow member keeps few others from e
 _kernels: weakref.WeakKeyDictionary[Any, dict[Any, Kernel]] = weakref.WeakKeyDictionary()
 
 
-def kernel(programs: Recorded, own: tuple[bool, ...]) -> Kernel:
+def kernel(programs: Recorded, own: tuple[bool, ...]) -> Any:
     """Write the kernel of recorded steps; `own` says which entries of the parameters each member has for itself.
 
     Raises:

@@ -4,6 +4,8 @@ The functions are recorded as lists of scalar operations, from which the lanes o
 Steps are those of diffrax with its default controller, up to rounding.
 """
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -70,7 +72,7 @@ def suits(solver: Any) -> bool:
 
 
 def begun(solver: dfx.AbstractERK, field: Field, y: Array, settings: Settings) -> Lane:
-    """Start a member: the first step is that of Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I."""
+    """Start a member; the first step is that of Hairer, Norsett and Wanner (Solving ODEs I, Section II.4)."""
     kind = y.dtype.type
     t0, t1, rtol, atol, longest, _ = settings
     f = field(t0, y)
@@ -160,4 +162,4 @@ def _power(x: Array, exponent: float) -> Array:
 def _combined(row: Any, ks: list[Array]) -> Array:
     """Linear combination of stages with the entries of a row that are not zero."""
     parts = [k.dtype.type(a) * k for a, k in zip(np.asarray(row, float), ks, strict=False) if a]
-    return sum(parts[1:], parts[0])
+    return functools.reduce(operator.add, parts)

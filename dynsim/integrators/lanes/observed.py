@@ -1,18 +1,16 @@
 """Solve the members of an ensemble in lanes: what JAX or a kernel returns, as values, final states and statistics."""
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array
 
+from dynsim._core.placement import current
 from dynsim._core.types import State, Time, Times
 from dynsim.errors import Outcome
 from dynsim.integrators.base import Stats, masked, stacked
@@ -28,32 +26,38 @@ SHORT = 1500
 
 
 class Ways(eqx.Module):
-    """How the lanes of some flows are solved: the recorded steps, in JAX, by a kernel on a CUDA device, or by both."""
+    """How the lanes of some flows are solved: the recorded steps, in JAX or by a kernel, and the longest step."""
 
     programs: Recorded = eqx.field(static=True)
-    in_jax: bool = eqx.field(static=True)
     by_kernel: bool = eqx.field(static=True)
+    longest: np.ndarray
+
+    def __repr__(self) -> str:
+        """Say in a line how the members are solved."""
+        steps = f"{len(self.programs.step.operations)} operations a step"
+        return f"in lanes, {'by a kernel' if self.by_kernel else 'in JAX'}, {steps}"
 
 
-def ways(solver: Any, flow: AbstractFlow, y0: Any) -> Ways | str:
+def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: float = np.inf) -> Ways | str:
     """Find out how members of a flow can be solved in lanes, or say in a sentence why not.
 
     Args:
         solver: a solver of diffrax.
         flow: the flow, or one of several that differ in numbers only.
         y0: shapes and types of a state.
+        longest: the longest step.
     """
     if not suits(solver):
         return f"{type(solver).__name__} is no explicit Runge-Kutta method with one tableau"
     try:
         programs = recorded(solver, flow, y0)
-        by_kernel = kernels_on() and _has_kernel(programs)
     except ProgramError as error:
         return f"the field uses {error.uses}"
-    in_jax = len(programs.step.operations) <= SHORT
-    if not (in_jax or by_kernel):
-        return f"a step has {len(programs.step.operations)} operations, more than {SHORT}"
-    return Ways(programs, in_jax, by_kernel)
+    by_kernel = current().platform == "gpu" and kernels_on() and _has_kernel(programs)
+    count = len(programs.step.operations)
+    if count > SHORT and not by_kernel:
+        return f"a step has {count:,} operations, more than {SHORT:,}"
+    return Ways(programs, by_kernel, np.asarray(longest))
 
 
 def _has_kernel(programs: Recorded) -> bool:
@@ -70,19 +74,18 @@ def observe(
     flows: Sequence[AbstractFlow],
     y0s: State,
     ts: Times,
-    limit: Any,
     fn: Callable[[Time, State], Any],
 ) -> tuple[Any, State, Stats]:
     """Evaluate `fn(t, x)` at `ts` for each member, as `AbstractIntegrator.observe` does."""
     flow, axes = stacked(flows)
-    settings = (integrator.rtol, integrator.atol, np.inf if limit is None else limit, np.int32(integrator.max_steps))
+    settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
     return _observed(ways, flow, axes, y0s, jnp.asarray(ts), settings, fn)
 
 
 @eqx.filter_jit
 def _observed(ways, flow, axes, y0s, ts, given, fn):
     programs = ways.programs
-    dtype, d = programs.dtype, programs.size
+    dtype = programs.dtype
     leaves, structure = jax.tree.flatten(y0s)
     members = leaves[0].shape[0]
     starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in leaves], axis=1).T
@@ -90,13 +93,7 @@ def _observed(ways, flow, axes, y0s, ts, given, fn):
     real = lambda a: jnp.asarray(a, dtype)
     settings = Settings(ts[0].astype(dtype), ts[-1].astype(dtype), real(rtol), real(atol), real(longest), max_steps)
     arguments = (starts, tuple(settings), _numbers(flow, axes, dtype), ts[1:].astype(dtype))
-    in_jax = functools.partial(plain.solved, programs)
-    if not ways.by_kernel:
-        found = in_jax(*arguments)
-    elif not ways.in_jax:
-        found = kernel.solved(programs, *arguments)
-    else:
-        found = lax.platform_dependent(*arguments, cuda=functools.partial(kernel.solved, programs), default=in_jax)
+    found = (kernel if ways.by_kernel else plain).solved(programs, *arguments)
 
     def state(column: Array) -> State:
         sizes = [math.prod(leaf.shape[1:]) for leaf in leaves]

@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -13,6 +12,10 @@ from dynsim.integrators.lanes.recorded import Recorded
 from dynsim.programs.columns import on_columns
 
 T, END, Y = 0, 1, 2  # places in the columns of a lane; the state's come from the third on
+
+
+WIDTH = 64
+"""Lanes are filled up to a multiple: a loop over a remainder rounds otherwise, and results would depend on it."""
 
 
 class Solved(NamedTuple):
@@ -41,7 +44,10 @@ def solved(programs: Recorded, starts: Array, settings: Any, numbers: Any, times
         numbers: one number or one column for each entry of the parameters.
         times: the times to save at after the first, increasing; the last is the end.
     """
-    d, members = starts.shape
+    d, given = starts.shape
+    members = -(-given // WIDTH) * WIDTH
+    fill = lambda a: jnp.concatenate([a, jnp.broadcast_to(a[..., -1:], (*a.shape[:-1], members - given))], axis=-1)
+    starts, numbers = fill(starts), [fill(a) if jnp.ndim(a) else a for a in numbers]
     count = times.shape[0]
     shared = [*settings, *numbers]
     column = lambda a: jnp.broadcast_to(a, (members,))
@@ -74,4 +80,4 @@ def solved(programs: Recorded, starts: Array, settings: Any, numbers: Any, times
     going = lambda carry: jnp.any(carry[0][status] == RUNNING)
     lane, _, _, saved = lax.while_loop(going, advance, (lane, index, column(due[0]), saved))
     counts = jnp.stack([lane[Y + 2 * d], lane[Y + 2 * d + 1], lane[Y + 2 * d + 3].astype(np.int32), lane[status]])
-    return Solved(saved, jnp.stack(lane[Y : Y + d]), lane[T], counts)
+    return Solved(*(a[..., :given] for a in (saved, jnp.stack(lane[Y : Y + d]), lane[T], counts)))

@@ -87,7 +87,9 @@ def _recorded(solver: Any, tree: Any, given: Any, form: Any, others: Any, kinds:
     def field(leaves: Sequence[Any], t: Any, y: Any) -> Any:
         flow = eqx.combine(jax.tree.unflatten(tree, list(leaves)), rest)
         parts = [part.reshape(shape) for part, (shape, _) in zip(jnp.split(y, ends), starts, strict=True)]
-        found = [jnp.ravel(part) for part in jax.tree.leaves(flow.vector_field(t, jax.tree.unflatten(structure, parts)))]
+        found = [
+            jnp.ravel(part) for part in jax.tree.leaves(flow.vector_field(t, jax.tree.unflatten(structure, parts)))
+        ]
         if not all(jnp.issubdtype(part.dtype, jnp.floating) for part in found):
             raise ProgramError("a velocity that is not real")
         return jnp.concatenate(found).astype(dtype)

@@ -91,7 +91,7 @@ class GrowingStep(AbstractMap):
     def _gate(self, k: Step, w: State) -> State:
         if self.flow.rules.gate == "ideal":
             return w
-        size = self.flow.gate_rate / (jnp.asarray(k, float) + 1.0) ** self.gate_power
+        size = self.flow.gate_rate / (jnp.asarray(k, self.gate_power.dtype) + 1.0) ** self.gate_power
         moved = w + size.astype(w.dtype) * gate_velocity(self.flow.tracked.astype(w.dtype), w, self.flow.rules.gate)
         norm = jnp.linalg.norm(moved)
         return moved / jnp.where(norm > 0, norm, 1.0)

@@ -248,7 +248,7 @@ class GrowingFlow(AbstractFlow):
 
     def penalty(self, theta: State) -> Scalar:
         r"""Regulariser of the encoder, $(\lambda_\theta / 2) |\theta|^2$."""
-        return self.regulariser / 2 * sum((jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta)), jnp.zeros(()))
+        return self.regulariser / 2 * sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(theta))
 
     def uncaptured(self) -> np.ndarray:
         """Projection (d, d) on the directions that are neither captured nor retained, in NumPy."""

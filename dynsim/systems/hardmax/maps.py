@@ -180,6 +180,7 @@ class MultiHeadMap(AbstractMap):
     def step(self, k: Step, x: Any) -> Any:
         """Tokens after layer `k`, in the arithmetic of the heads."""
         del k
+        x = np.asarray(x) if self.on_host else x
         heads = zip(self.rules, self.value, strict=True)
         return self.scale * (x + sum(rule.averages(x) @ V.T for rule, V in heads))
 

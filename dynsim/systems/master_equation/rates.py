@@ -89,7 +89,8 @@ class DrivenRates(AbstractSchedule):
 
     def __call__(self, t: Time) -> Float[Array, "1 k k"]:
         """Q at time `t`, of shape (1, k, k)."""
-        R = self.rates(jnp.asarray(t, float))
+        time = jnp.asarray(t)
+        R = self.rates(time if jnp.issubdtype(time.dtype, jnp.floating) else time.astype(float))
         R = R * (1 - jnp.eye(self.size, dtype=R.dtype))
         return (R - jnp.diag(jnp.sum(R, axis=0)))[None]
 

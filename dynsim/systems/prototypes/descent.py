@@ -12,7 +12,7 @@ from dynsim._core.types import Key, State, Step
 from dynsim._core.validation import instance, integer, random_key, real, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace
-from dynsim.systems.base import AbstractMap
+from dynsim.systems.base import AbstractMap, in_precision_of
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 
 
@@ -73,7 +73,7 @@ class DescentMap(AbstractMap):
 
     def gradient(self, k: Step, x: State) -> State:
         """Gradient of step `k` before clipping, in the shape of the state."""
-        return self.flow.gradient(self.epoch(k), x, self._rows_of(k))
+        return self.flow.gradient(in_precision_of(x, self.epoch(k)), x, self._rows_of(k))
 
     def epoch(self, k: Step) -> Float[Array, ""]:
         """Number of epochs (passes through the data) that are finished before step `k`."""

@@ -12,7 +12,7 @@ import numpy as np
 
 import dynsim as ds
 from dynsim.integrators import Diffrax
-from dynsim.integrators.lanes.observed import Ways
+from dynsim.kernels import why_no_kernels
 from dynsim.systems.catalogue.oscillators import Duffing
 
 QUICK = bool(os.environ.get("QUICK"))  # tiny sizes, to try the code
@@ -96,8 +96,6 @@ def row(name: str, peer: bool = True) -> None:
         return found.values, found.stats.num_steps
 
     def plain() -> Any:
-        asked = Ways.__init__
-        del asked
         os.environ["DYNSIM_KERNELS"] = "0"
         try:
             return lanes()
@@ -129,7 +127,11 @@ def row(name: str, peer: bool = True) -> None:
 
 def main() -> None:
     """Print all rows."""
-    print(f"lanes: {jax.devices()[0].device_kind}, jax {jax.__version__}", flush=True)
+    print(f"lanes: {jax.devices()[0].device_kind}, jax {jax.__version__}; {why_no_kernels() or 'kernels'}", flush=True)
+    flow = ds.FunctionFlow(lorenz)
+    print(
+        f"lanes: {Diffrax().lanes((flow,), starts('lorenz', 9, np.float64), np.linspace(0, 1, 3))!r:.200}", flush=True
+    )
     for name in CASES:
         row(name)
 
