@@ -79,6 +79,6 @@ def _over_tiles(work, parts: tuple[Array, ...], n: int) -> Array:
     return found.reshape(-1, *found.shape[2:])[:n]
 
 
-def _product(a: Array, b: Array) -> Array:
+def _product(a: Array, b: Float[Array, "m d"] | Tokens) -> Array:
     """Multiply matrices with the accuracy of float32, by several products of shorter numbers."""
     return jnp.dot(a, b, precision=SPLIT if a.dtype == jnp.float32 else "highest")

@@ -1,5 +1,7 @@
 """Numbers of tokens in a block, from the machine: the cache of a processor or the memory of a GPU."""
 
+from typing import Any
+
 import jax
 
 BLOCK = {"cpu": 512, "gpu": 4096}  # queries, and keys, in a block of exact sums; scores fit in a cache or fill a GPU
@@ -11,9 +13,10 @@ SHARE = 8  # a part of a GPU's memory that one of these arrays may fill
 MEMORY = 16 * 2**30  # bytes of a GPU that does not tell its memory
 
 
-def device() -> jax.Device:
+def device() -> Any:
     """Get the device on which JAX computes unless told otherwise."""
-    chosen = jax.config.jax_default_device
+    settings: Any = jax.config
+    chosen = settings.jax_default_device
     if chosen is None:
         return jax.devices()[0]
     return jax.devices(chosen)[0] if isinstance(chosen, str) else chosen
