@@ -389,8 +389,8 @@ def _filled(times: np.ndarray, count: int) -> np.ndarray:
     Where floats are not dense enough, no times are added.
     """
     widest = int(np.argmax(np.diff(times)))
-    extra = np.linspace(*times[[widest, widest + 1]], count - len(times) + 2, dtype=times.dtype)[1:-1]
-    filled = np.insert(times, widest + 1, extra)
+    between = np.linspace(times[widest], times[widest + 1], count - len(times) + 2)[1:-1]
+    filled = np.insert(times, widest + 1, between.astype(times.dtype))
     return filled if np.all(np.diff(filled) > 0) else times
 
 

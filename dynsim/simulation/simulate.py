@@ -327,4 +327,5 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
     times = as_times(ts)
     start = check_start("y0", flow, y0)
     flow.check_horizon(float(times[0]), float(times[-1]))
-    return start, jnp.asarray(times_like(times, start))
+    rounded = times_like(times, start)
+    return start, jnp.asarray(rounded, rounded.dtype)  # a given dtype compiles nothing
