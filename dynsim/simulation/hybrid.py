@@ -364,7 +364,7 @@ def _phase(
         if end == wanted[-1]:
             return waited, ()
         y, begin = waited.final, end
-    at_once = tuple(k for k, rule in enumerate(rules) if rule.immediate and _holds(rule.guard, begin, y))
+    at_once = tuple(k for k, rule in enumerate(rules) if rule.immediate and _holds(rule.guard, float(begin), y))
     if at_once:
         return waited, at_once[:1]
     rest = np.append(begin, wanted[wanted > begin])
